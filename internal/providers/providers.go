@@ -1,0 +1,180 @@
+// Package providers says what a provider is: its name, how a person connects to it, and what can be read there. One
+// sub-package per provider turns that into calls; nothing in here or below it retries, sleeps, logs or judges.
+package providers
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// The streams: the kinds of data that are pulled from a connection.
+const (
+	Listens   = "listens"
+	Playlists = "playlists"
+)
+
+// Provider describes one upstream service. It is a value of the installation, made once at start and never changed.
+type Provider struct {
+	Name        string   // one of product.md's names, in lower case: "spotify"
+	DisplayName string   // as a person writes it: "Spotify"
+	Streams     []string // what is pulled, in the order in which a first sync should run
+	Fields      []Field  // what a person fills in to connect; empty with OAuth
+	OAuth       *OAuth   // how a person consents at the provider; nil without
+	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.
+	App func(Credentials) string
+	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the
+	// access token itself and the credentials are not needed.
+	Open func(*http.Client, Credentials) Adapter
+}
+
+// Field is one input of a provider's connect form.
+type Field struct {
+	Name     string // key in Credentials and in the JSON API
+	Label    string
+	Help     string
+	Kind     string // "text", "url", "password" or "checkbox"
+	Optional bool
+}
+
+// OAuth is the installation's registration with a provider that speaks OAuth 2 with PKCE.
+type OAuth struct {
+	ClientID     string
+	ClientSecret string // empty for a public client
+	AuthURL      string
+	TokenURL     string
+	Scopes       []string
+	AuthParams   map[string]string // further parameters of the authorization request
+	// Months is after how many months an authorization ends although it is used; 0 means never.
+	Months int
+	// SettingUp tells an administrator where to register and what, in whole sentences.
+	SettingUp string
+}
+
+// Adapter is one connection's way to its upstream. It is used by one run at a time. An adapter also implements the
+// capabilities below that its provider has.
+type Adapter interface {
+	// Prove makes the real calls that show that the credentials work, and says whose account it is.
+	Prove(context.Context) (Account, error)
+}
+
+// Account is the account behind a connection.
+type Account struct {
+	ID   string // stable at the provider; two connections with the same ID are the same account
+	Name string // for people
+	// Learned is merged into the stored credentials: what Prove found out about how to call this server.
+	Learned Credentials
+}
+
+// ListenSource is an adapter that reads listens.
+type ListenSource interface {
+	// Listens yields the plays of a span of time, newest first. After each page everything later than its Oldest has
+	// been read; when the sequence ends without an error the whole span has been. Plays outside the span may be among
+	// them. An error ends the sequence.
+	Listens(context.Context, Span) iter.Seq2[ListenPage, error]
+}
+
+// PlaylistSource is an adapter that reads playlists.
+type PlaylistSource interface {
+	// Playlists yields the user's playlists without their tracks, page by page. An error ends the sequence.
+	Playlists(context.Context) iter.Seq2[[]Playlist, error]
+	// Tracks yields the tracks of one playlist in their order, page by page. An error ends the sequence.
+	Tracks(context.Context, Playlist) iter.Seq2[[]Track, error]
+}
+
+// ErrNotOffered is what a capability returns when this server has that feature switched off: no failure, and nothing
+// to read.
+var ErrNotOffered = errors.New("not offered by this server")
+
+// Track is a recording as a provider names it.
+type Track struct {
+	Title         string
+	Artist        string // all of them, as the provider joins them
+	Album         string
+	Duration      time.Duration // 0 when unknown
+	ISRC          string
+	RecordingMBID string
+	SourceID      string // the provider's id of the track; may be empty
+}
+
+// Listen is a track played at an instant.
+type Listen struct {
+	Track
+	// SourceID names the play, not the track: the same play read twice has the same one.
+	SourceID    string
+	PlayedAt    time.Time // millisecond precision, UTC
+	Approximate bool      // PlayedAt is a guess
+	// PlayCount is how often the track had been played after this play, where a provider knows only the last play of
+	// each track and its number; 0 elsewhere.
+	PlayCount int
+}
+
+// Span is a stretch of time whose plays have not been read: After < played at < Before. A zero bound is open.
+type Span struct {
+	After, Before time.Time
+}
+
+// ListenPage is one page of plays.
+type ListenPage struct {
+	Listens []Listen
+	Oldest  time.Time // all plays of the span later than this have been read
+	Total   int       // how many plays the whole span holds, as far as the provider says; 0 when it does not
+	// Lost says that the provider no longer offers what lies between the start of the span and Oldest.
+	Lost bool
+}
+
+// Playlist is a playlist without its tracks.
+type Playlist struct {
+	SourceID   string
+	Name       string
+	Snapshot   string // changes when the tracks do; empty when the provider has no such thing
+	TrackCount int
+}
+
+// Connection is one user's link to one provider.
+type Connection struct {
+	User         int64
+	Provider     string
+	AccountID    string
+	Account      string // display name of the account
+	App          string // see Provider.App
+	Generation   int64  // grows by one with every reconnect
+	Credentials  Credentials
+	AuthorizedAt time.Time // when the person consented
+	ExpiresAt    time.Time // when the authorization ends by itself; zero for never
+	Paused       bool
+	CreatedAt    time.Time
+}
+
+// Credentials are what a connection needs to call its provider, by field name. They print as "[redacted]".
+type Credentials map[string]string
+
+func (Credentials) String() string       { return "[redacted]" }
+func (Credentials) GoString() string     { return "[redacted]" }
+func (Credentials) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+// Registry is the providers of the installation, in the order in which people see them.
+type Registry []*Provider
+
+// Get returns the provider of that name, or nil.
+func (r Registry) Get(name string) *Provider {
+	for _, p := range r {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Pulls says whether the provider has that stream.
+func (p *Provider) Pulls(stream string) bool {
+	for _, s := range p.Streams {
+		if s == stream {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package resilience
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// contractPatience is after how many broken answers in a row a broken contract is fatal (truth table in the design).
+const contractPatience = 3
+
+// Classify says what the outcome of an upstream call means. It keeps no state, allocates nothing for the types of
+// this package, and looks at types only, never at the text of an error: text can hold a user's name or a URL.
+func Classify(err error) Verdict {
+	if err == nil {
+		return Verdict{}
+	}
+	if e, ok := errors.AsType[*AnswerError](err); ok {
+		return answerVerdict(e)
+	}
+	if e, ok := errors.AsType[*NetworkError](err); ok {
+		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection, FirstDelay: e.FirstDelay}
+	}
+	if _, ok := errors.AsType[*ContractError](err); ok {
+		return Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: contractPatience}
+	}
+	if _, ok := errors.AsType[*SettingError](err); ok {
+		return Verdict{Class: Fatal, Category: Config, Scope: ScopeApp}
+	}
+	// A deadline counts as the upstream's silence: our own end of a run arrives as context.Canceled.
+	if errors.Is(err, context.DeadlineExceeded) {
+		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}
+	}
+	if errors.Is(err, context.Canceled) {
+		return Verdict{Class: Canceled}
+	}
+	return Verdict{Class: Retriable, Category: Unknown, Scope: ScopeConnection}
+}
+
+func answerVerdict(e *AnswerError) Verdict {
+	m := StatusMeaning(e.Status)
+	switch {
+	case e.HTML: // a captive portal or a maintenance page speaks for nobody, whatever its status
+		m = Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream}
+	case e.Meaning != nil:
+		m = *e.Meaning
+	}
+	v := Verdict{Class: m.Class, Category: m.Category, Scope: m.Scope, FatalAfter: m.FatalAfter}
+	if v.Class == Retriable {
+		v.NotBefore, v.BadWait = e.NotBefore, e.BadWait
+		if v.NotBefore.IsZero() && m.Hold > 0 {
+			v.NotBefore = time.Now().Add(m.Hold)
+		}
+	}
+	if v.Category == RateLimit && v.Scope == ScopeApp && v.NotBefore.IsZero() {
+		v.Scope = ScopeConnection // nobody said how long: each connection finds its own pace
+	}
+	return v
+}
+
+// StatusMeaning is the general table: what an HTTP status means when the provider's own table says nothing more exact.
+// It is total: every status has a meaning, an unheard-of one that of an upstream with trouble.
+func StatusMeaning(status int) Meaning {
+	switch status {
+	case http.StatusUnauthorized:
+		return Meaning{Class: Fatal, Category: Auth, Scope: ScopeConnection}
+	case http.StatusForbidden:
+		return Meaning{Class: Fatal, Category: Permission, Scope: ScopeStream}
+	case http.StatusTooManyRequests:
+		return Meaning{Class: Retriable, Category: RateLimit, Scope: ScopeApp}
+	case http.StatusNotFound, http.StatusGone, http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return Meaning{Class: Fatal, Category: Item, Scope: ScopeItem}
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream}
+	}
+	if status >= 400 && status < 500 {
+		return Meaning{Class: Fatal, Category: Contract, Scope: ScopeStream}
+	}
+	return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream}
+}
+
+// TokenMeaning is the general table for a token endpoint, where a refusal speaks about the authorization. Its code is
+// the `error` of RFC 6749, section 5.2.
+func TokenMeaning(status int, code string) Meaning {
+	switch code {
+	case "invalid_grant":
+		return Meaning{Class: Fatal, Category: Auth, Scope: ScopeConnection}
+	case "invalid_client", "unauthorized_client":
+		return Meaning{Class: Fatal, Category: Config, Scope: ScopeApp}
+	}
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
+		m := StatusMeaning(status)
+		if m.Scope == ScopeStream {
+			m.Scope = ScopeConnection
+		}
+		return m
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Meaning{Class: Fatal, Category: Auth, Scope: ScopeConnection}
+	case status >= 400:
+		return Meaning{Class: Fatal, Category: Config, Scope: ScopeApp}
+	}
+	return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeConnection}
+}
+
+// WholeCall is v for a failure that no caller could skip: an item verdict about the call itself, not about one object
+// of a stream, is a broken contract (truth table, "other 4xx about the call itself").
+func WholeCall(v Verdict) Verdict {
+	if v.Scope == ScopeItem {
+		v.Category, v.Scope = Contract, ScopeStream
+	}
+	return v
+}

@@ -1,0 +1,95 @@
+package resilience
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// AnswerError reports that the upstream answered and that the answer was a failure: by its HTTP status, or by what
+// its body says.
+type AnswerError struct {
+	Endpoint string // method and route template, never with ids
+	Status   int    // HTTP status, 100 to 599
+	Code     string // the provider's own code for it, if it has one
+	Message  string // what the provider said, for "Details"; bounded, without secrets
+	HTML     bool   // the answer was a page where data was due
+	Body     []byte // the whole answer (bounded), for the adapter's table; never logged
+
+	// NotBefore and BadWait are the wait that the answer dictated; see [ParseRetryAfter].
+	NotBefore time.Time
+	BadWait   bool
+
+	// Meaning is the row of the provider's table that matched; nil leaves it to the general table by status.
+	Meaning *Meaning
+
+	header http.Header
+}
+
+// Header returns the first value of the answer's header of that name.
+func (e *AnswerError) Header(name string) string { return e.header.Get(name) }
+
+func (e *AnswerError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Endpoint)
+	b.WriteString(" answered ")
+	b.WriteString(strconv.Itoa(e.Status))
+	if e.Code != "" {
+		b.WriteString(" (" + e.Code + ")")
+	}
+	if e.HTML {
+		b.WriteString(" with a page instead of data")
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	return b.String()
+}
+
+// NetworkError reports that no complete answer arrived: refused, reset, timed out, not resolved, no TLS, or cut off
+// in the middle of the body.
+type NetworkError struct {
+	Endpoint   string
+	Err        error         // never holds the request's URL
+	FirstDelay time.Duration // see [Verdict.FirstDelay]
+}
+
+func (e *NetworkError) Error() string { return e.Endpoint + ": " + e.Err.Error() }
+func (e *NetworkError) Unwrap() error { return e.Err }
+
+// ContractError reports a complete answer of the right kind that breaks the documented shape.
+type ContractError struct {
+	Endpoint string
+	What     string // which part of the shape, in words
+}
+
+func (e *ContractError) Error() string { return e.Endpoint + ": unexpected answer: " + e.What }
+
+// SettingError reports that a setting of the installation is missing or malformed, so that the call could not be made.
+type SettingError struct {
+	Setting string // its path, as in configs/reprise.yaml
+	Problem string // what is wrong with it and what to do, as a sentence
+}
+
+func (e *SettingError) Error() string { return e.Setting + ": " + e.Problem }
+
+// LocalError reports that the fault is on our own side (the disk is full, the database cannot be written); no upstream
+// is to blame for it.
+type LocalError struct {
+	Problem string // as a sentence for a person
+	Err     error
+}
+
+func (e *LocalError) Error() string { return e.Err.Error() }
+func (e *LocalError) Unwrap() error { return e.Err }
+
+// NotBeforeError reports that a call was not made because its connection may not call now.
+type NotBeforeError struct{ State State }
+
+func (e *NotBeforeError) Error() string {
+	if e.State.Until.IsZero() {
+		return "not called: " + e.State.Kind.String()
+	}
+	return "not called before " + e.State.Until.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,81 @@
+package resilience
+
+import "time"
+
+// Kind is the coarse half of a [State].
+type Kind uint8
+
+// The kinds of state, from the best to the worst.
+const (
+	Ready   Kind = iota // may call
+	Waiting             // backoff: a wait that we guess
+	Held                // a wait that the upstream dictated
+	Stopped             // fatal: waits for a person
+)
+
+var kindNames = [...]string{"ready", "waiting", "held", "stopped"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// State is what the backoff knows of one stream, or of what stands above it. The zero State is Ready.
+type State struct {
+	Kind     Kind
+	Category Category  // why, unless Ready
+	Scope    Scope     // what failed: ScopeStream, ScopeConnection or ScopeApp
+	Since    time.Time // of the first failure in this row
+	Until    time.Time // next attempt; zero when Ready, when Stopped, and while another call is finding out
+	Failures int       // in a row
+}
+
+// ChangeKind says which change of state one outcome brought about.
+type ChangeKind uint8
+
+// The changes worth telling somebody.
+const (
+	Unchanged    ChangeKind = iota
+	Began                   // ready → waiting or held
+	Recovered               // waiting or held → ready
+	BecameFatal             // → stopped
+	StillFailing            // at the longest backoff for a day; said once per row of failures
+)
+
+// Change is what one outcome did, decided under the lock: exactly one caller sees each change.
+type Change struct {
+	Kind  ChangeKind
+	State State // after the outcome; for Recovered, the state that ended
+	// NewHold says that State.Until is a hold that was not known before, or a longer one: it must survive a restart.
+	NewHold bool
+}
+
+// unit is the retry state of one thing that can be at fault: a stream, a connection or an app.
+type unit struct {
+	kind     Kind
+	category Category
+	failures int
+	repeats  uint8 // of the same FatalAfter category in a row
+	since    time.Time
+	until    time.Time
+	capSince time.Time // when the backoff reached its cap; zero before
+	capTold  bool
+	failedAt uint64 // sequence number of the last recorded failure
+	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
+}
+
+func (u *unit) state(scope Scope) State {
+	if u.kind == Ready {
+		return State{}
+	}
+	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: u.since, Failures: u.failures}
+	if u.kind != Stopped && u.probe == 0 {
+		s.Until = u.until
+	}
+	return s
+}
+
+// mayCall says whether a call may go out now, as far as u is concerned.
+func (u *unit) mayCall(now time.Time) bool {
+	return u.kind == Ready || u.kind != Stopped && u.probe == 0 && !u.until.After(now)
+}
+
+// reset forgets everything but the order of events.
+func (u *unit) reset() { *u = unit{failedAt: u.failedAt} }

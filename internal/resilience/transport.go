@@ -1,0 +1,215 @@
+package resilience
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The bounds of every upstream call (providers page, "For all").
+const (
+	ConnectTimeout = 5 * time.Second
+	CallTimeout    = 30 * time.Second
+	MaxBody        = 10 << 20 // bytes
+	maxMessage     = 300      // bytes of an upstream's own words that are kept
+)
+
+// Transport is the http.RoundTripper of every upstream call. It reads the whole body before it returns, so that a
+// connection cut in the middle is a [NetworkError] and never half an answer, and returns every status but 2xx and 3xx,
+// and every HTML page, as an [AnswerError]. It sends one request per call: retrying is a schedule, not a loop in here.
+type Transport struct {
+	Base      http.RoundTripper // what really sends, usually [NewBase]
+	UserAgent string
+	Log       *slog.Logger // one line per attempt, at debug level; nil for none
+}
+
+// NewBase returns the connection pool below every Transport. dial may be nil.
+func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: ConnectTimeout}).DialContext
+	}
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dial,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 4,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: ConnectTimeout,
+	}
+}
+
+// NewClient returns an http.Client on rt that follows a redirect only within one host, so that credentials do not
+// leave it.
+func NewClient(rt http.RoundTripper) *http.Client {
+	return &http.Client{Transport: rt, CheckRedirect: sameHost}
+}
+
+func sameHost(req *http.Request, via []*http.Request) error {
+	if len(via) >= 5 || req.URL.Host != via[0].URL.Host || (via[0].URL.Scheme == "https" && req.URL.Scheme != "https") {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+type callKey struct{}
+
+type call struct {
+	provider, endpoint string
+	user               int64
+}
+
+// WithUser returns a context whose upstream calls are logged as made for user at provider.
+func WithUser(ctx context.Context, user int64, provider string) context.Context {
+	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user})
+}
+
+func callOf(ctx context.Context) call {
+	c, _ := ctx.Value(callKey{}).(call)
+	return c
+}
+
+// Send performs req at the endpoint (method and route template) and returns the answer, its body read and closed.
+// Every error is one of this package's types, or the context's when the caller itself stopped; none holds the URL.
+func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, error) {
+	c := callOf(req.Context())
+	c.endpoint = endpoint
+	req = req.WithContext(context.WithValue(req.Context(), callKey{}, c))
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, typed(req.Context(), endpoint, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body) // from memory: Transport has read it
+	if err != nil {
+		return nil, typed(req.Context(), endpoint, err)
+	}
+	if resp.StatusCode >= 300 { // a redirect to somewhere else: a portal, or a server that moved
+		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
+	}
+	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+}
+
+// Answer is a successful answer of an upstream.
+type Answer struct {
+	Endpoint string
+	Status   int
+	Header   http.Header
+	Body     []byte
+}
+
+// typed gives an error of http.Client one of this package's types and drops the URL that url.Error would print.
+func typed(ctx context.Context, endpoint string, err error) error {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	if _, ok := errors.AsType[*AnswerError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*NetworkError](err); ok {
+		return err
+	}
+	if Classify(err).Category != Unknown && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	return &NetworkError{Endpoint: endpoint, Err: err}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := callOf(req.Context())
+	if c.endpoint == "" {
+		c.endpoint = req.Method + " " + req.URL.Path
+	}
+	req = req.Clone(req.Context())
+	if t.UserAgent != "" {
+		req.Header.Set("User-Agent", t.UserAgent)
+	}
+	start := time.Now()
+	resp, err := t.send(req, c.endpoint)
+	t.log(req.Context(), c, time.Since(start), resp, err)
+	return resp, err
+}
+
+func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), CallTimeout)
+	defer cancel()
+	resp, err := t.Base.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return nil, typed(req.Context(), endpoint, err)
+	}
+	body, err := readBounded(resp)
+	if err != nil {
+		return nil, typed(req.Context(), endpoint, err)
+	}
+	if len(body) > MaxBody {
+		return nil, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
+	}
+	html := isHTML(resp.Header.Get("Content-Type"), body)
+	if resp.StatusCode < 400 && (!html || resp.StatusCode >= 300) {
+		resp.Body = io.NopCloser(bytes.NewReader(body))
+		return resp, nil
+	}
+	e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: body}
+	e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
+	e.header = resp.Header
+	return nil, e
+}
+
+// readBounded reads the whole body, or one byte more than MaxBody of it.
+func readBounded(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	var buf bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= MaxBody {
+		buf.Grow(int(n) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, MaxBody+1)); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+func isHTML(contentType string, body []byte) bool {
+	if strings.HasPrefix(contentType, "text/html") || strings.HasPrefix(contentType, "application/xhtml") {
+		return true
+	}
+	return bytes.HasPrefix(bytes.TrimLeft(body[:min(len(body), 64)], " \t\r\n\ufeff"), []byte("<"))
+}
+
+func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *http.Response, err error) {
+	if t.Log == nil || !t.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	status, outcome := "", "success"
+	if err != nil {
+		v := Classify(err)
+		status, outcome = v.Category.String(), v.Class.String()
+		if e, ok := errors.AsType[*AnswerError](err); ok {
+			status = fmt.Sprint(e.Status)
+		}
+	} else {
+		status = fmt.Sprint(resp.StatusCode)
+	}
+	t.Log.LogAttrs(ctx, slog.LevelDebug, "upstream attempt",
+		slog.Int64("user_id", c.user), slog.String("provider", c.provider), slog.String("endpoint", c.endpoint),
+		slog.Int("attempt", 1), slog.String("status", status), slog.Duration("took", took), slog.String("outcome", outcome))
+}
+
+// Excerpt shortens an upstream's own words to what a person may want to copy.
+func Excerpt(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return text
+}

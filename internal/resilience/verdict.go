@@ -1,0 +1,102 @@
+package resilience
+
+import "time"
+
+// Class is the coarse half of a verdict.
+type Class uint8
+
+// The classes. OK and Canceled are no failures; the other two are the only kinds of failure there are.
+const (
+	OK        Class = iota // the call did what it should
+	Canceled               // we stopped it ourselves; nothing is learned
+	Retriable              // passes by itself
+	Fatal                  // needs a person
+)
+
+var classNames = [...]string{"ok", "canceled", "retriable", "fatal"}
+
+func (c Class) String() string { return classNames[c] }
+
+// Category says why a call failed.
+type Category uint8
+
+// The categories of product and metrics; None belongs to OK and Canceled.
+const (
+	None Category = iota
+	Auth
+	Permission
+	Config
+	RateLimit
+	Quota
+	Upstream
+	Network
+	Contract
+	Item
+	CircuitOpen
+	Unknown
+)
+
+var categoryNames = [...]string{"", "auth", "permission", "config", "rate_limit", "quota", "upstream", "network", "contract", "item", "circuit_open", "unknown"}
+
+func (c Category) String() string { return categoryNames[c] }
+
+// ParseCategory is the inverse of String; an unknown name is Unknown.
+func ParseCategory(name string) Category {
+	for i, n := range categoryNames {
+		if n == name {
+			return Category(i)
+		}
+	}
+	return Unknown
+}
+
+// Scope says what a failure speaks about, and so what has to wait or stop.
+type Scope uint8
+
+// The scopes, from the smallest to the largest.
+const (
+	ScopeNone       Scope = iota
+	ScopeItem             // one object of a stream
+	ScopeStream           // one stream of a connection
+	ScopeConnection       // one user's link to one provider
+	ScopeKey              // one API key of the installation
+	ScopeApp              // the installation's registration with the provider, shared by its users
+	ScopeEndpoint         // one endpoint of an upstream
+)
+
+var scopeNames = [...]string{"", "item", "stream", "connection", "key", "app", "endpoint"}
+
+func (s Scope) String() string { return scopeNames[s] }
+
+// Meaning is what a row of a provider's table says about an answer.
+type Meaning struct {
+	Class    Class
+	Category Category
+	Scope    Scope
+	// FatalAfter makes a retriable failure fatal (as Contract) when it was the outcome this many times in a row;
+	// 0 means never.
+	FatalAfter uint8
+	// Hold is the wait that the provider's documentation dictates for this answer, used when the answer itself
+	// names none; 0 means none.
+	Hold time.Duration
+	// Advice is what a person should do about it, in whole sentences; empty when the usual words for the category
+	// will do.
+	Advice string
+}
+
+// Verdict is what an outcome means. The zero Verdict is OK.
+type Verdict struct {
+	Class      Class
+	Category   Category
+	Scope      Scope
+	FatalAfter uint8
+	// FirstDelay replaces the base of the backoff when it is shorter; 0 means the usual one.
+	FirstDelay time.Duration
+	// NotBefore is the instant before which the upstream does not want to be asked again; zero if it named none.
+	NotBefore time.Time
+	// BadWait says that the upstream named a wait that cannot be used (see [ParseRetryAfter]).
+	BadWait bool
+}
+
+// Failed says whether the verdict is a failure, of either class.
+func (v Verdict) Failed() bool { return v.Class >= Retriable }

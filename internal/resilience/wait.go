@@ -1,0 +1,37 @@
+package resilience
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxWait is the longest wait that is believed; what is longer is an upstream's mistake (resilience page, "Hold").
+const maxWait = 48 * time.Hour
+
+// ParseRetryAfter reads a Retry-After header in both its forms, seconds and HTTP date (RFC 9110, section 10.2.3). It
+// returns the zero time when there is none, and bad when there is one that cannot be used: unreadable, in the past,
+// zero, negative, or more than 48 h ahead.
+func ParseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool) {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return time.Time{}, false
+	}
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return After(seconds, now)
+	}
+	at, err := http.ParseTime(value)
+	if err != nil || !at.After(now) || at.Sub(now) > maxWait {
+		return time.Time{}, true
+	}
+	return at, false
+}
+
+// After is the instant so many seconds after now, or bad where [ParseRetryAfter] says so.
+func After(seconds float64, now time.Time) (notBefore time.Time, bad bool) {
+	if !(seconds > 0 && seconds <= maxWait.Seconds()) {
+		return time.Time{}, true
+	}
+	return now.Add(time.Duration(seconds * float64(time.Second))), false
+}
