@@ -7,14 +7,13 @@ import "time"
 func (b *Backoff) State(k Key) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, ok := b.conns[connKey{k.User, k.Provider}]
-	if !ok {
+	if _, ok := b.conns[connKey{k.User, k.Provider}]; !ok {
 		if a, ok := b.apps[appKey{k.Provider, k.App}]; ok {
 			return a.state(ScopeApp)
 		}
 		return State{}
 	}
-	c = b.connLocked(k)
+	c := b.connLocked(k)
 	s := c.stream(k.Stream)
 	if st := effectiveLocked(c, s, time.Now()); st.Kind != Ready {
 		return st
@@ -36,17 +35,25 @@ func (b *Backoff) Reconnected(k Key, generation int64) {
 	defer b.mu.Unlock()
 	c := b.connLocked(k)
 	c.generation = max(c.generation, generation)
-	b.clearLocked(c, true)
+	for _, u := range c.units() {
+		if u != &c.app.unit || u.kind != Held {
+			u.reset()
+		}
+	}
 }
 
-// Retry is a person's "Try again": it lifts a stop or a backoff of the connection and of its streams. A wait that the
-// upstream dictated stays, and is returned with true.
+// Retry is a person's "Try again": it ends a stop or a backoff of the connection, its streams and its app, so that one
+// call may find out at once. A wait that the upstream dictated stays, and is returned with true.
 func (b *Backoff) Retry(k Key) (State, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.connLocked(k)
-	b.clearLocked(c, false)
 	now := time.Now()
+	for _, u := range c.units() {
+		if u.kind == Waiting || u.kind == Stopped {
+			*u = unit{kind: Waiting, category: u.category, since: u.since, until: now, failedAt: u.failedAt, probe: u.probe}
+		}
+	}
 	worst := effectiveLocked(c, &stream{}, now)
 	for _, s := range c.streams {
 		if st := effectiveLocked(c, s, now); st.Until.After(worst.Until) {
@@ -56,18 +63,13 @@ func (b *Backoff) Retry(k Key) (State, bool) {
 	return worst, worst.Kind == Held
 }
 
-func (b *Backoff) clearLocked(c *conn, holds bool) {
-	if holds || c.kind != Held {
-		c.reset()
-	}
+// units are the connection's own, its streams' and its app's.
+func (c *conn) units() []*unit {
+	all := []*unit{&c.app.unit, &c.unit}
 	for _, s := range c.streams {
-		if holds || s.kind != Held {
-			s.reset()
-		}
+		all = append(all, &s.unit)
 	}
-	if c.app.kind != Held {
-		c.app.reset()
-	}
+	return all
 }
 
 // Forget drops everything known of a connection, when it is disconnected.
@@ -77,41 +79,39 @@ func (b *Backoff) Forget(user int64, provider string) {
 	delete(b.conns, connKey{user, provider})
 }
 
-// RestoreFatal puts back, after a restart, a stop that was stored when it happened; k.Stream is empty when the whole
-// connection stopped.
-func (b *Backoff) RestoreFatal(k Key, generation int64, c Category, since time.Time) {
+// RestoreStop puts back, after a restart, a stop that was stored when it happened.
+func (b *Backoff) RestoreStop(s Stop) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	cn := b.connLocked(k)
-	cn.generation = max(cn.generation, generation)
-	u := &cn.unit
-	if k.Stream != "" {
-		u = &cn.stream(k.Stream).unit
+	c := b.connLocked(s.Key)
+	c.generation = max(c.generation, s.Generation)
+	u := &c.unit
+	if s.Key.Stream != "" {
+		u = &c.stream(s.Key.Stream).unit
 	}
-	*u = unit{kind: Stopped, category: c, since: since, failures: 1, failedAt: u.failedAt}
+	*u = unit{kind: Stopped, category: s.Category, since: s.Since, failures: 1, failedAt: u.failedAt}
 }
 
-// RestoreHold puts back, after a restart, a hold that was stored when it began. scope says of what: the app, the
-// connection, or the stream that k names. A hold that has ended meanwhile is left out.
-func (b *Backoff) RestoreHold(k Key, scope Scope, c Category, since, until time.Time) {
-	if !until.After(time.Now()) {
+// RestoreHold puts back, after a restart, a hold that was stored when it began. One that has ended meanwhile is left
+// out.
+func (b *Backoff) RestoreHold(h Hold) {
+	if !h.Until.After(time.Now()) {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var u *unit
-	switch scope {
-	case ScopeApp:
-		u = &b.appLocked(k).unit
-	case ScopeConnection:
-		u = &b.connLocked(k).unit
+	switch {
+	case h.Key.User == 0:
+		u = &b.appLocked(h.Key).unit
+	case h.Key.Stream == "":
+		u = &b.connLocked(h.Key).unit
 	default:
-		u = &b.connLocked(k).stream(k.Stream).unit
+		u = &b.connLocked(h.Key).stream(h.Key.Stream).unit
 	}
-	if u.kind == Stopped {
-		return
+	if u.kind != Stopped {
+		*u = unit{kind: Held, category: h.Category, since: h.Since, until: h.Until, failures: 1, failedAt: u.failedAt}
 	}
-	*u = unit{kind: Held, category: c, since: since, until: until, failures: 1, failedAt: u.failedAt}
 }
 
 func (b *Backoff) connLocked(k Key) *conn {

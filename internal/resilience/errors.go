@@ -27,6 +27,9 @@ type AnswerError struct {
 	header http.Header
 }
 
+// Unauthorized says that the answer refuses the credential that the request carried, so that a fresh one may do.
+func (e *AnswerError) Unauthorized() bool { return e.Status == http.StatusUnauthorized && !e.HTML }
+
 // Header returns the first value of the answer's header of that name.
 func (e *AnswerError) Header(name string) string { return e.header.Get(name) }
 

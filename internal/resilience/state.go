@@ -79,3 +79,21 @@ func (u *unit) mayCall(now time.Time) bool {
 
 // reset forgets everything but the order of events.
 func (u *unit) reset() { *u = unit{failedAt: u.failedAt} }
+
+// Stop is a fatal state as it is stored, to be put back after a restart. An empty Key.Stream means the whole
+// connection.
+type Stop struct {
+	Key        Key
+	Generation int64
+	Category   Category
+	Since      time.Time
+}
+
+// Hold is a dictated wait as it is stored. User is 0 when all users of the app wait, Stream empty when the whole
+// connection does.
+type Hold struct {
+	Key      Key
+	Category Category
+	Since    time.Time
+	Until    time.Time
+}

@@ -71,6 +71,13 @@ func WithUser(ctx context.Context, user int64, provider string) context.Context 
 	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user})
 }
 
+// WithEndpoint returns a context whose upstream calls go by that method and route template. [Send] does this itself.
+func WithEndpoint(ctx context.Context, endpoint string) context.Context {
+	c := callOf(ctx)
+	c.endpoint = endpoint
+	return context.WithValue(ctx, callKey{}, c)
+}
+
 func callOf(ctx context.Context) call {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c
@@ -79,17 +86,18 @@ func callOf(ctx context.Context) call {
 // Send performs req at the endpoint (method and route template) and returns the answer, its body read and closed.
 // Every error is one of this package's types, or the context's when the caller itself stopped; none holds the URL.
 func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, error) {
-	c := callOf(req.Context())
-	c.endpoint = endpoint
-	req = req.WithContext(context.WithValue(req.Context(), callKey{}, c))
+	req = req.WithContext(WithEndpoint(req.Context(), endpoint))
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, typed(req.Context(), endpoint, err)
+		if ue, ok := errors.AsType[*url.Error](err); ok {
+			err = ue.Err // typed by Transport; url.Error would print the URL
+		}
+		return nil, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body) // from memory: Transport has read it
 	if err != nil {
-		return nil, typed(req.Context(), endpoint, err)
+		return nil, &NetworkError{Endpoint: endpoint, Err: err}
 	}
 	if resp.StatusCode >= 300 { // a redirect to somewhere else: a portal, or a server that moved
 		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
@@ -105,20 +113,8 @@ type Answer struct {
 	Body     []byte
 }
 
-// typed gives an error of http.Client one of this package's types and drops the URL that url.Error would print.
-func typed(ctx context.Context, endpoint string, err error) error {
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	if _, ok := errors.AsType[*AnswerError](err); ok {
-		return err
-	}
-	if _, ok := errors.AsType[*NetworkError](err); ok {
-		return err
-	}
-	if Classify(err).Category != Unknown && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
+// lost types an answer that did not arrive whole: our own end, or the network's fault.
+func lost(ctx context.Context, endpoint string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
@@ -146,11 +142,11 @@ func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, er
 	defer cancel()
 	resp, err := t.Base.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		return nil, typed(req.Context(), endpoint, err)
+		return nil, lost(req.Context(), endpoint, err)
 	}
 	body, err := readBounded(resp)
 	if err != nil {
-		return nil, typed(req.Context(), endpoint, err)
+		return nil, lost(req.Context(), endpoint, err)
 	}
 	if len(body) > MaxBody {
 		return nil, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}

@@ -1,0 +1,165 @@
+// Package accounts knows who may use this installation: names, roles and passwords.
+//
+// Passwords are stored as argon2id hashes. Hashing costs memory on purpose (19 MiB each), so only a few run at once;
+// the others wait their turn.
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/alexedwards/argon2id"
+)
+
+// The roles of a user.
+const (
+	Admin  = "admin"  // also sees and steers what all users share
+	Member = "member" // sees what is theirs
+)
+
+var (
+	// ErrTaken says that the name belongs to another account.
+	ErrTaken = errors.New("there is an account of that name already")
+	// ErrUnknown says that there is no such account.
+	ErrUnknown = errors.New("no such account")
+	// ErrWrong says that the name or the password is wrong, and not which.
+	ErrWrong = errors.New("the name or the password is wrong")
+	// ErrNotFirst says that the first account has been made already.
+	ErrNotFirst = errors.New("the first account has been made already")
+)
+
+// InputError is a sentence about what a person typed.
+type InputError string
+
+func (e InputError) Error() string { return string(e) }
+
+// User is a person with an account.
+type User struct {
+	ID           int64
+	Name         string
+	PasswordHash string
+	Role         string
+	CreatedAt    time.Time
+}
+
+// Store keeps the accounts.
+type Store interface {
+	AddUser(ctx context.Context, u User, first bool) (User, error)
+	UserByName(ctx context.Context, name string) (User, error)
+	SetPassword(ctx context.Context, user int64, hash string) error
+}
+
+// OWASP's recommendation for argon2id with 19 MiB of memory (Password Storage Cheat Sheet).
+var params = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// hashesAtOnce bounds the memory of hashing to about 80 MiB.
+const hashesAtOnce = 4
+
+// Accounts makes accounts and checks passwords. Safe for concurrent use.
+type Accounts struct {
+	store Store
+	slots chan struct{}
+	decoy string // a hash to compare with where there is no account, so that both answers take as long
+}
+
+// New returns Accounts over a store.
+func New(store Store) (*Accounts, error) {
+	decoy, err := argon2id.CreateHash("no account has this password", params)
+	if err != nil {
+		return nil, fmt.Errorf("hash password: %w", err)
+	}
+	return &Accounts{store: store, slots: make(chan struct{}, hashesAtOnce), decoy: decoy}, nil
+}
+
+// Create makes an account. With first it makes the very first one, an administrator's, or returns ErrNotFirst. What is
+// wrong with the name, the password or the role is an InputError.
+func (a *Accounts) Create(ctx context.Context, name, password, role string, first bool) (User, error) {
+	name = strings.TrimSpace(name)
+	if err := checkName(name); err != nil {
+		return User{}, err
+	}
+	if role != Admin && role != Member {
+		return User{}, InputError(`The role is either "admin" or "member".`)
+	}
+	hash, err := a.hash(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	return a.store.AddUser(ctx, User{Name: name, PasswordHash: hash, Role: role, CreatedAt: time.Now()}, first)
+}
+
+func checkName(name string) error {
+	if n := utf8.RuneCountInString(name); n < 1 || n > 64 {
+		return InputError("A name has 1 to 64 characters.")
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return InputError("A name has only characters that can be seen.")
+	}
+	return nil
+}
+
+func (a *Accounts) hash(ctx context.Context, password string) (string, error) {
+	switch n := utf8.RuneCountInString(password); {
+	case n < 10:
+		return "", InputError("The password needs at least 10 characters. A few random words make a good one.")
+	case len(password) > 1024:
+		return "", InputError("The password is longer than 1,024 characters.")
+	}
+	release, err := a.slot(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	return argon2id.CreateHash(password, params)
+}
+
+// Check returns the account that name and password belong to, or ErrWrong.
+func (a *Accounts) Check(ctx context.Context, name, password string) (User, error) {
+	u, err := a.store.UserByName(ctx, name)
+	hash := u.PasswordHash
+	if errors.Is(err, ErrUnknown) {
+		hash = a.decoy
+	} else if err != nil {
+		return User{}, err
+	}
+	release, slotErr := a.slot(ctx)
+	if slotErr != nil {
+		return User{}, slotErr
+	}
+	defer release()
+	match, compareErr := argon2id.ComparePasswordAndHash(password, hash)
+	if compareErr != nil {
+		return User{}, fmt.Errorf("compare password: %w", compareErr)
+	}
+	if err != nil || !match {
+		return User{}, ErrWrong
+	}
+	return u, nil
+}
+
+// ChangePassword stores a new password for the user whose old one is right; else ErrWrong.
+func (a *Accounts) ChangePassword(ctx context.Context, name, old, password string) error {
+	u, err := a.Check(ctx, name, old)
+	if err != nil {
+		return err
+	}
+	hash, err := a.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return a.store.SetPassword(ctx, u.ID, hash)
+}
+
+func (a *Accounts) slot(ctx context.Context) (release func(), err error) {
+	select {
+	case a.slots <- struct{}{}:
+		return func() { <-a.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

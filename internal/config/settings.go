@@ -1,0 +1,207 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/resilience"
+)
+
+// setting is one row of the table: a path, its default, and how a text becomes the field.
+type setting struct {
+	path   string
+	def    string
+	secret bool // may also come from a file that REPRISE_…_FILE names
+	set    func(string) error
+}
+
+// settings is the table of all settings, bound to the fields of c.
+func (c *Config) settings() []setting {
+	table := []setting{
+		{path: "listen", def: "127.0.0.1:8420", set: address(&c.Listen)},
+		{path: "base_url", set: webURL(&c.BaseURL)},
+		{path: "data_dir", def: "./data", set: text(&c.DataDir)},
+		{path: "secret_key", secret: true, set: secret(&c.SecretKey)},
+		{path: "contact", set: text(&c.Contact)},
+		{path: "log.level", def: "info", set: c.setLogLevel},
+		{path: "log.format", def: "auto", set: oneOf(&c.LogFormat, "auto", "text", "json")},
+		{path: "shutdown_timeout", def: "20s", set: duration(&c.ShutdownTimeout, time.Second)},
+		{path: "trusted_proxies", set: networks(&c.TrustedProxies)},
+		{path: "sync.listens_every", def: "5m", set: duration(&c.ListensEvery, time.Second)},
+		{path: "sync.playlists_every", def: "15m", set: duration(&c.PlaylistsEvery, time.Second)},
+		{path: "sync.workers", def: "8", set: integer(&c.Workers, 1, 1000)},
+		{path: "sync.run_timeout", def: "10m", set: duration(&c.RunTimeout, time.Second)},
+		{path: "backoff.base", def: "30s", set: duration(&c.BackoffBase, 100*time.Millisecond)},
+		{path: "backoff.max", def: "30m", set: duration(&c.BackoffMax, 100*time.Millisecond)},
+		{path: "backoff.jitter", def: "0.25", set: fraction(&c.BackoffJitter)},
+		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
+	}
+	table = append(table, c.Spotify.settings("spotify", "https://api.spotify.com",
+		"https://accounts.spotify.com/authorize", "https://accounts.spotify.com/api/token")...)
+	return append(table, c.ListenBrainz.settings("listenbrainz", "https://api.listenbrainz.org", "", "")...)
+}
+
+// settings are those of a provider; without an authorization page only its address.
+func (p *Provider) settings(name, api, auth, token string) []setting {
+	prefix := "providers." + name + "."
+	table := []setting{{path: prefix + "api_url", def: api, set: webURL(&p.APIURL)}}
+	if auth == "" {
+		return table
+	}
+	return append(table,
+		setting{path: prefix + "auth_url", def: auth, set: webURL(&p.AuthURL)},
+		setting{path: prefix + "token_url", def: token, set: webURL(&p.TokenURL)},
+		setting{path: prefix + "client_id", set: text(&p.ClientID)},
+		setting{path: prefix + "client_secret", secret: true, set: secret(&p.ClientSecret)})
+}
+
+// validate checks what concerns more than one setting.
+func (c *Config) validate() (problems Problems) {
+	if c.BackoffMax < c.BackoffBase {
+		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).", c.BackoffMax, c.BackoffBase))
+	}
+	if c.SecretKey != "" && len(c.SecretKey) < 16 {
+		problems = append(problems, "secret_key needs at least 16 characters. Leave it empty to have one made in the data directory.")
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + loopbackFor(c.Listen)
+	}
+	return problems
+}
+
+// loopbackFor is the address at which a browser on this machine reaches the server.
+func loopbackFor(listen string) string {
+	host, port, _ := net.SplitHostPort(listen)
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func text(to *string) func(string) error {
+	return func(s string) error { *to = strings.TrimSpace(s); return nil }
+}
+
+func secret(to *resilience.Secret) func(string) error {
+	return func(s string) error { *to = resilience.Secret(strings.TrimSpace(s)); return nil }
+}
+
+func oneOf(to *string, names ...string) func(string) error {
+	return func(s string) error {
+		for _, n := range names {
+			if s == n {
+				*to = s
+				return nil
+			}
+		}
+		return fmt.Errorf("%q is none of %s%s", s, strings.Join(names, ", "), nearest(s, names))
+	}
+}
+
+func (c *Config) setLogLevel(s string) error {
+	var name string
+	if err := oneOf(&name, "debug", "info", "warn", "error")(strings.ToLower(s)); err != nil {
+		return err
+	}
+	return c.LogLevel.UnmarshalText([]byte(name))
+}
+
+func boolean(to *bool) func(string) error {
+	return func(s string) (err error) {
+		if *to, err = strconv.ParseBool(s); err != nil {
+			return fmt.Errorf("%q is neither true nor false", s)
+		}
+		return nil
+	}
+}
+
+func integer(to *int, low, high int) func(string) error {
+	return func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("%q is not a whole number from %d to %d", s, low, high)
+		}
+		*to = n
+		return nil
+	}
+}
+
+func fraction(to *float64) func(string) error {
+	return func(s string) error {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(f >= 0 && f < 1) {
+			return fmt.Errorf("%q is not a number from 0 to less than 1", s)
+		}
+		*to = f
+		return nil
+	}
+}
+
+func duration(to *time.Duration, least time.Duration) func(string) error {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return fmt.Errorf("%q is not a duration such as 30s, 5m or 1h30m", s)
+		}
+		if d < least {
+			return fmt.Errorf("%v is too short, the least is %v", d, least)
+		}
+		*to = d
+		return nil
+	}
+}
+
+func address(to *string) func(string) error {
+	return func(s string) error {
+		_, port, err := net.SplitHostPort(s)
+		if n, convErr := strconv.Atoi(port); err != nil || convErr != nil || n < 0 || n > 65535 {
+			return fmt.Errorf("%q is not an address such as 127.0.0.1:8420 or :8420", s)
+		}
+		*to = s
+		return nil
+	}
+}
+
+func webURL(to *string) func(string) error {
+	return func(s string) error {
+		s = strings.TrimSpace(s)
+		if s == "" {
+			return nil
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("%q is not an address that begins with http:// or https://", s)
+		}
+		if u.User != nil {
+			return errors.New("an address must not hold a name or password")
+		}
+		*to = strings.TrimRight(s, "/")
+		return nil
+	}
+}
+
+func networks(to *[]string) func(string) error {
+	return func(s string) error {
+		*to = nil
+		for item := range strings.SplitSeq(s, ",") {
+			item = strings.TrimSpace(item)
+			if item == "" {
+				continue
+			}
+			if ip, err := netip.ParseAddr(item); err == nil {
+				item = netip.PrefixFrom(ip, ip.BitLen()).String()
+			}
+			if _, err := netip.ParsePrefix(item); err != nil {
+				return fmt.Errorf("%q is neither an IP address nor a network such as 10.0.0.0/8", item)
+			}
+			*to = append(*to, item)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,105 @@
+// Package notify keeps what a person has to be told until its cause is gone, and finds the words for it.
+//
+// A notification is stored before anybody hears of it, and is unique per user, provider, cause and generation of the
+// credential: however often its cause is met, by however many callers, ticks and restarts, there is one. It is open
+// until its cause is gone (resolved); acknowledging it only stops it from asking for attention. The toast in a browser
+// is its announcement, no more.
+package notify
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"reprise/internal/events"
+)
+
+// Severity says how loudly a notification speaks.
+type Severity string
+
+// The severities.
+const (
+	Info    Severity = "info"
+	Success Severity = "success"
+	Warning Severity = "warning"
+	Error   Severity = "error"
+)
+
+// Action is the one button of a notification.
+type Action struct {
+	Label string
+	URL   string // a path of this server
+}
+
+// Notification is a stored message for one person.
+type Notification struct {
+	ID         int64
+	User       int64
+	Provider   string
+	Cause      string // what it is about, from a closed set; part of its identity
+	Generation int64  // of the credential it is about; part of its identity
+	Severity   Severity
+	Category   string
+	Title      string
+	Message    string // plain sentences
+	Detail     string // what the upstream said, for "Details"
+	Action     Action
+
+	CreatedAt      time.Time
+	AcknowledgedAt time.Time
+	ResolvedAt     time.Time
+}
+
+// Store keeps notifications.
+type Store interface {
+	// OpenNotification stores n unless it is open already, and says whether it was.
+	OpenNotification(ctx context.Context, n Notification) (stored Notification, opened bool, err error)
+	// ResolveNotifications closes the open ones of a provider with one of these causes (all causes when there is none
+	// named) and returns them. User 0 stands for every user.
+	ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]Notification, error)
+	// AckNotification returns false when there was nothing to acknowledge.
+	AckNotification(ctx context.Context, user, id int64) (bool, error)
+}
+
+// Notifier opens and closes notifications and tells the browsers. Safe for concurrent use.
+type Notifier struct {
+	store Store
+	bus   *events.Bus
+}
+
+// New returns a Notifier.
+func New(store Store, bus *events.Bus) *Notifier { return &Notifier{store: store, bus: bus} }
+
+// Open tells a person of something. When it is open already, nothing happens.
+func (n *Notifier) Open(ctx context.Context, v Notification) error {
+	v.CreatedAt = time.Now()
+	stored, opened, err := n.store.OpenNotification(ctx, v)
+	if err != nil || !opened {
+		return err
+	}
+	n.publish(stored.User, stored.ID)
+	return nil
+}
+
+// Resolve closes what was opened with these causes, because they are gone; all causes when none is named. User 0
+// stands for every user.
+func (n *Notifier) Resolve(ctx context.Context, user int64, provider string, causes ...string) error {
+	closed, err := n.store.ResolveNotifications(ctx, user, provider, causes...)
+	for _, v := range closed {
+		n.publish(v.User, v.ID)
+	}
+	return err
+}
+
+// Acknowledge notes that the person has seen it; every other browser of theirs is told.
+func (n *Notifier) Acknowledge(ctx context.Context, user, id int64) error {
+	changed, err := n.store.AckNotification(ctx, user, id)
+	if err == nil && changed {
+		n.publish(user, id)
+	}
+	return err
+}
+
+func (n *Notifier) publish(user, id int64) {
+	n.bus.Publish(user, events.Event{Type: events.Notification, ID: strconv.FormatInt(id, 10)})
+}

@@ -1,0 +1,164 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// The causes of notifications that do not stem from a failed call.
+const (
+	CauseEnds30 = "authorization ends in 30 days"
+	CauseEnds7  = "authorization ends in 7 days"
+	CauseEnds1  = "authorization ends in 1 day"
+	CauseStill  = "still failing"
+	CauseQuota  = "quota spent"
+)
+
+// Owner is who must act.
+type Owner uint8
+
+// The owners.
+const (
+	Nobody Owner = iota // it passes by itself
+	Person              // whose connection it is
+	Administrator
+)
+
+// Words are what a person reads about a state.
+type Words struct {
+	Title   string
+	Message string
+	Owner   Owner
+}
+
+// Cause names the cause of a stop for its notification: the category, and the stream when only that one stopped.
+func Cause(s resilience.State, stream string) string {
+	switch s.Scope {
+	case resilience.ScopeStream:
+		return s.Category.String() + ":" + stream
+	case resilience.ScopeApp:
+		return s.Category.String() + ":app"
+	}
+	return s.Category.String()
+}
+
+// Explain puts a state of a connection into words. advice is the provider's own, if its table has one for this
+// failure. A state that is Ready has no words.
+func Explain(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice string) Words {
+	switch s.Kind {
+	case resilience.Ready:
+		return Words{}
+	case resilience.Stopped:
+		return explainStop(p, c, s, stream, advice)
+	}
+	w := Words{Title: p.DisplayName + " has trouble", Owner: Nobody}
+	switch s.Category {
+	case resilience.Network:
+		w.Title = p.DisplayName + " cannot be reached"
+		w.Message = p.DisplayName + " cannot be reached."
+	case resilience.RateLimit:
+		w.Title = p.DisplayName + " asks us to wait"
+		w.Message = p.DisplayName + " asks us to ask less often, so we wait."
+	case resilience.Quota:
+		w.Title = p.DisplayName + " asks us to wait"
+		w.Message = "What " + p.DisplayName + " allows this installation is used up for now, so we wait."
+	case resilience.Permission:
+		w.Message = p.DisplayName + " does not let us in at present."
+	case resilience.Contract:
+		w.Message = p.DisplayName + " gave an answer that we could not read."
+	case resilience.Unknown:
+		w.Title, w.Message = "Reading "+p.DisplayName+" failed", "Reading from "+p.DisplayName+" failed."
+	default:
+		w.Message = p.DisplayName + " has trouble."
+	}
+	w.Message = join(w.Message, advice)
+	if advice == "" {
+		w.Message += " You do not need to do anything; we try again by ourselves."
+	}
+	return w
+}
+
+func explainStop(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice string) Words {
+	name := p.DisplayName
+	switch {
+	case s.Category == resilience.Contract:
+		return Words{Title: name + " cannot be read", Owner: Administrator, Message: join(
+			fmt.Sprintf("%s answers in a way that Reprise does not understand%s.", name, about(s, stream)), advice,
+			"The administrator should look for a newer version of Reprise, then press Try again.")}
+	case s.Scope == resilience.ScopeApp:
+		if advice == "" {
+			advice = "Its client id or secret is wrong, or a setting is missing."
+		}
+		return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
+			name+" does not accept this installation.", advice, "The administrator must fix this; your own connection is fine.")}
+	case s.Category == resilience.Permission:
+		if advice == "" {
+			advice = "Allow it there, then press Try again."
+		}
+		return Words{Title: name + " does not allow this", Owner: Person, Message: join(
+			fmt.Sprintf("%s does not let us read this account%s.", name, about(s, stream)), advice)}
+	case s.Category == resilience.Config:
+		return Words{Title: name + " needs other settings", Owner: Person, Message: join(
+			name+" cannot be used with the settings it has now.", advice)}
+	}
+	return Words{Title: name + " needs to be reconnected", Owner: Person,
+		Message: join(whyEnded(p, c, s, advice), "Nothing that was stored is lost, and reading goes on as soon as you have reconnected.")}
+}
+
+func whyEnded(p *providers.Provider, c providers.Connection, s resilience.State, advice string) string {
+	name := p.DisplayName
+	switch {
+	case advice != "":
+		return advice
+	case p.OAuth == nil:
+		return name + " does not accept the stored sign-in any more. It may have been changed there."
+	case !c.ExpiresAt.IsZero() && !s.Since.Before(c.ExpiresAt.Add(-12*time.Hour)):
+		return fmt.Sprintf("Your permission ended on %s (%s ends it every %s).", day(c.ExpiresAt), name, months(p.OAuth.Months))
+	}
+	return "Your permission for " + name + " has ended, or was taken back there."
+}
+
+// Ending is the notice before an authorization's end.
+func Ending(p *providers.Provider, c providers.Connection) Words {
+	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person, Message: fmt.Sprintf(
+		"%s ends every permission after %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
+		p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
+}
+
+// StillFailing is the warning about trouble that has lasted at the longest backoff for a day.
+func StillFailing(p *providers.Provider, s resilience.State) Words {
+	return Words{Title: p.DisplayName + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
+		"%s has been failing since %s. We keep trying every half hour. If it works for you elsewhere, look at Details.",
+		p.DisplayName, day(s.Since))}
+}
+
+func about(s resilience.State, stream string) string {
+	if s.Scope == resilience.ScopeStream && stream != "" {
+		return " (" + stream + ")"
+	}
+	return ""
+}
+
+func day(t time.Time) string { return t.Format("2 January 2006") }
+
+func months(n int) string {
+	words := map[int]string{1: "month", 3: "three months", 6: "six months", 12: "year"}
+	if w, ok := words[n]; ok {
+		return w
+	}
+	return fmt.Sprintf("%d months", n)
+}
+
+func join(sentences ...string) string {
+	kept := sentences[:0]
+	for _, s := range sentences {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, " ")
+}

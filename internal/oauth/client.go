@@ -1,0 +1,74 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// bearer adds a connection's access token to every request. When the provider refuses the token, it is renewed once
+// and the request repeated once; a second refusal is the outcome.
+type bearer struct {
+	base  http.RoundTripper
+	token func(ctx context.Context, stale string) (string, error)
+}
+
+// Client returns a client that calls the provider in the name of the connection, on the transport of base.
+func (t *Tokens) Client(base *http.Client, p *providers.Provider, c providers.Connection) *http.Client {
+	client := *base
+	client.Transport = &bearer{base: base.Transport, token: func(ctx context.Context, stale string) (string, error) {
+		return t.Fresh(ctx, p, c, stale)
+	}}
+	return &client
+}
+
+// GrantClient is Client for a permission that is not stored yet: its token cannot be renewed.
+func GrantClient(base *http.Client, credentials providers.Credentials) *http.Client {
+	client := *base
+	client.Transport = &bearer{base: base.Transport, token: func(_ context.Context, stale string) (string, error) {
+		if stale != "" {
+			return "", errNoRenewal
+		}
+		return credentials[accessToken], nil
+	}}
+	return &client
+}
+
+var errNoRenewal = errors.New("a permission that is not stored cannot be renewed")
+
+// RoundTrip implements http.RoundTripper.
+func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	token, err := b.token(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := b.send(req, token)
+	if refused, ok := errors.AsType[*resilience.AnswerError](err); !ok || !refused.Unauthorized() {
+		return resp, err
+	}
+	token, renewErr := b.token(ctx, token)
+	if errors.Is(renewErr, errNoRenewal) {
+		return nil, err
+	}
+	if renewErr != nil {
+		return nil, renewErr
+	}
+	return b.send(req, token)
+}
+
+func (b *bearer) send(req *http.Request, token string) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		out.Body = body
+	}
+	out.Header.Set("Authorization", "Bearer "+token)
+	return b.base.RoundTrip(out)
+}

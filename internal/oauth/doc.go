@@ -1,0 +1,16 @@
+// Package oauth gets and renews the permission of a person at a provider that speaks OAuth 2.
+//
+// # Consent
+//
+// [Flow.Begin] sends the person to the provider, [Flow.Complete] takes the answer back. The state between them is a
+// random text of which only a fingerprint is stored, bound to the browser's session, the user and the provider. It can
+// be used once and for ten minutes. PKCE (RFC 7636) is always used.
+//
+// # Renewal
+//
+// [Tokens] hands out access tokens. At most one renewal per connection is under way, however many ask; its result is
+// stored before anybody uses it, so that a killed process never holds the only copy of a rotated refresh token. A
+// renewal for a credential that was replaced meanwhile changes nothing.
+//
+// Everything here is safe for concurrent use.
+package oauth

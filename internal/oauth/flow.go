@@ -1,0 +1,141 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// stateLife is how long a person has for the consent at the provider (issue: ten minutes).
+const stateLife = 10 * time.Minute
+
+var (
+	// ErrState says that the answer does not belong to a request of this browser, came too late, or came twice.
+	ErrState = errors.New("this answer does not belong to a request that is still open")
+	// ErrRefused says that the person did not consent.
+	ErrRefused = errors.New("the permission was not given")
+)
+
+// State is what is remembered between Begin and Complete.
+type State struct {
+	ID        string // fingerprint of the state parameter
+	Session   string // fingerprint of the browser's session
+	User      int64
+	Provider  string
+	Verifier  string // PKCE; a secret
+	ReturnTo  string // path of the page that the person came from
+	CreatedAt time.Time
+}
+
+// StateStore keeps states.
+type StateStore interface {
+	SaveState(context.Context, State) error
+	// TakeState returns the state and removes it, so that it serves once; providers.ErrNotFound when there is none.
+	TakeState(ctx context.Context, id string) (State, error)
+}
+
+// Flow asks people for their consent.
+type Flow struct {
+	states StateStore
+	client *http.Client
+}
+
+// NewFlow returns a Flow that exchanges codes with client.
+func NewFlow(states StateStore, client *http.Client) *Flow {
+	return &Flow{states: states, client: client}
+}
+
+// Request is one person's wish to connect a provider.
+type Request struct {
+	Provider    *providers.Provider
+	User        int64
+	Session     string // any text that identifies the browser's session
+	RedirectURI string
+	ReturnTo    string
+}
+
+// Begin returns the address at the provider to which the person's browser has to go.
+func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
+	if r.Provider.OAuth.ClientID == "" {
+		return "", &resilience.SettingError{Setting: "providers." + r.Provider.Name + ".client_id", Problem: "It is missing. " + r.Provider.OAuth.SettingUp}
+	}
+	state, verifier := rand.Text(), oauth2.GenerateVerifier()
+	err := f.states.SaveState(ctx, State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name,
+		Verifier: verifier, ReturnTo: r.ReturnTo, CreatedAt: time.Now()})
+	if err != nil {
+		return "", err
+	}
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
+	for name, value := range r.Provider.OAuth.AuthParams {
+		options = append(options, oauth2.SetAuthURLParam(name, value))
+	}
+	return config(r.Provider.OAuth, r.RedirectURI).AuthCodeURL(state, options...), nil
+}
+
+// Grant is a permission that has just been given. It has not been proved yet.
+type Grant struct {
+	Credentials  providers.Credentials
+	AuthorizedAt time.Time
+	ExpiresAt    time.Time // zero when it does not end by itself
+	ReturnTo     string
+}
+
+// Complete turns the provider's answer, the query of the callback, into a Grant. It returns ErrState, ErrRefused, or
+// what the token endpoint's answer means. ReturnTo is set whenever the state was good.
+func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Grant, error) {
+	s, err := f.states.TakeState(ctx, fingerprint(answer.Get("state")))
+	if errors.Is(err, providers.ErrNotFound) {
+		return Grant{}, ErrState
+	}
+	if err != nil {
+		return Grant{}, err
+	}
+	if s.User != r.User || s.Provider != r.Provider.Name || s.Session != fingerprint(r.Session) || time.Since(s.CreatedAt) > stateLife {
+		return Grant{}, ErrState
+	}
+	g := Grant{ReturnTo: s.ReturnTo}
+	if code := answer.Get("error"); code != "" {
+		if code == "access_denied" {
+			return g, ErrRefused
+		}
+		endpoint := "authorization page"
+		m := resilience.TokenMeaning(http.StatusBadRequest, code)
+		return g, &resilience.AnswerError{Endpoint: endpoint, Status: http.StatusBadRequest, Code: resilience.Excerpt(code),
+			Message: resilience.Excerpt(answer.Get("error_description")), Meaning: &m}
+	}
+	now := time.Now()
+	ctx = tokenContext(ctx, f.client)
+	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(s.Verifier))
+	if err != nil {
+		return g, tokenError(ctx, err)
+	}
+	g.Credentials, g.AuthorizedAt = merge(nil, token), now
+	if months := r.Provider.OAuth.Months; months > 0 {
+		g.ExpiresAt = now.AddDate(0, months, 0)
+	}
+	return g, nil
+}
+
+func config(o *providers.OAuth, redirect string) *oauth2.Config {
+	style := oauth2.AuthStyleInParams
+	if o.ClientSecret != "" {
+		style = oauth2.AuthStyleInHeader
+	}
+	return &oauth2.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, RedirectURL: redirect, Scopes: o.Scopes,
+		Endpoint: oauth2.Endpoint{AuthURL: o.AuthURL, TokenURL: o.TokenURL, AuthStyle: style}}
+}
+
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

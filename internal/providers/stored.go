@@ -1,0 +1,51 @@
+package providers
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrNotFound says that there is no such connection, listen or playlist.
+var ErrNotFound = errors.New("not found")
+
+// Source is where a stored listen came from.
+type Source struct {
+	Provider string
+	SourceID string
+}
+
+// StoredListen is a listen as it is kept: one play, however many services told of it.
+type StoredListen struct {
+	ID int64
+	Listen
+	Sources []Source
+}
+
+// StoredPlaylist is a playlist as it is kept.
+type StoredPlaylist struct {
+	ID       int64
+	Provider string
+	Playlist
+	Active   bool // false once it is gone at its provider
+	ShrunkTo int  // a much smaller number of tracks that was seen once and is not believed yet; -1 for none
+}
+
+// StreamRecord is what is kept of one stream beside its data. An empty Stream stands for the whole connection.
+type StreamRecord struct {
+	Provider      string
+	Stream        string
+	Reading       string // how far reading has come, in the words of whoever reads
+	LastSuccessAt time.Time
+	Advice        string // what a person should do about the latest failure
+	Detail        string // the latest failure as the upstream put it
+	Note          string // what a person should know about the data, such as a hole that cannot be filled
+}
+
+// Intake is a page of plays on its way into the store, with the reading position that it leads to.
+type Intake struct {
+	User     int64
+	Provider string
+	Listens  []Listen
+	Reading  string // see StreamRecord
+	Note     string
+}

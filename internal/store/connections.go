@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"reprise/internal/providers"
+)
+
+func credentialsPlace(table string, user int64, provider string) string {
+	return fmt.Sprintf("%s.credentials.%d.%s", table, user, provider)
+}
+
+func (s *Store) sealCredentials(table string, c providers.Connection) (string, error) {
+	b, err := json.Marshal(c.Credentials)
+	return s.key.seal(b, credentialsPlace(table, c.User, c.Provider)), err
+}
+
+const selectConnection = `SELECT user_id, provider, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at
+	FROM connections `
+
+func (s *Store) scanConnection(r scanner) (providers.Connection, error) {
+	var c providers.Connection
+	var sealed string
+	var authorized, expires, created int64
+	err := r.Scan(&c.User, &c.Provider, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires, &c.Paused, &created)
+	if err != nil {
+		return c, err
+	}
+	c.AuthorizedAt, c.ExpiresAt, c.CreatedAt = instant(authorized), instant(expires), instant(created)
+	return c, s.openCredentials("connections", sealed, &c)
+}
+
+func (s *Store) openCredentials(table, sealed string, c *providers.Connection) error {
+	b, err := s.key.open(sealed, credentialsPlace(table, c.User, c.Provider))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, &c.Credentials)
+}
+
+// Connections returns every connection of every user.
+func (s *Store) Connections(ctx context.Context) ([]providers.Connection, error) {
+	return list(ctx, s.reader, s.scanConnection, selectConnection+"ORDER BY user_id, provider")
+}
+
+// UserConnections returns one user's connections.
+func (s *Store) UserConnections(ctx context.Context, user int64) ([]providers.Connection, error) {
+	return list(ctx, s.reader, s.scanConnection, selectConnection+"WHERE user_id = $1 ORDER BY provider", user)
+}
+
+// Connection returns one connection, or providers.ErrNotFound.
+func (s *Store) Connection(ctx context.Context, user int64, provider string) (providers.Connection, error) {
+	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND provider = $2", user, provider))
+	return c, found(err)
+}
+
+// SaveConnection stores a proved connection as the next generation and returns it so. What stood against the old
+// credential is gone with it. When the account is another one than before, reading starts anew.
+func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+	sealed, err := s.sealCredentials("connections", c)
+	if err != nil {
+		return c, fmt.Errorf("encode credentials: %w", err)
+	}
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, provider, generation) VALUES ($1, $2, 1)
+			ON CONFLICT (user_id, provider) DO UPDATE SET generation = generations.generation + 1 RETURNING generation`,
+			c.User, c.Provider).Scan(&c.Generation)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND provider = $2 AND stream = ''", c.User, c.Provider),
+			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
+				WHERE user_id = $1 AND provider = $2`, c.User, c.Provider),
+			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2", c.User, c.Provider),
+			execTx(ctx, tx, `INSERT INTO connections
+				(user_id, provider, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)
+				ON CONFLICT (user_id, provider) DO UPDATE SET account_id = excluded.account_id, account = excluded.account,
+				app = excluded.app, generation = excluded.generation, credentials = excluded.credentials,
+				authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0`,
+				c.User, c.Provider, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt)))
+	})
+	c.Paused = false
+	return c, err
+}
+
+func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	_, err := tx.ExecContext(ctx, query, args...)
+	return err
+}
+
+// SaveCredentials stores renewed credentials of the same generation. When the connection has moved on to another
+// generation meanwhile, it returns providers.ErrNotFound and stores nothing.
+func (s *Store) SaveCredentials(ctx context.Context, c providers.Connection) error {
+	sealed, err := s.sealCredentials("connections", c)
+	if err != nil {
+		return fmt.Errorf("encode credentials: %w", err)
+	}
+	result, err := s.writer.ExecContext(ctx, "UPDATE connections SET credentials = $1 WHERE user_id = $2 AND provider = $3 AND generation = $4",
+		sealed, c.User, c.Provider, c.Generation)
+	return changed(result, err)
+}
+
+// changed is providers.ErrNotFound when a statement met no row.
+func changed(result sql.Result, err error) error {
+	if err != nil {
+		return local(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(providers.ErrNotFound, err)
+	}
+	return nil
+}
+
+// SetPaused pauses a connection or lets it go on.
+func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paused bool) error {
+	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND provider = $3", flag(paused), user, provider))
+}
+
+// DeleteConnection removes a connection and all that belongs to it, except that its listens and playlists stay unless
+// data is set. A listen that another provider also told of stays in any case.
+func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if err := changed(tx.ExecContext(ctx, "DELETE FROM connections WHERE user_id = $1 AND provider = $2", user, provider)); err != nil {
+			return err
+		}
+		steps := []string{
+			"DELETE FROM streams WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM holds WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM oauth_states WHERE user_id = $1 AND provider = $2",
+		}
+		if data {
+			steps = append(steps,
+				`DELETE FROM listens WHERE user_id = $1 AND id IN
+					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider = $2) AND id NOT IN
+					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider <> $2)`,
+				"DELETE FROM listen_sources WHERE user_id = $1 AND provider = $2",
+				"DELETE FROM play_counts WHERE user_id = $1 AND provider = $2",
+				"DELETE FROM playlists WHERE user_id = $1 AND provider = $2")
+		}
+		for _, step := range steps {
+			if err := execTx(ctx, tx, step, user, provider); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SavePending keeps the proved credential of another account until its person has chosen.
+func (s *Store) SavePending(ctx context.Context, c providers.Connection) error {
+	sealed, err := s.sealCredentials("pending_connections", c)
+	if err != nil {
+		return fmt.Errorf("encode credentials: %w", err)
+	}
+	return s.exec(ctx, `INSERT INTO pending_connections
+		(user_id, provider, account_id, account, app, credentials, authorized_at, expires_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (user_id, provider) DO UPDATE SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
+		credentials = excluded.credentials, authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, created_at = excluded.created_at`,
+		c.User, c.Provider, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt))
+}
+
+// Pending returns the credential that waits for a choice, or providers.ErrNotFound.
+func (s *Store) Pending(ctx context.Context, user int64, provider string) (providers.Connection, error) {
+	var c providers.Connection
+	var sealed string
+	var authorized, expires, created int64
+	err := s.reader.QueryRowContext(ctx, `SELECT user_id, provider, account_id, account, app, credentials, authorized_at, expires_at, created_at
+		FROM pending_connections WHERE user_id = $1 AND provider = $2`, user, provider).
+		Scan(&c.User, &c.Provider, &c.AccountID, &c.Account, &c.App, &sealed, &authorized, &expires, &created)
+	if err != nil {
+		return c, found(err)
+	}
+	c.AuthorizedAt, c.ExpiresAt, c.CreatedAt = instant(authorized), instant(expires), instant(created)
+	return c, s.openCredentials("pending_connections", sealed, &c)
+}
+
+// DropPending forgets the credential that waits for a choice.
+func (s *Store) DropPending(ctx context.Context, user int64, provider string) error {
+	return s.exec(ctx, "DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2", user, provider)
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// SaveListens stores a page of plays and how far reading has come. A play that this provider told of before is left
+// out; one that another provider told of becomes a second source of that listen. It returns how many listens are new.
+func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added int, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		fresh, err := unknownPlays(ctx, tx, page)
+		if err != nil {
+			return err
+		}
+		if len(fresh) > 0 {
+			if added, err = addPlays(ctx, tx, page.User, page.Provider, fresh); err != nil {
+				return err
+			}
+		}
+		if err := savePlayCounts(ctx, tx, page); err != nil {
+			return err
+		}
+		return execTx(ctx, tx, saveReading, page.User, page.Provider, providers.Listens, page.Reading, page.Note)
+	})
+	return added, err
+}
+
+// unknownPlays returns the plays of the page that this provider has not told of before, in the order of their time.
+func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*providers.Listen, error) {
+	seen := make(map[string]bool, len(page.Listens))
+	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
+	const most = 500
+	for chunk := range slices.Chunk(page.Listens, most) {
+		args := make([]any, 0, len(chunk)+2)
+		args = append(args, page.User, page.Provider)
+		for i := range chunk {
+			args = append(args, chunk[i].SourceID)
+		}
+		ids, err := list(ctx, tx, scan, "SELECT source_id FROM listen_sources WHERE user_id = $1 AND provider = $2 AND source_id IN "+
+			numbered(3, len(chunk)), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			seen[id] = true
+		}
+	}
+	fresh := make([]*providers.Listen, 0, len(page.Listens))
+	for i := range page.Listens {
+		if l := &page.Listens[i]; !seen[l.SourceID] {
+			seen[l.SourceID] = true
+			fresh = append(fresh, l)
+		}
+	}
+	slices.SortStableFunc(fresh, func(a, b *providers.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	return fresh, nil
+}
+
+func addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) (added int, err error) {
+	stored, err := playsBetween(ctx, tx, user, fresh[0].PlayedAt.Add(-maxWindow), fresh[len(fresh)-1].PlayedAt.Add(maxWindow))
+	if err != nil {
+		return 0, err
+	}
+	next, err := nextIDs(ctx, tx, "listens", len(fresh))
+	if err != nil {
+		return 0, err
+	}
+	const listenWidth, sourceWidth = 11, 4
+	m := newMatcher(provider, stored)
+	listens := make([]any, 0, len(fresh)*listenWidth)
+	sources := make([]any, 0, len(fresh)*sourceWidth)
+	for _, l := range fresh {
+		key := matchKey(l.Title, l.Artist)
+		id := next
+		if p := m.same(l, key); p == nil {
+			next++
+			added++
+		} else if id = p.id; !p.learns(l) {
+			sources = append(sources, user, provider, l.SourceID, id)
+			continue
+		}
+		listens = append(listens, id, user, key, l.Title, l.Artist, l.Album, millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
+		sources = append(sources, user, provider, l.SourceID, id)
+	}
+	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
+		listenWidth, listens, `ON CONFLICT (id) DO UPDATE SET
+			duration_ms = CASE WHEN listens.duration_ms = 0 THEN excluded.duration_ms ELSE listens.duration_ms END,
+			isrc = CASE WHEN listens.isrc = '' THEN excluded.isrc ELSE listens.isrc END,
+			recording_mbid = CASE WHEN listens.recording_mbid = '' THEN excluded.recording_mbid ELSE listens.recording_mbid END`)
+	if err != nil {
+		return 0, err
+	}
+	return added, insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id)", sourceWidth, sources, "")
+}
+
+// learns says whether another service's report of the play tells something that is not known of it yet.
+func (p *play) learns(l *providers.Listen) bool {
+	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
+}
+
+// playsBetween returns the stored plays of a stretch of time, the earliest first, each with the providers that told
+// of it.
+func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) ([]*play, error) {
+	scan := func(r scanner) (*play, error) {
+		p := &play{}
+		var at, ms int64
+		var provider string
+		err := r.Scan(&p.id, &p.match, &at, &ms, &p.isrc, &p.mbid, &provider)
+		p.at, p.length, p.providers = instant(at), time.Duration(ms)*time.Millisecond, []string{provider}
+		return p, err
+	}
+	pairs, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider
+		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
+		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`, user, millis(from), millis(to))
+	plays := pairs[:0]
+	for _, p := range pairs {
+		if n := len(plays); n > 0 && plays[n-1].id == p.id {
+			plays[n-1].providers = append(plays[n-1].providers, p.providers...)
+			continue
+		}
+		plays = append(plays, p)
+	}
+	return plays, err
+}
+
+// PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.
+func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]providers.Listen, error) {
+	counts := make(map[string]providers.Listen, len(tracks))
+	scan := func(r scanner) (l providers.Listen, err error) {
+		var at int64
+		err = r.Scan(&l.Track.SourceID, &l.PlayCount, &at)
+		l.PlayedAt = instant(at)
+		return l, err
+	}
+	for chunk := range slices.Chunk(tracks, 500) {
+		args := []any{user, provider}
+		for _, t := range chunk {
+			args = append(args, t)
+		}
+		known, err := list(ctx, s.reader, scan, "SELECT track_id, plays, played_at FROM play_counts WHERE user_id = $1 AND provider = $2 AND track_id IN "+
+			numbered(3, len(chunk)), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range known {
+			counts[l.Track.SourceID] = l
+		}
+	}
+	return counts, nil
+}
+
+func savePlayCounts(ctx context.Context, tx *sql.Tx, page providers.Intake) error {
+	args := []any{}
+	last := map[string]bool{}
+	for i := range page.Listens {
+		if l := &page.Listens[i]; l.PlayCount > 0 && !last[l.Track.SourceID] {
+			last[l.Track.SourceID] = true
+			args = append(args, page.User, page.Provider, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+		}
+	}
+	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, provider, track_id, plays, played_at)", 5, args,
+		`ON CONFLICT (user_id, provider, track_id) DO UPDATE SET plays = excluded.plays, played_at = excluded.played_at`)
+}
+
+// ErrBadCursor says that a cursor is not one that Listens returned.
+var ErrBadCursor = errors.New("not a cursor of this list")
+
+// Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end. limit
+// is 1 to 1,000.
+func (s *Store) Listens(ctx context.Context, user int64, before string, limit int) (page []providers.StoredListen, next string, err error) {
+	at, id := int64(1<<62), int64(1<<62)
+	if before != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(before)
+		if err != nil {
+			return nil, "", ErrBadCursor
+		}
+		a, i, _ := strings.Cut(string(raw), ".")
+		var errA, errI error
+		at, errA = strconv.ParseInt(a, 10, 64)
+		id, errI = strconv.ParseInt(i, 10, 64)
+		if errA != nil || errI != nil {
+			return nil, "", ErrBadCursor
+		}
+	}
+	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate
+		FROM listens WHERE user_id = $1 AND (played_at < $2 OR played_at = $2 AND id < $3)
+		ORDER BY played_at DESC, id DESC LIMIT $4`, user, at, id, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(page) > limit {
+		page = page[:limit]
+		last := page[limit-1]
+		next = base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d", millis(last.PlayedAt), last.ID))
+	}
+	return page, next, s.addSources(ctx, page)
+}
+
+func scanListen(r scanner) (l providers.StoredListen, err error) {
+	var at, ms int64
+	err = r.Scan(&l.ID, &l.Title, &l.Artist, &l.Album, &at, &ms, &l.ISRC, &l.RecordingMBID, &l.Approximate)
+	l.PlayedAt, l.Duration = instant(at), time.Duration(ms)*time.Millisecond
+	return l, err
+}
+
+func (s *Store) addSources(ctx context.Context, page []providers.StoredListen) error {
+	if len(page) == 0 {
+		return nil
+	}
+	index := make(map[int64]int, len(page))
+	args := make([]any, 0, len(page))
+	for i, l := range page {
+		index[l.ID] = i
+		args = append(args, l.ID)
+	}
+	type source struct {
+		listen int64
+		providers.Source
+	}
+	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Provider, &v.SourceID) }
+	sources, err := list(ctx, s.reader, scan, "SELECT listen_id, provider, source_id FROM listen_sources WHERE listen_id IN "+
+		numbered(1, len(args))+" ORDER BY listen_id, provider", args...)
+	for _, v := range sources {
+		l := &page[index[v.listen]]
+		l.Sources = append(l.Sources, v.Source)
+	}
+	return err
+}
+
+// CountListens returns how many listens a user has.
+func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1", user).Scan(&n)
+	return n, local(err)
+}

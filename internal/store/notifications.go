@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"reprise/internal/notify"
+)
+
+const notificationColumns = ` id, user_id, provider, cause, generation, severity, category, title, message, detail, action_label, action_url,
+	created_at, acknowledged_at, resolved_at `
+
+func scanNotification(r scanner) (n notify.Notification, err error) {
+	var created, acknowledged, resolved int64
+	err = r.Scan(&n.ID, &n.User, &n.Provider, &n.Cause, &n.Generation, &n.Severity, &n.Category, &n.Title, &n.Message, &n.Detail,
+		&n.Action.Label, &n.Action.URL, &created, &acknowledged, &resolved)
+	n.CreatedAt, n.AcknowledgedAt, n.ResolvedAt = instant(created), instant(acknowledged), instant(resolved)
+	return n, err
+}
+
+// OpenNotification implements notify.Store. One that was resolved, and whose cause is met again, opens anew.
+func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (stored notify.Notification, opened bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		id, err := nextIDs(ctx, tx, "notifications", 1)
+		if err != nil {
+			return err
+		}
+		stored, err = scanNotification(tx.QueryRowContext(ctx, `INSERT INTO notifications
+			(id, user_id, provider, cause, generation, severity, category, title, message, detail, action_label, action_url, created_at, acknowledged_at, resolved_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0)
+			ON CONFLICT (user_id, provider, cause, generation) DO UPDATE SET severity = excluded.severity, title = excluded.title,
+			message = excluded.message, detail = excluded.detail, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
+			WHERE notifications.resolved_at > 0 RETURNING`+notificationColumns,
+			id, n.User, n.Provider, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail, n.Action.Label, n.Action.URL, millis(n.CreatedAt)))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		opened = err == nil
+		return err
+	})
+	return stored, opened, err
+}
+
+// ResolveNotifications implements notify.Store.
+func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]notify.Notification, error) {
+	query := "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND provider = $2 AND ($3 = 0 OR user_id = $3)"
+	args := []any{millis(time.Now()), provider, user}
+	if len(causes) > 0 {
+		query += " AND cause IN " + numbered(4, len(causes))
+		for _, c := range causes {
+			args = append(args, c)
+		}
+	}
+	return list(ctx, s.writer, scanNotification, query+" RETURNING"+notificationColumns, args...)
+}
+
+// AckNotification implements notify.Store.
+func (s *Store) AckNotification(ctx context.Context, user, id int64) (bool, error) {
+	result, err := s.writer.ExecContext(ctx, "UPDATE notifications SET acknowledged_at = $1 WHERE user_id = $2 AND id = $3 AND acknowledged_at = 0",
+		millis(time.Now()), user, id)
+	if err != nil {
+		return false, local(err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// Notifications returns a user's notifications, the newest first: the open ones, or the latest 200 of all.
+func (s *Store) Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error) {
+	query := "SELECT" + notificationColumns + "FROM notifications WHERE user_id = $1"
+	if openOnly {
+		query += " AND resolved_at = 0"
+	}
+	return list(ctx, s.reader, scanNotification, query+" ORDER BY created_at DESC, id DESC LIMIT 200", user)
+}
+
+// Notification returns one notification of a user, or providers.ErrNotFound.
+func (s *Store) Notification(ctx context.Context, user, id int64) (notify.Notification, error) {
+	n, err := scanNotification(s.reader.QueryRowContext(ctx, "SELECT"+notificationColumns+"FROM notifications WHERE user_id = $1 AND id = $2", user, id))
+	return n, found(err)
+}

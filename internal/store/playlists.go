@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+const selectPlaylist = "SELECT id, provider, source_id, name, snapshot, track_count, shrunk_to, active FROM playlists "
+
+func scanPlaylist(r scanner) (p providers.StoredPlaylist, err error) {
+	err = r.Scan(&p.ID, &p.Provider, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active)
+	return p, err
+}
+
+// Playlists returns a user's playlists: by provider and, within one, in its order; those that are gone come last.
+func (s *Store) Playlists(ctx context.Context, user int64) ([]providers.StoredPlaylist, error) {
+	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, provider, position, id", user)
+}
+
+// ProviderPlaylists returns a user's playlists of one provider.
+func (s *Store) ProviderPlaylists(ctx context.Context, user int64, provider string) ([]providers.StoredPlaylist, error) {
+	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND provider = $2 ORDER BY position, id", user, provider)
+}
+
+// Playlist returns one playlist of a user with its tracks, or providers.ErrNotFound.
+func (s *Store) Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error) {
+	p, err := scanPlaylist(s.reader.QueryRowContext(ctx, selectPlaylist+"WHERE user_id = $1 AND id = $2", user, id))
+	if err != nil {
+		return p, nil, found(err)
+	}
+	scan := func(r scanner) (t providers.Track, err error) {
+		var ms int64
+		err = r.Scan(&t.Title, &t.Artist, &t.Album, &ms, &t.ISRC, &t.RecordingMBID, &t.SourceID)
+		t.Duration = time.Duration(ms) * time.Millisecond
+		return t, err
+	}
+	tracks, err := list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
+		FROM playlist_tracks WHERE playlist_id = $1 ORDER BY position`, id)
+	return p, tracks, err
+}
+
+// SavePlaylist stores a playlist with all its tracks, in place of those it had.
+func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p providers.Playlist, position int, tracks []providers.Track) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		id, err := nextIDs(ctx, tx, "playlists", 1)
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO playlists (id, user_id, provider, source_id, name, snapshot, track_count, shrunk_to, active, position)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
+			ON CONFLICT (user_id, provider, source_id) DO UPDATE SET name = excluded.name, snapshot = excluded.snapshot,
+			track_count = excluded.track_count, shrunk_to = -1, active = 1, position = excluded.position RETURNING id`,
+			id, user, provider, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
+		if err != nil {
+			return err
+		}
+		if err := execTx(ctx, tx, "DELETE FROM playlist_tracks WHERE playlist_id = $1", id); err != nil {
+			return err
+		}
+		const width = 9
+		args := make([]any, 0, len(tracks)*width)
+		for i, t := range tracks {
+			args = append(args, id, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC, t.RecordingMBID, t.SourceID)
+		}
+		return insertRows(ctx, tx, `INSERT INTO playlist_tracks
+			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`, width, args, "")
+	})
+}
+
+// TouchPlaylist notes the name and the place of a playlist whose tracks have not changed.
+func (s *Store) TouchPlaylist(ctx context.Context, id int64, name string, position int) error {
+	return s.exec(ctx, "UPDATE playlists SET name = $1, position = $2, active = 1 WHERE id = $3", name, position, id)
+}
+
+// SetShrunk notes that a playlist was seen with far fewer tracks, which is not believed before it is seen again.
+func (s *Store) SetShrunk(ctx context.Context, id int64, tracks int) error {
+	return s.exec(ctx, "UPDATE playlists SET shrunk_to = $1 WHERE id = $2", tracks, id)
+}
+
+// SetGone marks a playlist as gone at its provider. Its tracks stay.
+func (s *Store) SetGone(ctx context.Context, id int64) error {
+	return s.exec(ctx, "UPDATE playlists SET active = 0 WHERE id = $1", id)
+}

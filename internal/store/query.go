@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// scanner is a row to read columns from.
+type scanner interface{ Scan(...any) error }
+
+// querier runs a query: the database, or a transaction.
+type querier interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}
+
+// list reads all rows of a query.
+func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, local(err)
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, local(err)
+		}
+		all = append(all, v)
+	}
+	return all, local(rows.Err())
+}
+
+// found turns "no rows" into providers.ErrNotFound.
+func found(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return providers.ErrNotFound
+	}
+	return local(err)
+}
+
+// insertRows inserts many rows with few statements: head is the statement up to VALUES, tail what follows them.
+func insertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []any, tail string) error {
+	const most = 200 // rows per statement: 12 columns of them stay far below the engines' limits for placeholders
+	for len(args) > 0 {
+		n := min(len(args)/width, most)
+		query := head + " VALUES " + placeholders(n, width) + " " + tail
+		if _, err := tx.ExecContext(ctx, query, args[:n*width]...); err != nil {
+			return err
+		}
+		args = args[n*width:]
+	}
+	return nil
+}
+
+// placeholders returns n groups of placeholders, each of width.
+func placeholders(n, width int) string {
+	groups := make([]string, n)
+	for i := range n {
+		groups[i] = numbered(i*width+1, width)
+	}
+	return strings.Join(groups, ",")
+}
+
+// numbered returns a group of n placeholders from $first on.
+func numbered(first, n int) string {
+	b := []byte{'('}
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '$'), int64(first+i), 10)
+	}
+	return string(append(b, ')'))
+}
+
+// nextIDs reserves n consecutive numbers for rows of a table and returns the first.
+func nextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error) {
+	var last int64
+	err := tx.QueryRowContext(ctx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET last = sequences.last + excluded.last RETURNING last`, table, n).Scan(&last)
+	return last - int64(n) + 1, err
+}
+
+// millis and instant turn times into what is stored and back; the zero time is 0.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrWrongKey says that a secret was sealed with another key than the one given.
+var ErrWrongKey = errors.New("the secret key is not the one that this database was written with")
+
+// Key seals the secrets of a database: AES-256-GCM, with a random nonce for each, under a key derived from the secret
+// key by HKDF. A sealed text names the key by its id, and is bound to its place, so that moved to another row or
+// column it does not open.
+type Key struct {
+	id   string
+	aead cipher.AEAD
+}
+
+// NewSecret returns a new random secret key, as the text that secret.key holds.
+func NewSecret() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+// NewKey derives the sealing key from the text of a secret key, of at least 16 characters.
+func NewKey(secret string) (*Key, error) {
+	secret = strings.TrimSpace(secret)
+	if len(secret) < 16 {
+		return nil, errors.New("a secret key needs at least 16 characters")
+	}
+	derived, err := hkdf.Key(sha256.New, []byte(secret), nil, "reprise secrets at rest", 32+4)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	block, err := aes.NewCipher(derived[:32])
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	return &Key{id: hex.EncodeToString(derived[32:]), aead: aead}, nil
+}
+
+// seal encrypts a text for its place (table, column and row).
+func (k *Key) seal(plain []byte, place string) string {
+	return k.id + ":" + base64.StdEncoding.EncodeToString(k.aead.Seal(nil, nil, plain, []byte(place)))
+}
+
+// open decrypts what seal made for the same place.
+func (k *Key) open(sealed, place string) ([]byte, error) {
+	id, text, _ := strings.Cut(sealed, ":")
+	if id != k.id {
+		return nil, ErrWrongKey
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("open secret of %s: %w", place, err)
+	}
+	plain, err := k.aead.Open(nil, nil, raw, []byte(place))
+	if err != nil {
+		return nil, fmt.Errorf("open secret of %s: it was changed or moved", place)
+	}
+	return plain, nil
+}
+
+// fingerprint is what the database keeps of a token that only its bearer needs to know.
+func fingerprint(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

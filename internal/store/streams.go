@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// upsertStream is the head of every statement that notes something about a stream.
+const upsertStream = "INSERT INTO streams (user_id, provider, stream, "
+
+// Streams returns what is kept of the streams of one user's connections.
+func (s *Store) Streams(ctx context.Context, user int64) ([]providers.StreamRecord, error) {
+	scan := func(r scanner) (v providers.StreamRecord, err error) {
+		var success int64
+		err = r.Scan(&v.Provider, &v.Stream, &v.Reading, &success, &v.Advice, &v.Detail, &v.Note)
+		v.LastSuccessAt = instant(success)
+		return v, err
+	}
+	return list(ctx, s.reader, scan, `SELECT provider, stream, reading, last_success_at, advice, detail, note
+		FROM streams WHERE user_id = $1 ORDER BY provider, stream`, user)
+}
+
+// Reading returns how far reading a stream has come; empty before the first page.
+func (s *Store) Reading(ctx context.Context, user int64, provider, stream string) (string, error) {
+	var reading string
+	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND provider = $2 AND stream = $3",
+		user, provider, stream).Scan(&reading)
+	if err = found(err); err == providers.ErrNotFound {
+		err = nil
+	}
+	return reading, err
+}
+
+// SaveReading notes how far reading a stream has come, and what a person should know about its data.
+func (s *Store) SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error {
+	return s.exec(ctx, saveReading, user, provider, stream, reading, note)
+}
+
+const saveReading = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (user_id, provider, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
+
+// SaveSuccess notes that a run of a stream came to its end, and forgets the failures before it.
+func (s *Store) SaveSuccess(ctx context.Context, user int64, provider, stream string, at time.Time) error {
+	return s.exec(ctx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id, provider, stream) DO UPDATE SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
+		user, provider, stream, millis(at))
+}
+
+// SaveFailure keeps what a person needs to know about the latest failure of a stream.
+func (s *Store) SaveFailure(ctx context.Context, user int64, provider, stream, advice, detail string) error {
+	return s.exec(ctx, upsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (user_id, provider, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
+		user, provider, stream, advice, detail)
+}
+
+// SaveStop keeps a stop, so that a restart does not send a dead credential again.
+func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
+	return s.exec(ctx, upsertStream+`stop_category, stop_since) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (user_id, provider, stream) DO UPDATE SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
+		v.Key.User, v.Key.Provider, v.Key.Stream, v.Category.String(), millis(v.Since))
+}
+
+// ClearStops forgets the stops of a connection, when its person wants it tried again.
+func (s *Store) ClearStops(ctx context.Context, user int64, provider string) error {
+	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND provider = $2", user, provider)
+}
+
+// Stops returns all stops.
+func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
+	scan := func(r scanner) (v resilience.Stop, err error) {
+		var category string
+		var since int64
+		err = r.Scan(&v.Key.User, &v.Key.Provider, &v.Key.App, &v.Key.Stream, &v.Generation, &category, &since)
+		v.Category, v.Since = resilience.ParseCategory(category), instant(since)
+		return v, err
+	}
+	return list(ctx, s.reader, scan, `SELECT s.user_id, s.provider, c.app, s.stream, c.generation, s.stop_category, s.stop_since
+		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.provider = s.provider WHERE s.stop_category <> ''`)
+}
+
+// SaveHold keeps a dictated wait, so that it is kept across a restart.
+func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
+	return s.exec(ctx, `INSERT INTO holds (provider, app, user_id, stream, category, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (provider, app, user_id, stream) DO UPDATE SET category = excluded.category, since = excluded.since,
+		until = CASE WHEN excluded.until > holds.until THEN excluded.until ELSE holds.until END`,
+		h.Key.Provider, h.Key.App, h.Key.User, h.Key.Stream, h.Category.String(), millis(h.Since), millis(h.Until))
+}
+
+// Holds returns the waits that have not ended.
+func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
+	scan := func(r scanner) (v resilience.Hold, err error) {
+		var category string
+		var since, until int64
+		err = r.Scan(&v.Key.Provider, &v.Key.App, &v.Key.User, &v.Key.Stream, &category, &since, &until)
+		v.Category, v.Since, v.Until = resilience.ParseCategory(category), instant(since), instant(until)
+		return v, err
+	}
+	return list(ctx, s.reader, scan, "SELECT provider, app, user_id, stream, category, since, until FROM holds WHERE until > $1", millis(time.Now()))
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"reprise/internal/accounts"
+)
+
+// HasUsers says whether the first account has been made.
+func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+	var n int
+	err := s.reader.QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&n)
+	return n > 0, local(err)
+}
+
+// AddUser implements accounts.Store: it stores a new account and returns it with its ID. Names that differ only in
+// case are the same.
+func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accounts.User, error) {
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		var all, same int
+		err := tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0) FROM users",
+			nameKey(u.Name)).Scan(&all, &same)
+		switch {
+		case err != nil:
+			return err
+		case first && all > 0:
+			return accounts.ErrNotFirst
+		case same > 0:
+			return accounts.ErrTaken
+		}
+		if u.ID, err = nextIDs(ctx, tx, "users", 1); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO users (id, name, name_key, password_hash, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+			u.ID, u.Name, nameKey(u.Name), u.PasswordHash, u.Role, millis(u.CreatedAt))
+		return err
+	})
+	return u, err
+}
+
+func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+const selectUser = "SELECT id, name, password_hash, role, created_at FROM users "
+
+// UserByName finds an account, or accounts.ErrUnknown.
+func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, error) {
+	u, err := scanUser(s.reader.QueryRowContext(ctx, selectUser+"WHERE name_key = $1", nameKey(name)))
+	return u, known(err)
+}
+
+// UserByID finds an account, or accounts.ErrUnknown.
+func (s *Store) UserByID(ctx context.Context, id int64) (accounts.User, error) {
+	u, err := scanUser(s.reader.QueryRowContext(ctx, selectUser+"WHERE id = $1", id))
+	return u, known(err)
+}
+
+func known(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return accounts.ErrUnknown
+	}
+	return local(err)
+}
+
+// Users returns all accounts, the oldest first.
+func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
+	return list(ctx, s.reader, scanUser, selectUser+"ORDER BY id")
+}
+
+// Admins returns the IDs of the administrators.
+func (s *Store) Admins(ctx context.Context) ([]int64, error) {
+	scan := func(r scanner) (id int64, err error) { return id, r.Scan(&id) }
+	return list(ctx, s.reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", accounts.Admin)
+}
+
+// SetPassword stores a new password's hash.
+func (s *Store) SetPassword(ctx context.Context, user int64, hash string) error {
+	return s.exec(ctx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user)
+}
+
+func scanUser(r scanner) (accounts.User, error) {
+	var u accounts.User
+	var created int64
+	err := r.Scan(&u.ID, &u.Name, &u.PasswordHash, &u.Role, &created)
+	u.CreatedAt = instant(created)
+	return u, err
+}

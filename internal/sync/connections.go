@@ -1,0 +1,198 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reprise/internal/events"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// ConnectionStore keeps connections.
+type ConnectionStore interface {
+	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
+	SaveConnection(context.Context, providers.Connection) (providers.Connection, error)
+	DeleteConnection(ctx context.Context, user int64, provider string, data bool) error
+	SetPaused(ctx context.Context, user int64, provider string, paused bool) error
+	ClearStops(ctx context.Context, user int64, provider string) error
+	SavePending(context.Context, providers.Connection) error
+	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
+	DropPending(ctx context.Context, user int64, provider string) error
+}
+
+// OtherAccountError says that a proved credential belongs to another account than the connection. It waits, stored,
+// for its person's choice.
+type OtherAccountError struct{ Old, New string }
+
+func (e *OtherAccountError) Error() string {
+	return fmt.Sprintf("connected as %q until now, this is %q", e.Old, e.New)
+}
+
+// Connections is what a person can do with their connections. Safe for concurrent use.
+type Connections struct {
+	guard  *Guard
+	syncer *Syncer
+	store  ConnectionStore
+	bus    *events.Bus
+}
+
+// NewConnections returns Connections over what the syncer pulls.
+func NewConnections(g *Guard, s *Syncer, store ConnectionStore, bus *events.Bus) *Connections {
+	return &Connections{guard: g, syncer: s, store: store, bus: bus}
+}
+
+// ConnectOAuth proves a permission that has just been given and stores it as the user's connection.
+func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (providers.Connection, error) {
+	adapter := p.Open(oauth.GrantClient(m.guard.Client, g.Credentials), g.Credentials)
+	c := providers.Connection{User: user, Provider: p.Name, Credentials: g.Credentials, AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
+	return m.connect(ctx, p, c, adapter)
+}
+
+// Connect proves what a person has typed in by a real call and stores it as the user's connection. Nothing is stored
+// when the proof fails; the error is the call's. When there is a connection to another account already, the new one
+// waits and the error is an *OtherAccountError.
+func (m *Connections) Connect(ctx context.Context, p *providers.Provider, user int64, fields providers.Credentials) (providers.Connection, error) {
+	c := providers.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
+	return m.connect(ctx, p, c, p.Open(m.guard.Client, fields))
+}
+
+func (m *Connections) connect(ctx context.Context, p *providers.Provider, c providers.Connection, adapter providers.Adapter) (providers.Connection, error) {
+	c.App = p.App(c.Credentials)
+	if held := m.guard.Backoff.State(resilience.Key{User: 0, Provider: p.Name, App: c.App}); held.Kind == resilience.Held {
+		return c, &resilience.NotBeforeError{State: held}
+	}
+	account, err := adapter.Prove(resilience.WithUser(ctx, c.User, p.Name))
+	if err != nil {
+		return c, err
+	}
+	for name, value := range account.Learned {
+		c.Credentials[name] = value
+	}
+	c.App = p.App(c.Credentials)
+	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
+	old, err := m.store.Connection(ctx, c.User, p.Name)
+	switch {
+	case err == nil && old.AccountID != c.AccountID:
+		return c, errors.Join(&OtherAccountError{Old: old.Account, New: c.Account}, m.store.SavePending(ctx, c))
+	case err != nil && !errors.Is(err, providers.ErrNotFound):
+		return c, err
+	}
+	return m.take(ctx, c)
+}
+
+// Choose ends the wait of another account's credential: it becomes the connection, or is forgotten.
+func (m *Connections) Choose(ctx context.Context, user int64, provider string, accept bool) (providers.Connection, error) {
+	pending, err := m.store.Pending(ctx, user, provider)
+	if err != nil {
+		return pending, err
+	}
+	if !accept {
+		return pending, m.store.DropPending(ctx, user, provider)
+	}
+	return m.take(ctx, pending)
+}
+
+// take stores a proved connection as the next generation, forgets what stood against the old one, and starts to read.
+func (m *Connections) take(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+	c, err := m.store.SaveConnection(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	m.guard.Backoff.Reconnected(keyOf(c, ""), c.Generation)
+	err = errors.Join(
+		m.guard.Notifier.Resolve(ctx, c.User, c.Provider),
+		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...))
+	m.publish(c.User, c.Provider)
+	m.syncer.Start(c)
+	return c, err
+}
+
+// appCauses are the causes that speak about the whole installation; any proved connection disproves them.
+var appCauses = []string{"config:app", "auth:app"}
+
+// Disconnect removes a connection, and with data also what was read through it alone.
+func (m *Connections) Disconnect(ctx context.Context, user int64, provider string, data bool) error {
+	// First out of the way of runs, which would store more.
+	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
+		return err
+	}
+	m.syncer.Stop(user, provider)
+	if err := m.store.DeleteConnection(ctx, user, provider, data); err != nil {
+		return err
+	}
+	m.guard.Backoff.Forget(user, provider)
+	err := m.guard.Notifier.Resolve(ctx, user, provider)
+	m.publish(user, provider)
+	return err
+}
+
+// Pause stops reading a connection until Resume.
+func (m *Connections) Pause(ctx context.Context, user int64, provider string) error {
+	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
+		return err
+	}
+	m.syncer.Stop(user, provider)
+	m.publish(user, provider)
+	return nil
+}
+
+// Resume lets a paused connection go on, with a run at once.
+func (m *Connections) Resume(ctx context.Context, user int64, provider string) error {
+	if err := m.store.SetPaused(ctx, user, provider, false); err != nil {
+		return err
+	}
+	return m.start(ctx, user, provider)
+}
+
+// SyncNow starts a run of every stream that may run, or joins those under way. When none may, because a wait was
+// dictated or a person has to act first, it returns a *resilience.NotBeforeError.
+func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) error {
+	c, err := m.store.Connection(ctx, user, provider)
+	if err != nil {
+		return err
+	}
+	var against resilience.State
+	for _, stream := range m.guard.Registry.Get(provider).Streams {
+		state := m.guard.Backoff.State(keyOf(c, stream))
+		if state.Kind != resilience.Held && state.Kind != resilience.Stopped {
+			return m.start(ctx, user, provider)
+		}
+		against = state
+	}
+	return &resilience.NotBeforeError{State: against}
+}
+
+// Retry is "Try again": it lifts a stop or a backoff and starts a run. A dictated wait stays, and is returned as a
+// *resilience.NotBeforeError.
+func (m *Connections) Retry(ctx context.Context, user int64, provider string) error {
+	c, err := m.store.Connection(ctx, user, provider)
+	if err != nil {
+		return err
+	}
+	if err := m.store.ClearStops(ctx, user, provider); err != nil {
+		return err
+	}
+	if state, held := m.guard.Backoff.Retry(keyOf(c, "")); held {
+		m.publish(user, provider)
+		return &resilience.NotBeforeError{State: state}
+	}
+	return m.start(ctx, user, provider)
+}
+
+func (m *Connections) start(ctx context.Context, user int64, provider string) error {
+	c, err := m.store.Connection(ctx, user, provider)
+	if err != nil {
+		return err
+	}
+	m.syncer.Start(c)
+	m.publish(user, provider)
+	return nil
+}
+
+func (m *Connections) publish(user int64, provider string) {
+	m.bus.Publish(user, events.Event{Type: events.Connection, Provider: provider})
+}

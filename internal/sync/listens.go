@@ -1,0 +1,140 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reprise/internal/events"
+	"reprise/internal/providers"
+)
+
+// historyPages is how many pages of old plays one run reads at the most, so that filling up a long history neither
+// crowds an upstream nor keeps new plays waiting.
+const historyPages = 60
+
+// ListenStore keeps listens and how far reading them has come.
+type ListenStore interface {
+	Reading(ctx context.Context, user int64, provider, stream string) (string, error)
+	// SaveListens stores a page and its reading position in one transaction and says how many listens are new.
+	SaveListens(context.Context, providers.Intake) (added int, err error)
+	// PlayCounts returns the play counts seen last of these tracks, by track id.
+	PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]providers.Listen, error)
+}
+
+// listenRun is the reading of one connection's listens in one run.
+type listenRun struct {
+	s       *Syncer
+	c       providers.Connection
+	source  providers.ListenSource
+	reading Reading
+	note    string
+	history int // pages of history still allowed in this run
+}
+
+func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source providers.ListenSource) error {
+	text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Listens)
+	if err != nil {
+		return err
+	}
+	r := &listenRun{s: s, c: c, source: source, history: historyPages}
+	if r.reading, err = parseReading(text); err != nil {
+		return err
+	}
+	if !r.reading.High.IsZero() || len(r.reading.Unread) == 0 {
+		r.reading.begin()
+	}
+	for i := 0; i < len(r.reading.Unread); {
+		finished, err := r.walk(ctx, i)
+		if err != nil {
+			return err
+		}
+		if !finished {
+			i++
+		}
+	}
+	return nil
+}
+
+// walk reads the span at index i from its newest play on, and says whether it came to the span's end.
+func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) {
+	span := r.reading.Unread[i]
+	for page, err := range r.source.Listens(ctx, span) {
+		if err != nil {
+			return false, err
+		}
+		r.reading.took(i, page)
+		if page.Lost {
+			r.note = fmt.Sprintf("Between %s and %s some plays may be missing: the service offers only its latest ones, and they were not read in time.",
+				minute(span.After), minute(page.Oldest))
+		}
+		if err := r.save(ctx, page.Listens); err != nil {
+			return false, err
+		}
+		if isHistory(span) {
+			if r.history--; r.history <= 0 {
+				return false, nil
+			}
+		}
+	}
+	r.reading.finish(i)
+	return true, r.save(ctx, nil)
+}
+
+// save stores a page, so that it counts from here on, and tells who watches.
+func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
+	hidden, err := r.hidden(ctx, page)
+	if err != nil {
+		return err
+	}
+	added, err := r.s.store.SaveListens(ctx, providers.Intake{User: r.c.User, Provider: r.c.Provider,
+		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.reading.String(), Note: r.note})
+	if err != nil {
+		return err
+	}
+	if added > 0 {
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
+	}
+	if r.reading.History() {
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: providers.Listens,
+			Done: r.reading.Done, Total: r.reading.Total})
+	}
+	return nil
+}
+
+// hidden returns the plays that a page only counts: where a provider tells the last play of each track and their
+// number, a number that grew by more than one hides plays whose time is unknown.
+func (r *listenRun) hidden(ctx context.Context, page []providers.Listen) ([]providers.Listen, error) {
+	var tracks []string
+	for i := range page {
+		if page[i].PlayCount > 0 {
+			tracks = append(tracks, page[i].Track.SourceID)
+		}
+	}
+	if len(tracks) == 0 {
+		return nil, nil
+	}
+	known, err := r.s.store.PlayCounts(ctx, r.c.User, r.c.Provider, tracks)
+	if err != nil {
+		return nil, err
+	}
+	var hidden []providers.Listen
+	for _, l := range page {
+		before, ok := known[l.Track.SourceID]
+		if !ok || l.PlayCount == 0 {
+			continue
+		}
+		missed := l.PlayCount - before.PlayCount - 1
+		step := l.PlayedAt.Sub(before.PlayedAt) / time.Duration(max(missed, 0)+1)
+		for n := range max(missed, 0) {
+			guess := l
+			guess.Approximate = true
+			guess.PlayedAt = before.PlayedAt.Add(step * time.Duration(n+1))
+			guess.SourceID = fmt.Sprintf("%s#%d", l.Track.SourceID, before.PlayCount+1+n)
+			hidden = append(hidden, guess)
+		}
+	}
+	return hidden, nil
+}
+
+func minute(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }

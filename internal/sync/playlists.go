@@ -1,0 +1,138 @@
+package sync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"reprise/internal/events"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// PlaylistStore keeps playlists.
+type PlaylistStore interface {
+	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]providers.StoredPlaylist, error)
+	SavePlaylist(ctx context.Context, user int64, provider string, p providers.Playlist, position int, tracks []providers.Track) error
+	TouchPlaylist(ctx context.Context, id int64, name string, position int) error
+	SetShrunk(ctx context.Context, id int64, tracks int) error
+	SetGone(ctx context.Context, id int64) error
+	SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error
+}
+
+// playlistReading is what one run of playlists leaves for the next.
+type playlistReading struct {
+	// Shrunk says that the list was seen with fewer than half of its playlists, which is believed when it is seen again.
+	Shrunk bool `json:"shrunk,omitempty"`
+}
+
+// readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
+// read to its end, and a list that has lost more than half of what it held must be seen so twice.
+func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, source providers.PlaylistSource) error {
+	var now []providers.Playlist
+	for page, err := range source.Playlists(ctx) {
+		if err != nil {
+			return err
+		}
+		now = append(now, page...)
+	}
+	stored, err := s.store.ProviderPlaylists(ctx, c.User, c.Provider)
+	if err != nil {
+		return err
+	}
+	reading, err := s.retire(ctx, c, stored, now)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]*providers.StoredPlaylist, len(stored))
+	for i := range stored {
+		known[stored[i].SourceID] = &stored[i]
+	}
+	var skipped []string
+	for i, p := range now {
+		read, err := s.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
+		if err != nil && resilience.Classify(err).Scope == resilience.ScopeItem {
+			skipped = append(skipped, p.Name) // that one only; the others go on
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		if !read {
+			continue
+		}
+		s.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: providers.Playlists, Done: i + 1, Total: len(now)})
+	}
+	note := ""
+	if len(skipped) > 0 {
+		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
+	}
+	text, err := json.Marshal(reading)
+	return errors.Join(err, s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
+}
+
+// retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted.
+func (s *Syncer) retire(ctx context.Context, c providers.Connection, stored []providers.StoredPlaylist, now []providers.Playlist) (next playlistReading, err error) {
+	listed := make(map[string]bool, len(now))
+	for _, p := range now {
+		listed[p.SourceID] = true
+	}
+	active := 0
+	var missing []providers.StoredPlaylist
+	for _, p := range stored {
+		if !p.Active {
+			continue
+		}
+		active++
+		if !listed[p.SourceID] {
+			missing = append(missing, p)
+		}
+	}
+	if shrinks(active, active-len(missing)) {
+		text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Playlists)
+		if err != nil {
+			return next, err
+		}
+		var before playlistReading
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &before); err != nil {
+				return next, fmt.Errorf("read stored position: %w", err)
+			}
+		}
+		if !before.Shrunk {
+			return playlistReading{Shrunk: true}, nil
+		}
+	}
+	for _, p := range missing {
+		if err := s.store.SetGone(ctx, p.ID); err != nil {
+			return next, err
+		}
+	}
+	return next, nil
+}
+
+// readPlaylist stores one playlist with its tracks, after all of them have been read, and says whether it had to.
+func (s *Syncer) readPlaylist(ctx context.Context, c providers.Connection, source providers.PlaylistSource, p providers.Playlist, position int, known *providers.StoredPlaylist) (read bool, err error) {
+	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
+		if known.Name == p.Name {
+			return false, nil
+		}
+		return false, s.store.TouchPlaylist(ctx, known.ID, p.Name, position)
+	}
+	var tracks []providers.Track
+	for page, err := range source.Tracks(ctx, p) {
+		if err != nil {
+			return true, err
+		}
+		tracks = append(tracks, page...)
+	}
+	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
+		return true, s.store.SetShrunk(ctx, known.ID, len(tracks))
+	}
+	return true, s.store.SavePlaylist(ctx, c.User, c.Provider, p, position, tracks)
+}
+
+// shrinks says whether a collection has lost more than half of what it held.
+func shrinks(from, to int) bool { return to*2 < from }

@@ -1,0 +1,156 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Condition is the state of a connection or stream as people and scripts see it (contract page, "state").
+type Condition string
+
+// The conditions.
+const (
+	Healthy        Condition = "healthy"
+	Syncing        Condition = "syncing"
+	Waiting        Condition = "waiting" // a backoff
+	Held           Condition = "held"    // the upstream dictated a wait
+	NeedsReconnect Condition = "needs_reconnect"
+	NeedsAdmin     Condition = "needs_admin"
+	Paused         Condition = "paused"
+	New            Condition = "new" // not read yet
+)
+
+// gravity orders conditions: of its streams' conditions a connection shows the gravest.
+var gravity = map[Condition]int{Healthy: 0, New: 1, Waiting: 2, Held: 3, Syncing: 4, NeedsAdmin: 5, NeedsReconnect: 6, Paused: 7}
+
+// StreamStatus is what there is to know of one stream.
+type StreamStatus struct {
+	Stream        string
+	Condition     Condition
+	State         resilience.State
+	LastSuccessAt time.Time
+	Note          string
+	History       bool // some of the history before the first sync is still to be read
+	Done, Total   int  // plays of the history
+}
+
+// Status is what there is to know of one connection.
+type Status struct {
+	Connection    providers.Connection
+	Provider      *providers.Provider
+	Condition     Condition
+	State         resilience.State // the gravest of the streams'
+	Words         notify.Words
+	Detail        string
+	LastSuccessAt time.Time
+	Streams       []StreamStatus
+}
+
+// StatusStore is what a status is made of.
+type StatusStore interface {
+	UserConnections(ctx context.Context, user int64) ([]providers.Connection, error)
+	Streams(ctx context.Context, user int64) ([]providers.StreamRecord, error)
+}
+
+// StatusOf returns the status of every connection of a user, in the order of the registry.
+func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStore) ([]Status, error) {
+	connections, err := store.UserConnections(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	records, err := store.Streams(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Status, 0, len(connections))
+	for _, p := range m.guard.Registry {
+		for _, c := range connections {
+			if c.Provider == p.Name {
+				all = append(all, m.status(p, c, records))
+			}
+		}
+	}
+	return all, nil
+}
+
+func (m *Connections) status(p *providers.Provider, c providers.Connection, records []providers.StreamRecord) Status {
+	record := func(stream string) (r providers.StreamRecord) {
+		for _, r := range records {
+			if r.Provider == c.Provider && r.Stream == stream {
+				return r
+			}
+		}
+		return r
+	}
+	c.Credentials = nil // nobody who looks needs them
+	s := Status{Connection: c, Provider: p, Condition: Healthy}
+	worst := ""
+	for _, stream := range p.Streams {
+		r := record(stream)
+		st := m.streamStatus(c, stream, r)
+		if st.LastSuccessAt.After(s.LastSuccessAt) {
+			s.LastSuccessAt = st.LastSuccessAt
+		}
+		if gravity[st.Condition] > gravity[s.Condition] || s.State.Kind == resilience.Ready && st.State.Kind != resilience.Ready {
+			s.State, worst = st.State, stream
+		}
+		if gravity[st.Condition] > gravity[s.Condition] {
+			s.Condition = st.Condition
+		}
+		s.Streams = append(s.Streams, st)
+	}
+	if s.State.Kind != resilience.Ready {
+		r := record("")
+		if s.State.Scope == resilience.ScopeStream {
+			r = record(worst)
+		}
+		s.Words = notify.Explain(p, c, s.State, worst, r.Advice)
+		s.Detail = r.Detail
+	}
+	return s
+}
+
+func (m *Connections) streamStatus(c providers.Connection, stream string, r providers.StreamRecord) StreamStatus {
+	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.Backoff.State(keyOf(c, stream))}
+	if stream == providers.Listens {
+		if reading, err := parseReading(r.Reading); err == nil {
+			st.History, st.Done, st.Total = reading.History(), reading.Done, reading.Total
+		}
+	}
+	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.Provider, stream}))
+	return st
+}
+
+func condition(c providers.Connection, s resilience.State, r providers.StreamRecord, running bool) Condition {
+	switch {
+	case c.Paused:
+		return Paused
+	case s.Kind == resilience.Stopped && (s.Scope == resilience.ScopeApp || s.Category == resilience.Contract):
+		return NeedsAdmin
+	case s.Kind == resilience.Stopped:
+		return NeedsReconnect
+	case running:
+		return Syncing
+	case s.Kind == resilience.Held:
+		return Held
+	case s.Kind == resilience.Waiting:
+		return Waiting
+	case r.LastSuccessAt.IsZero():
+		return New
+	}
+	return Healthy
+}
+
+// Restore puts back what the backoff must know after a restart: the stops, and the waits that upstreams dictated.
+func Restore(b *resilience.Backoff, stops []resilience.Stop, holds []resilience.Hold) {
+	for _, s := range stops {
+		b.RestoreStop(s)
+	}
+	for _, h := range holds {
+		b.RestoreHold(h)
+	}
+}

@@ -1,0 +1,276 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"reprise/internal/events"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Options are the settings of a [Syncer]. Zero values mean the defaults of contract.md.
+type Options struct {
+	ListensEvery   time.Duration // default 5 min
+	PlaylistsEvery time.Duration // default 15 min
+	Workers        int           // runs at once; default 8
+	RunTimeout     time.Duration // deadline of one run; default 10 min
+}
+
+func (o Options) withDefaults() Options {
+	if o.ListensEvery == 0 {
+		o.ListensEvery = 5 * time.Minute
+	}
+	if o.PlaylistsEvery == 0 {
+		o.PlaylistsEvery = 15 * time.Minute
+	}
+	if o.Workers == 0 {
+		o.Workers = 8
+	}
+	if o.RunTimeout == 0 {
+		o.RunTimeout = 10 * time.Minute
+	}
+	return o
+}
+
+// Store is what pulling reads and writes.
+type Store interface {
+	Connections(context.Context) ([]providers.Connection, error)
+	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
+	ListenStore
+	PlaylistStore
+}
+
+// Syncer pulls every connection's streams. See the package comment.
+type Syncer struct {
+	opt   Options
+	guard *Guard
+	store Store
+	bus   *events.Bus
+	log   *slog.Logger
+	poke  chan struct{} // something was added to the queue
+
+	mu      sync.Mutex
+	queue   *queue
+	runs    map[Key]*run
+	waiting map[Key][]chan error // who asked for the next run of a key
+	behind  map[Key]bool         // refused because another run is finding out whether trouble is over
+	ticked  time.Time            // when a loop ticked last
+}
+
+// run is one run under way.
+type run struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // after done
+}
+
+// NewSyncer returns a Syncer; nothing happens before Run.
+func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
+	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.Log, poke: make(chan struct{}, 1),
+		queue: newQueue(), runs: map[Key]*run{}, waiting: map[Key][]chan error{}, behind: map[Key]bool{}}
+}
+
+// Run works until ctx ends, and returns when every run has ended.
+func (s *Syncer) Run(ctx context.Context) error {
+	loops, err := s.startLoops(ctx)
+	if err != nil {
+		return err
+	}
+	var workers sync.WaitGroup
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		next := s.startDue(ctx, &workers)
+		if next.IsZero() {
+			timer.Reset(time.Hour)
+		} else {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.poke:
+		case <-timer.C:
+		}
+	}
+	workers.Wait() // before the loops: their Shutdown waits actively
+	return loops.Shutdown()
+}
+
+// startDue starts what is due and has a free worker, and returns when something else will be due.
+func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.queue.wake(time.Now())
+	for {
+		k, ok := s.queue.take(s.opt.Workers, func(k Key) bool { return s.runs[k] != nil })
+		if !ok {
+			return next
+		}
+		runCtx, cancel := context.WithTimeout(ctx, s.opt.RunTimeout)
+		r := &run{cancel: cancel, done: make(chan struct{})}
+		s.runs[k] = r
+		asked := s.waiting[k]
+		delete(s.waiting, k)
+		workers.Go(func() {
+			r.err = s.pull(runCtx, k)
+			cancel()
+			s.ended(k, r, asked)
+		})
+	}
+}
+
+func (s *Syncer) ended(k Key, r *run, asked []chan error) {
+	s.mu.Lock()
+	delete(s.runs, k)
+	s.queue.done(k)
+	s.requeueLocked(k, r.err)
+	s.mu.Unlock()
+	close(r.done)
+	for _, c := range asked {
+		c <- r.err
+	}
+	s.bus.Publish(k.User, events.Event{Type: events.Connection, Provider: k.Provider})
+	s.wake()
+}
+
+// retryError carries when a failed run's backoff ends.
+type retryError struct {
+	error
+	until time.Time
+}
+
+func (e *retryError) Unwrap() error { return e.error }
+
+// requeueLocked makes a run that failed due when its backoff ends, not at the next tick. One that was refused because
+// another run is finding out waits for that one.
+func (s *Syncer) requeueLocked(k Key, err error) {
+	if e, ok := errors.AsType[*retryError](err); ok {
+		s.queue.add(k, e.until)
+	}
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		switch {
+		case !e.State.Until.IsZero():
+			s.queue.add(k, e.State.Until)
+		case e.State.Kind != resilience.Stopped:
+			s.behind[k] = true
+		}
+		return
+	}
+	for other := range s.behind {
+		if other.Provider == k.Provider {
+			delete(s.behind, other)
+			s.queue.add(other, time.Now())
+		}
+	}
+}
+
+// Tick makes every connection that has the stream due.
+func (s *Syncer) Tick(ctx context.Context, stream string) error {
+	connections, err := s.store.Connections(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	s.mu.Lock()
+	s.ticked = now
+	for _, c := range connections {
+		if p := s.guard.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused {
+			s.queue.add(Key{c.User, c.Provider, stream}, now)
+		}
+	}
+	s.mu.Unlock()
+	s.wake()
+	return nil
+}
+
+// Start makes all streams of a connection due now, and returns at once. Runs that are under way count.
+func (s *Syncer) Start(c providers.Connection) {
+	if p := s.guard.Registry.Get(c.Provider); p != nil {
+		s.mu.Lock()
+		for _, stream := range p.Streams {
+			if k := (Key{c.User, c.Provider, stream}); s.runs[k] == nil {
+				s.queue.add(k, time.Now())
+			}
+		}
+		s.mu.Unlock()
+		s.wake()
+	}
+}
+
+// Sync runs one stream of a connection now, or joins the run that is under way, and returns its outcome.
+func (s *Syncer) Sync(ctx context.Context, k Key) error {
+	s.mu.Lock()
+	if r := s.runs[k]; r != nil {
+		s.mu.Unlock()
+		select {
+		case <-r.done:
+			return r.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	asked := make(chan error, 1)
+	s.waiting[k] = append(s.waiting[k], asked)
+	s.queue.add(k, time.Now())
+	s.mu.Unlock()
+	s.wake()
+	select {
+	case err := <-asked:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
+// again if it still exists and is not paused. It returns when its runs have ended.
+func (s *Syncer) Stop(user int64, provider string) {
+	p := s.guard.Registry.Get(provider)
+	if p == nil {
+		return
+	}
+	var running []*run
+	s.mu.Lock()
+	for _, stream := range p.Streams {
+		k := Key{user, provider, stream}
+		s.queue.drop(k)
+		delete(s.behind, k)
+		for _, c := range s.waiting[k] {
+			c <- context.Canceled
+		}
+		delete(s.waiting, k)
+		if r := s.runs[k]; r != nil {
+			r.cancel()
+			running = append(running, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range running {
+		<-r.done
+	}
+}
+
+// Running says whether a run of the stream is under way.
+func (s *Syncer) Running(k Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runs[k] != nil
+}
+
+// TickedAt is when a loop ticked last; zero before the first.
+func (s *Syncer) TickedAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ticked
+}
+
+func (s *Syncer) wake() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
