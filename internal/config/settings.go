@@ -69,14 +69,11 @@ func (c *Config) validate() (problems Problems) {
 	if c.SecretKey != "" && len(c.SecretKey) < 16 {
 		problems = append(problems, "secret_key needs at least 16 characters. Leave it empty to have one made in the data directory.")
 	}
-	if c.BaseURL == "" {
-		c.BaseURL = "http://" + loopbackFor(c.Listen)
-	}
 	return problems
 }
 
-// loopbackFor is the address at which a browser on this machine reaches the server.
-func loopbackFor(listen string) string {
+// LoopbackFor is the address at which a browser on this machine reaches a server that listens there.
+func LoopbackFor(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

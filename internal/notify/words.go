@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -161,4 +162,42 @@ func join(sentences ...string) string {
 		}
 	}
 	return strings.Join(kept, " ")
+}
+
+// Refused says why new credentials were not taken.
+func Refused(p *providers.Provider, err error) Words {
+	w := Words{Title: p.DisplayName + " was not connected", Owner: Person}
+	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
+		w.Message = e.Problem
+		return w
+	}
+	advice := ""
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
+		advice = e.Meaning.Advice
+	}
+	v := resilience.Classify(err)
+	switch {
+	case advice != "":
+		w.Message = advice
+	case v.Scope == resilience.ScopeApp && v.Class == resilience.Fatal:
+		w.Message = p.DisplayName + " does not accept this installation: its client id or secret is wrong. The administrator must fix this in the settings."
+	case v.Category == resilience.Auth && p.OAuth != nil:
+		w.Message = p.DisplayName + " did not accept the permission. Please connect once more."
+	case v.Category == resilience.Auth:
+		w.Message = p.DisplayName + " does not accept this. Check each field; it may have been copied incompletely."
+	case v.Category == resilience.Permission:
+		w.Message = p.DisplayName + " does not allow this account to be read."
+	case v.Category == resilience.Network:
+		w.Message = "There is no answer from " + p.DisplayName + ". Check the address if you entered one, and that the server is running and can be reached from here."
+	case v.Category == resilience.RateLimit, v.Category == resilience.Quota:
+		w.Message = p.DisplayName + " asks us to wait. Please try again in a few minutes."
+	case v.Category == resilience.Contract, v.Category == resilience.Item:
+		w.Message = "What answers at this address is not " + p.DisplayName + ", or speaks in a way that Reprise does not understand. Check the address."
+	case v.Category == resilience.Upstream:
+		w.Message = p.DisplayName + " has trouble at the moment. Please try again in a few minutes."
+	default:
+		w.Message = "It did not work, and the reason is not known. The server's log has the details."
+	}
+	w.Message += " Nothing was stored."
+	return w
 }

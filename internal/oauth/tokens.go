@@ -112,6 +112,9 @@ func merge(old providers.Credentials, t *oauth2.Token) providers.Credentials {
 	return c
 }
 
+// Credentials are a token as connections keep it.
+func Credentials(t *oauth2.Token) providers.Credentials { return merge(nil, t) }
+
 const tokenEndpoint = "POST token endpoint"
 
 func tokenContext(ctx context.Context, client *http.Client) context.Context {

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"reprise/internal/accounts"
+	"reprise/internal/config"
+	"reprise/internal/demo"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+)
+
+// The paces of the demo: a minute has to show what takes hours in life.
+const (
+	demoPlay     = 12 * time.Second
+	demoListens  = "5s"
+	demoPlaylist = "20s"
+	demoBackoff  = "2s"
+	demoMax      = "20s"
+)
+
+// runDemo serves with simulated services and a household that has connected them, in a folder that is removed at the
+// end.
+func runDemo(ctx context.Context, o options, environ []string, overrides map[string]string, stdout, stderr io.Writer) (err error) {
+	if o.dataDir == "" {
+		dir, err := os.MkdirTemp("", "reprise-demo-")
+		if err != nil {
+			return fmt.Errorf("make a folder for the demo: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		overrides["data_dir"] = dir
+	}
+	world, err := demo.Start(demo.Options{Seed: 1, Live: demoPlay})
+	if err != nil {
+		return fmt.Errorf("start simulated services: %w", err)
+	}
+	defer world.Close()
+	for path, text := range map[string]string{
+		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
+		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
+		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,
+		"providers.spotify.client_secret": "", "providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo",
+		"allow_private_upstreams": "true",
+	} {
+		overrides[path] = text
+	}
+	c, err := config.Load(o.config, environ, overrides)
+	if err != nil {
+		return fmt.Errorf("The settings cannot be used:\n%w", err) //nolint // a heading for a person
+	}
+	return serve(ctx, c, func(ctx context.Context, a *app) error { return furnish(ctx, a, world) }, stdout, stderr)
+}
+
+// furnish makes the household's accounts and connects their services, each by the same calls that a person's clicks
+// lead to.
+func furnish(ctx context.Context, a *app, world *demo.World) error {
+	alice, err := a.accounts.Create(ctx, "Alice", world.Navidrome.Password(demo.Alice), accounts.Admin, true)
+	if err != nil {
+		return fmt.Errorf("the demo needs an empty data directory: %w", err)
+	}
+	token := world.Spotify.Authorize(demo.Alice, a.registry.Get("spotify").OAuth.Scopes...)
+	now := time.Now()
+	grant := oauth.Grant{Credentials: oauth.Credentials(token), AuthorizedAt: now.AddDate(0, -5, -10), ExpiresAt: now.AddDate(0, 0, 20)}
+	if _, err := a.connections.ConnectOAuth(ctx, a.registry.Get("spotify"), alice.ID, grant); err != nil {
+		return fmt.Errorf("connect simulated Spotify: %w", err)
+	}
+	for name, fields := range map[string]providers.Credentials{
+		"listenbrainz": {"token": world.ListenBrainz.Token(demo.Alice)},
+		"navidrome":    {"url": world.Navidrome.URL, "username": demo.Alice, "password": world.Navidrome.Password(demo.Alice)},
+	} {
+		if _, err := a.connections.Connect(ctx, a.registry.Get(name), alice.ID, fields); err != nil {
+			return fmt.Errorf("connect simulated %s: %w", name, err)
+		}
+	}
+	a.server.Demo, a.server.DemoUser, a.server.SetupCode = world.Handler("/demo"), alice.ID, ""
+	return nil
+}

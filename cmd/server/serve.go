@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"github.com/lmittmann/tint"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"reprise/internal/accounts"
+	"reprise/internal/config"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/spotify"
+	"reprise/internal/resilience"
+	"reprise/internal/server"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// app is the whole program, wired.
+type app struct {
+	store       *store.Store
+	accounts    *accounts.Accounts
+	registry    providers.Registry
+	connections *syncer.Connections
+	flow        *oauth.Flow
+	server      server.Config
+	run         []func(context.Context) error
+}
+
+// serve runs the program until ctx ends. prepare, when set, is called between wiring and serving.
+func serve(ctx context.Context, c config.Config, prepare func(context.Context, *app) error, stdout, stderr io.Writer) (err error) {
+	log := newLog(c, stderr)
+	listener, err := listenOn(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
+	}
+	db, err := openStore(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	a, err := wire(ctx, c, db, log)
+	if err != nil {
+		return err
+	}
+	if prepare != nil {
+		if err := prepare(ctx, a); err != nil {
+			return err
+		}
+	}
+	srv, err := server.New(a.server)
+	if err != nil {
+		return err
+	}
+	announce(c, a.server, log, stdout)
+	g, ctx := errgroup.WithContext(ctx)
+	for _, run := range a.run {
+		g.Go(func() error { return run(ctx) })
+	}
+	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
+	g.Go(func() error { return tidy(ctx, db, log) })
+	err = g.Wait()
+	log.Info("stopped")
+	return err
+}
+
+// wire makes every part and connects them.
+func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logger) (*app, error) {
+	bus := &events.Bus{}
+	notifier := notify.New(db, bus)
+	client := newClient(c, log)
+	tokens := oauth.NewTokens(db, client)
+	registry := providers.Registry{
+		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
+			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
+		listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL}),
+		navidrome.New(navidrome.Config{ClientName: "reprise"}),
+	}
+	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
+	if err := restore(ctx, backoff, db); err != nil {
+		return nil, err
+	}
+	guard := &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Log: log}
+	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
+		RunTimeout: c.RunTimeout}, guard, db, bus)
+	people, err := accounts.New(db)
+	if err != nil {
+		return nil, err
+	}
+	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, db, bus),
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run}}
+	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Flow: a.flow,
+		Notifier: notifier, Bus: bus, Log: log}
+	exists, err := db.HasUsers(ctx)
+	if err == nil && !exists {
+		a.server.SetupCode = rand.Text()
+	}
+	return a, err
+}
+
+// jitter says "none" as the backoff understands it.
+func jitter(share float64) float64 {
+	if share == 0 {
+		return -1
+	}
+	return share
+}
+
+func restore(ctx context.Context, b *resilience.Backoff, db *store.Store) error {
+	stops, err := db.Stops(ctx)
+	if err != nil {
+		return err
+	}
+	holds, err := db.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	syncer.Restore(b, stops, holds)
+	return nil
+}
+
+func newClient(c config.Config, log *slog.Logger) *http.Client {
+	agent := "Reprise/" + version
+	if c.Contact != "" {
+		agent += " (" + c.Contact + ")"
+	}
+	var dial func(context.Context, string, string) (net.Conn, error)
+	if !c.AllowPrivateUpstreams {
+		dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
+		dial = dialer.DialContext
+	}
+	return resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(dial), UserAgent: agent, Log: log})
+}
+
+// newLog writes for a person on a terminal, and JSON elsewhere.
+func newLog(c config.Config, w io.Writer) *slog.Logger {
+	terminal := false
+	if f, ok := w.(*os.File); ok {
+		terminal = term.IsTerminal(int(f.Fd()))
+	}
+	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel}))
+	}
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
+}
+
+// announce prints what a person needs to open the page.
+func announce(c config.Config, s server.Config, log *slog.Logger, stdout io.Writer) {
+	if c.Contact == "" {
+		log.Warn("the setting contact is empty; services that ask who calls them cannot reach you")
+	}
+	link := c.BaseURL
+	if s.SetupCode != "" {
+		link += "/setup?code=" + s.SetupCode
+		fmt.Fprintf(stdout, "\nReprise is ready. Make the first account here:\n\n  %s\n\n", link)
+	} else {
+		fmt.Fprintf(stdout, "\nReprise is ready:\n\n  %s\n\n", link)
+	}
+	log.Info("serving", "url", link, "version", version)
+}
+
+// tidy removes what nobody can use any more, at start and every hour.
+func tidy(ctx context.Context, db *store.Store, log *slog.Logger) error {
+	every := time.NewTicker(time.Hour)
+	defer every.Stop()
+	for {
+		if err := db.Tidy(ctx); err != nil && ctx.Err() == nil {
+			log.Error("tidying up failed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+		}
+	}
+}
+
+// openStore opens the database with its key. Every error is a sentence that says what to do.
+func openStore(ctx context.Context, c config.Config) (*store.Store, error) {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("the data directory %s cannot be made: %w. Choose another with -data-dir", c.DataDir, plain(err))
+	}
+	secret, err := secretKey(c)
+	if err != nil {
+		return nil, err
+	}
+	key, err := store.NewKey(secret)
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, c.DataDir, key)
+	if errors.Is(err, store.ErrWrongKey) {
+		return nil, fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed", err, c.DataDir)
+	}
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return nil, fmt.Errorf("the database in %s cannot be opened. %s", c.DataDir, e.Problem)
+	}
+	return db, err
+}
+
+// secretKey returns the key that seals stored secrets: from the settings, else from the data directory, where one is
+// made for a new database. It never makes one beside a database that exists.
+func secretKey(c config.Config) (string, error) {
+	if c.SecretKey != "" {
+		return string(c.SecretKey), nil
+	}
+	path := filepath.Join(c.DataDir, "secret.key")
+	b, err := os.ReadFile(path)
+	if err == nil {
+		return string(b), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
+	}
+	if store.Exists(c.DataDir) {
+		return "", fmt.Errorf("%s is missing, but there is a database beside it whose secrets only that key opens. Put the file back, or set secret_key; nothing was changed", path)
+	}
+	secret := store.NewSecret()
+	if err := writeNew(path, secret+"\n"); err != nil {
+		return "", fmt.Errorf("the data directory %s cannot be written: %w. Make room or fix its permissions, or choose another with -data-dir", c.DataDir, plain(err))
+	}
+	return secret, nil
+}
+
+// writeNew writes a private file so that it is there whole or not at all.
+func writeNew(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// plain leaves out of a file's error what the sentence around it says already.
+func plain(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

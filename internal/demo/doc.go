@@ -1,0 +1,20 @@
+// Package demo simulates Spotify, ListenBrainz and Navidrome on loopback, filled with one household's history, so that
+// the whole program can be seen and tested without an account anywhere.
+//
+// # What it promises
+//
+//   - Every server listens on a free port of 127.0.0.1 only, and [World.Close] returns when nothing of it is running.
+//   - The shapes of requests, answers and errors are those of the real services, as far as Reprise uses them.
+//   - The same [Options.Seed], [Options.Plays] and [Options.Now] give the same household, to the millisecond.
+//   - Each upstream has a [Mode], switched by [World.Switch] or on the page of [World.Handler]. It counts for every
+//     request from then on; a request that hangs takes up the new mode at once.
+//   - What was revoked stays revoked. Only a new authorization helps, as with the real service: a new consent at Spotify,
+//     the new token at ListenBrainz, the new password at Navidrome. Its first use turns [Revoked] back into [Normal].
+//
+// # The household
+//
+// Alice listens on Spotify and, at home, on Navidrome; both are scrobbled to ListenBrainz, the second not always. Spotify
+// knows her last 50 plays to the millisecond, ListenBrainz all of them to the second. Bob has a small history of his own.
+//
+// All methods are safe for concurrent use.
+package demo

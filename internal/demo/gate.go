@@ -1,0 +1,233 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Mode says how an upstream behaves.
+type Mode string
+
+// The modes. WrongAccount is Spotify's only, ReadOnly ListenBrainz's only.
+const (
+	Normal       Mode = "normal"
+	Unavailable  Mode = "503"           // every call is answered with 503
+	RateLimited  Mode = "429"           // every call is answered with 429 and a wait of Options.RetryAfter
+	Revoked      Mode = "revoked"       // what was authorized until now is void, for everybody
+	ReadOnly     Mode = "read_only"     // reading works, submitting is answered with 401
+	WrongAccount Mode = "wrong_account" // the browser is signed in as Bob
+	Portal       Mode = "html"          // a captive portal answers 200 with a page of its own
+	Hang         Mode = "hang"          // accepts, and does not answer before the mode changes
+	Slow         Mode = "slow"          // answers after Options.Slow
+	Cut          Mode = "cut"           // the connection breaks in the middle of every answer
+)
+
+const (
+	maxBody   = 16 << 20 // bytes of a request
+	keptCalls = 10_000
+)
+
+// Call is one request to an upstream.
+type Call struct {
+	Method, Path string
+	User         string // whose credentials came with it, dead ones included; empty without
+	Time         time.Time
+	Status       int // 0 while it is not answered, and when the connection broke
+}
+
+// gate stands before one upstream: it records every call and fails as switched.
+type gate struct {
+	opts    *Options
+	modes   []Mode                                   // what this upstream knows
+	who     func(*http.Request) string               // whose credentials a request carries
+	refuse  func(http.ResponseWriter, Mode)          // answers Unavailable and RateLimited in its own words
+	concern func(*http.Request, Mode) bool           // whether a failure touches this request
+	next    func(http.ResponseWriter, *http.Request) // the upstream itself
+	done    <-chan struct{}                          // closed by World.Close
+
+	mu      sync.Mutex
+	mode    Mode
+	changed chan struct{} // closed, and replaced, when mode changes
+	calls   []*Call       // the last keptCalls
+	total   int
+}
+
+func (g *gate) current() (Mode, <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.mode, g.changed
+}
+
+func (g *gate) set(m Mode) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.setLocked(m)
+}
+
+func (g *gate) setLocked(m Mode) {
+	g.mode = m
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+// heal ends Revoked: somebody has authorized anew.
+func (g *gate) heal() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mode == Revoked {
+		g.setLocked(Normal)
+	}
+}
+
+func (g *gate) record(r *http.Request, user string) *Call {
+	c := &Call{Method: r.Method, Path: r.URL.Path, User: user, Time: g.opts.Now()}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.calls) == keptCalls {
+		g.calls = slices.Delete(g.calls, 0, keptCalls/10)
+	}
+	g.calls = append(g.calls, c)
+	g.total++
+	return c
+}
+
+func (g *gate) answered(c *Call, status int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.Status = status
+}
+
+func (g *gate) list() []Call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := make([]Call, len(g.calls))
+	for i, c := range g.calls {
+		list[i] = *c
+	}
+	return list
+}
+
+// ServeHTTP implements http.Handler.
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The whole body is read first: only then does the server notice a client that goes away while we hang.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "request body", http.StatusRequestEntityTooLarge)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	call := g.record(r, g.who(r))
+	mode := g.wait(r)
+	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	switch mode {
+	case Unavailable, RateLimited:
+		g.refuse(sw, mode)
+	case Portal:
+		servePortal(sw)
+	case Cut:
+		g.cut(w, r)
+	default:
+		g.next(sw, r)
+	}
+	g.answered(call, sw.status)
+}
+
+// wait returns the mode that counts for r, after the wait that Hang and Slow ask for. It does not return when the
+// client or the world is gone.
+func (g *gate) wait(r *http.Request) Mode {
+	for {
+		mode, changed := g.current()
+		if !g.concern(r, mode) {
+			return Normal
+		}
+		var after <-chan time.Time
+		switch mode {
+		case Slow:
+			timer := time.NewTimer(g.opts.Slow)
+			defer timer.Stop()
+			after = timer.C
+		case Hang:
+		default:
+			return mode
+		}
+		select {
+		case <-after:
+			return Normal
+		case <-changed:
+		case <-g.done:
+			panic(http.ErrAbortHandler)
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// cut sends the first half of the answer and breaks the connection.
+func (g *gate) cut(w http.ResponseWriter, r *http.Request) {
+	var whole answer
+	g.next(&whole, r)
+	maps.Copy(w.Header(), whole.header)
+	w.Header().Set("Content-Length", strconv.Itoa(whole.body.Len()))
+	w.WriteHeader(max(whole.status, http.StatusOK))
+	_, _ = w.Write(whole.body.Bytes()[:whole.body.Len()/2]) // an error: the client went first
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// answer is an answer that is not sent.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// statusWriter remembers the status.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+const portalPage = `<!doctype html>
+<html lang="en"><head><title>Guest network</title></head>
+<body><h1>Welcome to the guest network</h1><p>Please accept the terms of use to go online.</p></body></html>
+`
+
+func servePortal(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, portalPage) // an error: the client went first
+}
+
+// later runs f every interval until ctx ends.
+func later(ctx context.Context, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f()
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package demo
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The two people of the household, as they sign in everywhere.
+const (
+	Alice = "alice"
+	Bob   = "bob"
+)
+
+const (
+	recentPlays  = 50 // how many plays Spotify remembers
+	onlySpotify  = 8  // of those, how many never reached ListenBrainz
+	mostScrobble = 600
+)
+
+// scrobble is a row of Navidrome's own history.
+type scrobble struct {
+	id    int64 // grows by one with every row
+	at    int64 // Unix seconds
+	track int32
+}
+
+// person is one account at every service, by the same name.
+type person struct {
+	name, display string
+	spotify       []play     // the last recentPlays, oldest first
+	listens       []play     // ListenBrainz's, oldest first
+	scrobbles     []scrobble // Navidrome's, in the order of id
+	playlists     []playlist
+}
+
+// household is what the three upstreams share.
+type household struct {
+	cat  *catalog
+	born time.Time // the now at which the history was told
+
+	mu     sync.RWMutex
+	people map[string]*person
+	rnd    *rand.Rand // of plays that are added later
+	foreign
+}
+
+func newHousehold(o *Options, now time.Time) *household {
+	h := &household{cat: theCatalog(), born: now, people: map[string]*person{}, rnd: rand.New(rand.NewPCG(o.Seed, 99))}
+	h.foreign = newForeign(h.cat)
+	h.people[Alice] = h.newPerson(Alice, "Alice", o.Plays, newTeller(h.cat, o.Seed, 1))
+	h.people[Bob] = h.newPerson(Bob, "Bob", o.Plays/10, newTeller(h.cat, o.Seed, 2))
+	return h
+}
+
+func (h *household) newPerson(name, display string, plays int, t *teller) *person {
+	p := &person{name: name, display: display}
+	all := t.history(plays+onlySpotify, h.born)
+	scrobbles := min(mostScrobble, plays*15/100)
+	shared := limitHome(all, scrobbles*6/10)
+	p.listens, p.spotify = splitRecent(all, t.rnd, plays)
+	p.scrobbles = t.scrobbles(shared, scrobbles-len(shared), h.born)
+	p.playlists = t.playlists(name, h.born)
+	return p
+}
+
+// limitHome leaves the newest n plays at home and gives the others to Spotify: Navidrome came into the house late.
+func limitHome(plays []play, n int) (home []play) {
+	for i := len(plays) - 1; i >= 0; i-- {
+		if !plays[i].home {
+			continue
+		}
+		if len(home) == n {
+			plays[i].home = false
+			continue
+		}
+		home = append(home, plays[i])
+	}
+	slices.Reverse(home)
+	return home
+}
+
+// splitRecent divides a history: the last plays that Spotify knows, a second or two off and a few of them unknown to
+// ListenBrainz, and the newest n that ListenBrainz knows.
+func splitRecent(all []play, rnd *rand.Rand, n int) (listens, recent []play) {
+	only := map[int]bool{}
+	for i := len(all) - 1; i >= 0 && len(recent) < recentPlays; i-- {
+		p := all[i]
+		if p.home {
+			continue
+		}
+		if len(recent)%6 == 3 && len(only) < onlySpotify {
+			only[i] = true
+		}
+		p.at += 200 + rnd.Int64N(1900)
+		recent = append(recent, p)
+	}
+	slices.Reverse(recent)
+	listens = make([]play, 0, len(all))
+	for i, p := range all {
+		if !only[i] {
+			p.at -= p.at % 1000
+			listens = append(listens, p)
+		}
+	}
+	return listens[len(listens)-n:], recent
+}
+
+// scrobbles returns Navidrome's rows: the shared plays, and more that were never sent on.
+func (t *teller) scrobbles(shared []play, more int, now time.Time) []scrobble {
+	all := slices.Clone(shared)
+	era := int64(300 * 24 * time.Hour / time.Millisecond)
+	if len(shared) > 0 {
+		era = min(era, now.UnixMilli()-shared[0].at)
+	}
+	var local []int
+	for i := range t.cat.tracks {
+		if t.cat.albumOf(i).local {
+			local = append(local, i)
+		}
+	}
+	for range more {
+		at := now.UnixMilli() - 20*60_000 - t.rnd.Int64N(max(era, 24*3600_000))
+		all = append(all, play{at: at, track: int32(local[t.rnd.IntN(len(local))])})
+	}
+	slices.SortFunc(all, byTime)
+	rows := make([]scrobble, len(all))
+	for i, p := range all {
+		rows[i] = scrobble{id: int64(i + 1), at: p.seconds(), track: p.track}
+	}
+	return rows
+}
+
+// play adds a play of that person now: on Navidrome when home is true, on Spotify otherwise, and in ListenBrainz.
+func (h *household) play(name string, home bool, now time.Time) Play {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.people[name]
+	id := h.rnd.IntN(len(h.cat.tracks))
+	for home && !h.cat.albumOf(id).local {
+		id = h.rnd.IntN(len(h.cat.tracks))
+	}
+	at := now.UnixMilli()
+	if home {
+		p.scrobbleLocked(id, at/1000)
+	} else {
+		p.spotify = insertPlay(p.spotify, play{at: at, track: int32(id)})
+		p.spotify = p.spotify[max(0, len(p.spotify)-recentPlays):]
+	}
+	p.listens = insertPlay(p.listens, play{at: at - at%1000, track: int32(id), home: home})
+	tr := &h.cat.tracks[id]
+	return Play{Account: name, Title: tr.title, Artist: h.cat.albums[tr.album].artist, At: time.UnixMilli(at)}
+}
+
+func (p *person) scrobbleLocked(track int, seconds int64) {
+	next := int64(1)
+	if n := len(p.scrobbles); n > 0 {
+		next = p.scrobbles[n-1].id + 1
+	}
+	p.scrobbles = append(p.scrobbles, scrobble{id: next, at: seconds, track: int32(track)})
+}
+
+// insertPlay keeps plays sorted; a later one at the same instant comes after.
+func insertPlay(plays []play, p play) []play {
+	i := len(plays)
+	for i > 0 && plays[i-1].at > p.at {
+		i--
+	}
+	return slices.Insert(plays, i, p)
+}
+
+// person returns the account of that name, or nil.
+func (h *household) person(name string) *person { return h.people[name] }
+
+// window returns a copy of the part of plays that f selects from the sorted history, taken under the lock.
+func (h *household) window(f func() []play) []play {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Clone(f())
+}

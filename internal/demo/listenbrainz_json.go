@@ -1,0 +1,114 @@
+package demo
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// object is a JSON object that is written once.
+type object = map[string]any
+
+// writeJSON sends v. The values are our own and always can be marshalled.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error: the client went first
+}
+
+// meta is what ListenBrainz knows about a track, ready to be sent: pages of a thousand listens are put together from
+// these.
+type meta struct {
+	msid    string
+	json    []byte // of a listen that came from Spotify, or from whoever submitted it
+	atHome  []byte // of one that came from Navidrome
+	compare string // artist and title, for finding a submitted track again
+}
+
+// foreign is the tracks of ListenBrainz: the catalog's, and behind them those that were submitted by others.
+type foreign struct {
+	metas  []meta
+	byName map[string]int
+}
+
+func newForeign(c *catalog) foreign {
+	f := foreign{byName: map[string]int{}}
+	for i := range c.tracks {
+		t, a := &c.tracks[i], c.albumOf(i)
+		m := meta{msid: t.recordingMSID, compare: a.artist + "\x00" + t.title}
+		m.json = trackMetadata(c, i, object{
+			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "music_service": "spotify.com", "tracknumber": t.number,
+			"origin_url": "https://open.spotify.com/track/" + t.spotifyID, "spotify_id": "https://open.spotify.com/track/" + t.spotifyID,
+			"recording_msid": t.recordingMSID, "submission_client": "listenbrainz",
+		})
+		m.atHome = trackMetadata(c, i, object{
+			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "tracknumber": t.number, "recording_mbid": t.mbid,
+			"recording_msid": t.recordingMSID, "submission_client": "navidrome", "submission_client_version": navidromeVersion,
+		})
+		f.byName[m.compare] = len(f.metas)
+		f.metas = append(f.metas, m)
+	}
+	return f
+}
+
+func trackMetadata(c *catalog, id int, additional object) []byte {
+	t, a := &c.tracks[id], c.albumOf(id)
+	artist := uuid("artist" + a.artist)
+	m := object{"artist_name": a.artist, "track_name": t.title, "release_name": a.title, "additional_info": additional}
+	if id%11 != 7 { // some names are never matched
+		m["mbid_mapping"] = object{
+			"recording_mbid": t.mbid, "recording_name": t.title, "release_mbid": uuid("release" + a.artist + a.title),
+			"artist_mbids": []string{artist},
+			"artists":      []object{{"artist_credit_name": a.artist, "artist_mbid": artist, "join_phrase": ""}},
+		}
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// writeListens sends page, newest first.
+func writeListens(w http.ResponseWriter, user string, page []play, metas []meta, oldest, latest int64) {
+	b := make([]byte, 0, 256+1100*len(page))
+	b = append(b, `{"payload":{"count":`...)
+	b = strconv.AppendInt(b, int64(len(page)), 10)
+	b = append(b, `,"latest_listen_ts":`...)
+	b = strconv.AppendInt(b, latest, 10)
+	b = append(b, `,"oldest_listen_ts":`...)
+	b = strconv.AppendInt(b, oldest, 10)
+	b = append(b, `,"user_id":"`...)
+	b = append(b, user...)
+	b = append(b, `","listens":[`...)
+	for i := len(page) - 1; i >= 0; i-- {
+		p := page[i]
+		m := &metas[p.track]
+		b = append(b, `{"inserted_at":`...)
+		b = strconv.AppendInt(b, p.seconds()+240, 10)
+		b = append(b, `,"listened_at":`...)
+		b = strconv.AppendInt(b, p.seconds(), 10)
+		b = append(b, `,"recording_msid":"`...)
+		b = append(b, m.msid...)
+		b = append(b, `","user_name":"`...)
+		b = append(b, user...)
+		b = append(b, `","track_metadata":`...)
+		if p.home {
+			b = append(b, m.atHome...)
+		} else {
+			b = append(b, m.json...)
+		}
+		b = append(b, '}')
+		if i > 0 {
+			b = append(b, ',')
+		}
+	}
+	b = append(b, `]}}`...)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(b) // an error: the client went first
+}

@@ -1,0 +1,123 @@
+package demo
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+)
+
+// about is a mode in the words of the page: what it does, and what one should then see in Reprise.
+type about struct{ Label, Shape, Does, See string }
+
+var modeText = map[Mode]about{
+	Normal:       {"Normal", "●", "Answers as it should.", "The connection is healthy, and plays arrive."},
+	Unavailable:  {"Out of order", "▲", "Answers every call with 503.", "The connection waits and tries again, later and later. Nobody has to act, no alert appears."},
+	RateLimited:  {"Rate limited", "◆", "Answers every call with 429 and says how long to wait.", "The connection is held until exactly that time. “Sync now” is refused with the time."},
+	Revoked:      {"Revoked", "✕", "Has ended what was authorized, for good.", "One alert with one button. Nothing is called until you have connected anew, which also sets this back to normal."},
+	ReadOnly:     {"Writing refused", "◐", "Reading works, submitting is answered with 401.", "Plays arrive; what is to be sent is parked, and one alert asks for a new token."},
+	WrongAccount: {"Other account", "◇", "The browser is signed in as Bob.", "After connecting as Bob, Reprise names both accounts and asks before anything changes."},
+	Portal:       {"Captive portal", "▢", "Answers 200 with a web page that is not from the service.", "The connection waits, as in an outage."},
+	Hang:         {"Hanging", "…", "Accepts every call and never answers.", "A sync ends at its time limit, and the connection waits."},
+	Slow:         {"Slow", "◔", "Answers after a few seconds.", "Everything works, only later."},
+	Cut:          {"Cut off", "✂", "Breaks the connection in the middle of every answer.", "The connection waits. What had arrived before is kept, nothing is counted as read."},
+}
+
+//go:embed page.html
+var pageHTML string
+
+var page = template.Must(template.New("page").Parse(pageHTML))
+
+var displayNames = map[string]string{Spotify: "Spotify", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome"}
+
+// Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
+// checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1 for
+// Navidrome), each of the two with a redirect to the page, and GET prefix/state, the same as JSON for tests of the built
+// program.
+func (w *World) Handler(prefix string) http.Handler {
+	prefix = strings.TrimSuffix(prefix, "/")
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+prefix, func(rw http.ResponseWriter, _ *http.Request) { w.page(rw, prefix) })
+	mux.HandleFunc("GET "+prefix+"/{$}", func(rw http.ResponseWriter, _ *http.Request) { w.page(rw, prefix) })
+	mux.HandleFunc("GET "+prefix+"/state", w.state)
+	mux.HandleFunc("POST "+prefix+"/switch", func(rw http.ResponseWriter, r *http.Request) {
+		if err := w.Switch(r.PostFormValue("provider"), Mode(r.PostFormValue("mode"))); err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		http.Redirect(rw, r, prefix+"#"+r.PostFormValue("provider"), http.StatusSeeOther)
+	})
+	mux.HandleFunc("POST "+prefix+"/play", func(rw http.ResponseWriter, r *http.Request) {
+		if r.PostFormValue("home") == "1" {
+			w.PlayAtHome()
+		} else {
+			w.Play()
+		}
+		http.Redirect(rw, r, prefix+"#play", http.StatusSeeOther)
+	})
+	return mux
+}
+
+func (w *World) page(rw http.ResponseWriter, prefix string) {
+	type button struct {
+		Mode    Mode
+		Pressed bool
+		about
+	}
+	type upstream struct {
+		Name, Display, URL string
+		Now                about
+		Calls              int
+		Buttons            []button
+	}
+	var data struct {
+		Prefix            string
+		Upstreams         []upstream
+		Modes             []about
+		Passwords, Tokens map[string]string
+	}
+	data.Prefix = prefix
+	for _, name := range names {
+		g := w.gates[name]
+		mode, _ := g.current()
+		u := upstream{Name: name, Display: displayNames[name], URL: w.url(name), Now: modeText[mode], Calls: g.count()}
+		for _, m := range g.modes {
+			u.Buttons = append(u.Buttons, button{m, m == mode, modeText[m]})
+		}
+		data.Upstreams = append(data.Upstreams, u)
+	}
+	for _, m := range []Mode{Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Portal, Hang, Slow, Cut} {
+		data.Modes = append(data.Modes, modeText[m])
+	}
+	data.Passwords, data.Tokens = map[string]string{}, map[string]string{}
+	for _, name := range []string{Alice, Bob} {
+		data.Passwords[name], data.Tokens[name] = w.Navidrome.Password(name), w.ListenBrainz.Token(name)
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	rw.Header().Set("Cache-Control", "no-store")
+	_ = page.Execute(rw, data) // an error: the client went first
+}
+
+func (w *World) url(provider string) string {
+	return map[string]string{Spotify: w.Spotify.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL}[provider]
+}
+
+func (g *gate) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.total
+}
+
+// state is the page for programs.
+func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
+	o := object{}
+	for _, name := range names {
+		m, _ := w.gates[name].current()
+		o[name] = object{"mode": m, "url": w.url(name), "calls": w.gates[name].count()}
+	}
+	o[Spotify].(object)["auth_url"], o[Spotify].(object)["token_url"] = w.Spotify.AuthURL, w.Spotify.TokenURL
+	o[Spotify].(object)["client_id"] = w.Spotify.ClientID
+	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
+	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}
+	writeJSON(rw, http.StatusOK, o)
+}

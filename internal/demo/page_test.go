@@ -1,0 +1,89 @@
+package demo
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func (b bundle) press(h http.Handler, method, path, form string) *httptest.ResponseRecorder {
+	b.t.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(form))
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	return rec
+}
+
+func TestPageSwitches(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{})
+	h := b.Handler("/demo/")
+	b.sample(ListenBrainz)
+	for _, path := range []string{"/demo", "/demo/"} {
+		page := b.press(h, http.MethodGet, path, "")
+		require.Equal(t, 200, page.Code)
+		html := page.Body.String()
+		require.Contains(t, html, `<link rel="stylesheet" href="/static/app.css">`)
+		require.Contains(t, html, `href="/"`)
+		require.Equal(t, 3, strings.Count(html, `aria-pressed="true"`))
+		require.Equal(t, 3, strings.Count(html, `<button name="mode" value="normal" aria-pressed="true"`))
+		require.Contains(t, html, "demo-password-alice")
+		require.Regexp(t, `ListenBrainz</th>\n<td>.*Normal</td>\n<td>1</td>`, html)
+		require.NotRegexp(t, regexp.MustCompile(`(?i)<script|<style|style=|onclick`), html)
+	}
+	r := b.press(h, http.MethodPost, "/demo/switch", "provider=navidrome&mode=revoked")
+	require.Equal(t, http.StatusSeeOther, r.Code)
+	require.Equal(t, "/demo#navidrome", r.Header().Get("Location"))
+	require.Equal(t, Revoked, b.Mode(Navidrome))
+	html := b.press(h, http.MethodGet, "/demo", "").Body.String()
+	require.Contains(t, html, "demo-password-alice-2")
+	require.Contains(t, html, `<button name="mode" value="revoked" aria-pressed="true"`)
+
+	require.Equal(t, 400, b.press(h, http.MethodPost, "/demo/switch", "provider=navidrome&mode=wrong_account").Code)
+	require.Equal(t, 405, b.press(h, http.MethodGet, "/demo/switch", "").Code)
+	require.Equal(t, 404, b.press(h, http.MethodGet, "/demo/other", "").Code)
+}
+
+func TestPagePlaysAndTellsItsState(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{})
+	h := b.Handler("/demo")
+	require.Equal(t, http.StatusSeeOther, b.press(h, http.MethodPost, "/demo/play", "").Code)
+	require.Equal(t, http.StatusSeeOther, b.press(h, http.MethodPost, "/demo/play", "home=1").Code)
+	require.Equal(t, 402, b.listenCount())
+
+	var state map[string]struct {
+		Mode      Mode
+		URL       string
+		Calls     int
+		ClientID  string            `json:"client_id"`
+		Tokens    map[string]string `json:"tokens"`
+		Passwords map[string]string `json:"passwords"`
+	}
+	require.NoError(t, json.Unmarshal(b.press(h, http.MethodGet, "/demo/state", "").Body.Bytes(), &state))
+	require.Equal(t, Normal, state[ListenBrainz].Mode)
+	require.Equal(t, 1, state[ListenBrainz].Calls)
+	require.Equal(t, b.Spotify.URL, state[Spotify].URL)
+	require.Equal(t, b.Spotify.ClientID, state[Spotify].ClientID)
+	require.Equal(t, "demo-token-bob", state[ListenBrainz].Tokens[Bob])
+	require.Equal(t, "demo-password-bob", state[Navidrome].Passwords[Bob])
+}
+
+// Every mode that an upstream knows has its words on the page.
+func TestEveryModeIsExplained(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{})
+	for _, name := range names {
+		for _, m := range b.gates[name].modes {
+			for _, text := range []string{modeText[m].Label, modeText[m].Shape, modeText[m].Does, modeText[m].See} {
+				require.NotEmpty(t, text, m)
+			}
+		}
+	}
+}

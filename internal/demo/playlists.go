@@ -1,0 +1,94 @@
+package demo
+
+import "time"
+
+// playlist is a list of tracks at one service.
+type playlist struct {
+	service     string // provider name
+	id          string
+	name        string
+	description string
+	owner       string // a person's name, or the service's
+	public      bool
+	createdFor  bool // made by ListenBrainz for the person
+	quirks      bool // holds a file of the person's own and a track that is gone, as real lists do
+	changed     time.Time
+	tracks      []int
+}
+
+// Playlists of the household: service, name, description, number of tracks.
+var collection = map[string][]struct {
+	service, name, description string
+	n                          int
+	how                        string // "private", "createdfor", "closed", "quirks" or empty
+}{
+	Alice: {
+		{Spotify, "Slow evening", "Lights down", 20, ""},
+		{Spotify, "Running", "", 15, "private"},
+		{Spotify, "Everything I like", "One list for all of it", 150, "private"},
+		{Spotify, "Road trip", "Brittany and back", 24, "quirks"},
+		{Spotify, "New Music Friday", "The best new releases of the week", 40, "closed"},
+		{ListenBrainz, "Rain", "For grey days", 20, ""},
+		{ListenBrainz, "Only for me", "", 9, "private"},
+		{ListenBrainz, "Daily Jams for alice", "", 25, "createdfor"},
+		{ListenBrainz, "Weekly Exploration for alice", "", 30, "createdfor"},
+		{Navidrome, "Dinner", "With guests", 18, ""},
+		{Navidrome, "Headphones", "", 32, "private"},
+		{Navidrome, "Piano", "", 8, "private"},
+	},
+	Bob: {
+		{Spotify, "Gym", "", 14, ""},
+		{ListenBrainz, "Bass", "", 10, ""},
+		{Navidrome, "Garage", "Loud", 16, ""},
+	},
+}
+
+func (t *teller) playlists(name string, now time.Time) []playlist {
+	var lists []playlist
+	for i, c := range collection[name] {
+		p := playlist{
+			service: c.service, name: c.name, description: c.description, owner: name, public: c.how != "private",
+			createdFor: c.how == "createdfor", quirks: c.how == "quirks",
+			changed: now.AddDate(0, 0, -11*i-2).Truncate(time.Second),
+		}
+		p.id = base62("playlist" + c.service + name + c.name)
+		switch {
+		case c.service == ListenBrainz:
+			p.id = uuid("playlist" + name + c.name)
+		case c.how == "closed":
+			p.owner = Spotify
+		}
+		for len(p.tracks) < c.n {
+			if id := t.track(); c.service != Navidrome || t.cat.albumOf(id).local {
+				p.tracks = append(p.tracks, id)
+			}
+		}
+		lists = append(lists, p)
+	}
+	return lists
+}
+
+// playlistsOf returns the lists of one person at one service.
+func (h *household) playlistsOf(service, name string) []*playlist {
+	var lists []*playlist
+	if p := h.people[name]; p != nil {
+		for i := range p.playlists {
+			if p.playlists[i].service == service {
+				lists = append(lists, &p.playlists[i])
+			}
+		}
+	}
+	return lists
+}
+
+// playlist finds a list of a service by its id; nil without one.
+func (h *household) playlist(service, id string) *playlist {
+	for _, name := range []string{Alice, Bob} {
+		for _, p := range h.playlistsOf(service, name) {
+			if p.id == id {
+				return p
+			}
+		}
+	}
+	return nil
+}

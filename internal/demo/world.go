@@ -1,0 +1,171 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The names of the upstreams.
+const (
+	Spotify      = "spotify"
+	ListenBrainz = "listenbrainz"
+	Navidrome    = "navidrome"
+)
+
+var names = []string{Spotify, ListenBrainz, Navidrome}
+
+// Options shape a World. The zero value is a good one.
+type Options struct {
+	Seed       uint64
+	Plays      int              // of Alice at ListenBrainz, 4,000 by default; Bob has a tenth
+	Now        func() time.Time // the clock, time.Now by default; read once for the history
+	Live       time.Duration    // a new play of Alice appears this often; 0 for never
+	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
+	Slow       time.Duration    // how long Slow takes, 3 s by default
+	TokenLife  time.Duration    // of Spotify's access tokens, 1 h by default
+}
+
+// Play is something that was just played.
+type Play struct {
+	Account, Title, Artist string
+	At                     time.Time
+}
+
+// World is the three upstreams and the household they share.
+type World struct {
+	Spotify      SpotifyServer
+	ListenBrainz ListenBrainzServer
+	Navidrome    NavidromeServer
+
+	opts   Options
+	home   *household
+	gates  map[string]*gate
+	revoke map[string]func()
+	cancel context.CancelFunc
+
+	servers []*http.Server
+	running sync.WaitGroup // listeners and the ticker
+	conns   sync.WaitGroup // open connections; a new one is only counted while its listener runs
+	once    sync.Once
+}
+
+// Start returns a running World. An error means that no port of 127.0.0.1 was free.
+func Start(o Options) (*World, error) {
+	o.Plays = cmp.Or(o.Plays, 4000)
+	o.RetryAfter = cmp.Or(o.RetryAfter, time.Minute)
+	o.Slow = cmp.Or(o.Slow, 3*time.Second)
+	o.TokenLife = cmp.Or(o.TokenLife, time.Hour)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, revoke: map[string]func(){}}
+	w.home = newHousehold(&w.opts, o.Now())
+	for _, start := range []func(context.Context) error{w.startSpotify, w.startListenBrainz, w.startNavidrome} {
+		if err := start(ctx); err != nil {
+			w.Close()
+			return nil, err
+		}
+	}
+	if o.Live > 0 {
+		n := 0
+		w.running.Go(func() {
+			later(ctx, o.Live, func() {
+				n++
+				w.home.play(Alice, n%4 == 0, w.opts.Now())
+			})
+		})
+	}
+	return w, nil
+}
+
+// Close stops everything and returns when it has stopped. Open requests are cut off.
+func (w *World) Close() {
+	w.once.Do(func() {
+		w.cancel()
+		for _, s := range w.servers {
+			_ = s.Close() // closes what can be closed; there is nobody to tell
+		}
+		w.running.Wait()
+		w.conns.Wait()
+	})
+}
+
+// serve starts an upstream and returns its base URL.
+func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) (string, error) {
+	g.opts, g.done, g.mode, g.changed = &w.opts, ctx.Done(), Normal, make(chan struct{})
+	g.modes = append([]Mode{Normal, Unavailable, RateLimited, Revoked}, extra...)
+	g.modes = append(g.modes, Portal, Hang, Slow, Cut)
+	if g.concern == nil {
+		g.concern = func(*http.Request, Mode) bool { return true }
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for simulated %s: %w", name, err)
+	}
+	s := &http.Server{
+		Handler:           g,
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          log.New(io.Discard, "", 0), // broken connections are on purpose here
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				w.conns.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				w.conns.Done()
+			}
+		},
+	}
+	w.servers = append(w.servers, s)
+	w.gates[name] = g
+	w.running.Go(func() { _ = s.Serve(ln) }) // always http.ErrServerClosed: nothing else closes it
+	return "http://" + ln.Addr().String(), nil
+}
+
+// Switch changes how an upstream behaves. An error means that there is no such upstream, or no such mode at it.
+func (w *World) Switch(provider string, m Mode) error {
+	g := w.gates[provider]
+	if g == nil {
+		return fmt.Errorf("no simulated upstream %q", provider)
+	}
+	if !slices.Contains(g.modes, m) {
+		return fmt.Errorf("simulated %s has no mode %q", provider, m)
+	}
+	if m == Revoked {
+		w.revoke[provider]()
+	}
+	g.set(m)
+	return nil
+}
+
+// Mode returns how an upstream behaves now; empty for an unknown one.
+func (w *World) Mode(provider string) Mode {
+	g := w.gates[provider]
+	if g == nil {
+		return ""
+	}
+	m, _ := g.current()
+	return m
+}
+
+// Calls returns the last 10,000 requests to an upstream, oldest first.
+func (w *World) Calls(provider string) []Call {
+	if g := w.gates[provider]; g != nil {
+		return g.list()
+	}
+	return nil
+}
+
+// Play lets Alice play a song at this moment, on Spotify and therefore in ListenBrainz.
+func (w *World) Play() Play { return w.home.play(Alice, false, w.opts.Now()) }
+
+// PlayAtHome lets Alice play a song at this moment on Navidrome, which sends it on to ListenBrainz.
+func (w *World) PlayAtHome() Play { return w.home.play(Alice, true, w.opts.Now()) }

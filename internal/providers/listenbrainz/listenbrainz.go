@@ -1,0 +1,167 @@
+// Package listenbrainz reads listens and playlists from ListenBrainz, or from a server that speaks its API.
+//
+// ListenBrainz keeps time in whole seconds, and two listens can share one. Pages therefore overlap by the second at
+// their border: a listen may be read twice, with the same SourceID, and none is passed over.
+package listenbrainz
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config says where ListenBrainz is. An empty URL means listenbrainz.org.
+type Config struct {
+	APIURL string // with or without a trailing slash
+}
+
+// The names in the credentials: what a person pastes, and what Prove learns from it.
+const (
+	tokenField = "token"
+	userField  = "user"
+)
+
+// New returns the provider.
+func New(cfg Config) *providers.Provider {
+	base := strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.listenbrainz.org"), "/")
+	host := base
+	if u, err := url.Parse(base); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	return &providers.Provider{
+		Name:        "listenbrainz",
+		DisplayName: "ListenBrainz",
+		Streams:     []string{providers.Listens, providers.Playlists},
+		Fields: []providers.Field{{
+			Name: tokenField, Label: "User token", Kind: "password",
+			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands there, to be copied.",
+		}},
+		App: func(providers.Credentials) string { return host },
+		Open: func(c *http.Client, cred providers.Credentials) providers.Adapter {
+			return &adapter{client: c, base: base, token: strings.TrimSpace(cred[tokenField]), user: cred[userField]}
+		},
+	}
+}
+
+type adapter struct {
+	client *http.Client
+	base   string // without a trailing slash
+	token  string
+	user   string // empty before Prove
+}
+
+// The table of the providers page; what it does not name is as the general table says.
+var table = providers.Table{
+	{Status: http.StatusOK, Code: invalidToken, Meaning: wrongToken},
+	{Status: http.StatusUnauthorized, Meaning: wrongToken},
+}
+
+// userTable is table for calls about the connection's own user.
+var userTable = append(table[:len(table):len(table)], providers.Row{
+	Status: http.StatusNotFound, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with the user token of the " +
+			"account as it is now.",
+	},
+})
+
+// playlistTable is table for calls about one playlist.
+var playlistTable = append(table[:len(table):len(table)], providers.Row{
+	Status: http.StatusNotFound, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: "This playlist is gone from ListenBrainz.",
+	},
+})
+
+// invalidToken is the code of a 200 that says that the token is wrong.
+const invalidToken = "invalid_token"
+
+var wrongToken = resilience.Meaning{
+	Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+	Advice: "ListenBrainz does not accept the user token. Copy it again from https://listenbrainz.org/settings/.",
+}
+
+// explain reads ListenBrainz's words from a refusal, and the wait that it dictates with a header of its own.
+func explain(e *resilience.AnswerError) {
+	var body struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(e.Body, &body) == nil {
+		e.Message = resilience.Excerpt(body.Error)
+	}
+	if e.Status != http.StatusTooManyRequests {
+		return
+	}
+	if reset := e.Header("X-RateLimit-Reset-In"); reset != "" {
+		seconds, err := strconv.ParseFloat(reset, 64)
+		if err != nil {
+			seconds = -1
+		}
+		until, bad := resilience.After(seconds, time.Now())
+		if until.After(e.NotBefore) {
+			e.NotBefore = until
+		}
+		e.BadWait = bad && e.NotBefore.IsZero()
+	}
+}
+
+// get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
+func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table) (*resilience.Answer, error) {
+	address := a.base + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Authorization", "Token "+a.token)
+	return providers.Call(a.client, req, endpoint(route), t, explain)
+}
+
+// getUser sends one GET about the connection's own user; route holds "{name}" where the name belongs.
+func (a *adapter) getUser(ctx context.Context, route string, query url.Values) (*resilience.Answer, error) {
+	return a.get(ctx, route, strings.Replace(route, "{name}", url.PathEscape(a.user), 1), query, userTable)
+}
+
+func endpoint(route string) string { return http.MethodGet + " " + route }
+
+func broken(route, what string) error {
+	return &resilience.ContractError{Endpoint: endpoint(route), What: what}
+}
+
+// Prove implements providers.Adapter. It learns the user's name, which all other calls need.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	const route = "/1/validate-token"
+	answer, err := a.get(ctx, route, route, nil, table)
+	if err != nil {
+		return providers.Account{}, err
+	}
+	var body struct {
+		Valid   *bool  `json:"valid"`
+		User    string `json:"user_name"`
+		Message string `json:"message"`
+	}
+	if err := providers.DecodeJSON(answer, &body); err != nil {
+		return providers.Account{}, err
+	}
+	switch {
+	case body.Valid == nil || *body.Valid && body.User == "":
+		return providers.Account{}, broken(route, "neither a user nor a refusal")
+	case !*body.Valid:
+		return providers.Account{}, table.Apply(&resilience.AnswerError{
+			Endpoint: endpoint(route), Status: answer.Status, Code: invalidToken, Message: resilience.Excerpt(body.Message), Body: answer.Body,
+		})
+	}
+	a.user = body.User
+	return providers.Account{ID: body.User, Name: body.User, Learned: providers.Credentials{userField: body.User}}, nil
+}

@@ -1,0 +1,276 @@
+package listenbrainz
+
+import (
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+const token = "5f9c1d2e-0000-4000-8000-00000000beef"
+
+var geoff = providers.Credentials{tokenField: " " + token + "\n", userField: "geoff"}
+
+// open returns an adapter of user geoff whose upstream is far.
+func open(far providertest.Respond) *adapter {
+	return New(Config{}).Open(providertest.Client(far), geoff).(*adapter)
+}
+
+// collect reads a sequence to its end.
+func collect[V any](seq iter.Seq2[V, error]) (values []V, err error) {
+	for v, err := range seq {
+		if err != nil {
+			return values, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func healthy(t *testing.T) providertest.Respond {
+	always := func(name string) providertest.Respond { return providertest.Always(200, providertest.Golden(t, name)) }
+	return providertest.Routes(map[string]providertest.Respond{
+		"GET /1/validate-token":                  always("valid.json"),
+		"GET /1/user/geoff/listens":              always("listens.json"),
+		"GET /1/user/geoff/listen-count":         always("count.json"),
+		"GET /1/user/geoff/playlists":            always("playlists.json"),
+		"GET /1/user/geoff/playlists/createdfor": always("createdfor.json"),
+		"GET /1/playlist/{mbid}":                 always("playlist.json"),
+	})
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	far := healthy(t)
+	renamed := map[int]resilience.Meaning{404: wrongToken}
+	providertest.Run(t, providertest.Suite{
+		Provider:    New(Config{APIURL: "https://api.example.org/"}),
+		Credentials: providers.Credentials{tokenField: token, userField: "geoff"},
+		Playlist:    providers.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"},
+		Prove:       providertest.Capability{Healthy: far},
+		Listens: providertest.Capability{
+			Healthy: far, Statuses: renamed, Fine: []int{204},
+			Faults: func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/listen-count") },
+		},
+		Playlists: providertest.Capability{Healthy: far, Statuses: renamed, Fine: []int{204}},
+		Tracks:    providertest.Capability{Healthy: far, Fine: []int{204}},
+	})
+}
+
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "api.listenbrainz.org", New(Config{}).App(geoff))
+	require.Equal(t, "music.example.org:8080", New(Config{APIURL: "http://music.example.org:8080/lb/"}).App(geoff))
+}
+
+func TestProve(t *testing.T) {
+	t.Parallel()
+	var authorization, query string
+	far := healthy(t)
+	a := New(Config{}).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
+		return far(r)
+	})), providers.Credentials{tokenField: " " + token + "\n"})
+	account, err := a.Prove(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: providers.Credentials{"user": "geoff"}}, account)
+	require.Equal(t, "Token "+token, authorization)
+	require.Empty(t, query, "the token is not in the address")
+	pages, err := collect(a.(providers.ListenSource).Listens(t.Context(), providers.Span{}))
+	require.NoError(t, err, "the name that Prove learned is used")
+	require.Len(t, pages, 1)
+}
+
+// header is the headers of these names, each followed by its value.
+func header(names ...string) http.Header {
+	h := http.Header{}
+	for pair := range slices.Chunk(names, 2) {
+		h.Set(pair[0], pair[1])
+	}
+	return h
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	const fatal, retriable = resilience.Fatal, resilience.Retriable
+	auth := resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
+	onItem := resilience.Verdict{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	upstream := resilience.Verdict{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	limited := resilience.Verdict{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}
+	paced := resilience.Verdict{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}
+	unreadable := paced
+	unreadable.BadWait = true
+	tests := []struct {
+		call   string
+		status int
+		golden string
+		header http.Header
+		want   resilience.Verdict
+		wait   time.Duration // until want.NotBefore
+		code   string
+		advice string // a part of it
+	}{
+		{call: "prove", status: 200, golden: "invalid.json", want: auth, code: "invalid_token", advice: "user token"},
+		{call: "prove", status: 401, golden: "401.json", want: auth, advice: "user token"},
+		{call: "listens", status: 401, golden: "401.json", want: auth, advice: "user token"},
+		{call: "listens", status: 404, golden: "404-user.json", want: auth, advice: "renamed"},
+		{call: "playlists", status: 404, golden: "404-user.json", want: auth, advice: "renamed"},
+		{call: "tracks", status: 401, golden: "401.json", want: auth, advice: "user token"},
+		{call: "tracks", status: 404, golden: "404-playlist.json", want: onItem, advice: "gone"},
+		{call: "listens", status: 400, golden: "400.json", want: onItem},
+		{call: "listens", status: 429, golden: "429.json", want: paced},
+		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
+		{call: "tracks", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
+		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "30", "Retry-After", "soon"), want: limited, wait: 30 * time.Second},
+		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon"), want: unreadable},
+		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "0"), want: unreadable},
+		{call: "listens", status: 500, golden: "500.json", want: upstream},
+		{call: "playlists", status: 503, golden: "503.json", want: upstream},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s %d %v", tt.call, tt.status, tt.header), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				body := providertest.Golden(t, tt.golden)
+				a := open(func(*http.Request) (int, http.Header, string) { return tt.status, tt.header, body })
+				err := call(t, a, tt.call)
+				if tt.wait > 0 {
+					tt.want.NotBefore = time.Now().Add(tt.wait)
+				}
+				require.Equal(t, tt.want, resilience.Classify(err), "%v", err)
+				var refusal *resilience.AnswerError
+				require.ErrorAs(t, err, &refusal)
+				require.NotEmpty(t, refusal.Message)
+				require.Equal(t, tt.code, refusal.Code)
+				if tt.advice != "" {
+					require.NotNil(t, refusal.Meaning)
+					require.Contains(t, refusal.Meaning.Advice, tt.advice)
+				}
+			})
+		})
+	}
+}
+
+// call reads one capability to its end and returns how it ended.
+func call(t *testing.T, a *adapter, name string) (err error) {
+	t.Helper()
+	switch name {
+	case "prove":
+		_, err = a.Prove(t.Context())
+	case "listens":
+		_, err = collect(a.Listens(t.Context(), providers.Span{}))
+	case "playlists":
+		_, err = collect(a.Playlists(t.Context()))
+	case "tracks":
+		_, err = collect(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+	default:
+		t.Fatalf("no such call: %s", name)
+	}
+	return err
+}
+
+func TestBrokenShapes(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ call, name, body string }{
+		{"prove", "valid for nobody", `{"valid":true}`},
+		{"listens", "no list", `{"payload":{"count":0}}`},
+		{"listens", "no names", `{"payload":{"listens":[{"listened_at":1795197851},{"time":5}]}}`},
+		{"playlists", "no identifier", `{"playlist_count":1,"playlists":[{"playlist":{"title":"Rain"}}]}`},
+		{"playlists", "ends early", `{"playlist_count":120,"playlists":[]}`},
+		{"tracks", "no list", `{"playlist":{"title":"Rain"}}`},
+		{"tracks", "no name", `{"playlist":{"track":[{"creator":"R.E.M."}]}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.call+" "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := call(t, open(providertest.Always(200, tt.body)), tt.call)
+			require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+		})
+	}
+}
+
+func TestPlaylists(t *testing.T) {
+	t.Parallel()
+	pages, err := collect(open(healthy(t)).Playlists(t.Context()))
+	require.NoError(t, err)
+	require.Equal(t, [][]providers.Playlist{
+		{
+			{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3", Name: "Rain", Snapshot: "2026-11-01T10:00:00.123456+00:00"},
+			{SourceID: "5cfd32ae-1a6c-4a1f-8f0e-1a1b64b3e2f4", Name: "Sunday", TrackCount: 7},
+		},
+		{{SourceID: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11", Name: "Weekly Jams for geoff", Snapshot: "2026-11-16T00:05:00+00:00", TrackCount: 50}},
+	}, pages)
+}
+
+func TestPlaylistsPaged(t *testing.T) {
+	t.Parallel()
+	for _, withTotal := range []bool{true, false} {
+		t.Run(fmt.Sprintf("total=%v", withTotal), func(t *testing.T) {
+			t.Parallel()
+			var asked []string
+			pages, err := collect(open(func(r *http.Request) (int, http.Header, string) {
+				asked = append(asked, r.URL.Path+"?"+r.URL.RawQuery)
+				return 200, nil, listing(r.URL, 150, withTotal)
+			}).Playlists(t.Context()))
+			require.NoError(t, err)
+			require.Equal(t, []string{
+				"/1/user/geoff/playlists?count=100&offset=0", "/1/user/geoff/playlists?count=100&offset=100",
+				"/1/user/geoff/playlists/createdfor?count=100&offset=0", "/1/user/geoff/playlists/createdfor?count=100&offset=100",
+			}, asked)
+			require.Len(t, pages, 2, "the same playlists are not told twice")
+			require.Len(t, pages[0], 100)
+			require.Len(t, pages[1], 50)
+		})
+	}
+}
+
+// listing is one page of n playlists.
+func listing(u *url.URL, n int, withTotal bool) string {
+	var count, offset int
+	fmt.Sscan(u.Query().Get("count"), &count)
+	fmt.Sscan(u.Query().Get("offset"), &offset)
+	var rows []string
+	for i := offset; i < min(offset+count, n); i++ {
+		rows = append(rows, fmt.Sprintf(`{"playlist":{"identifier":"https://listenbrainz.org/playlist/p%d","title":"P"}}`, i))
+	}
+	total := ""
+	if withTotal {
+		total = fmt.Sprintf(`"playlist_count":%d,`, n)
+	}
+	return `{` + total + `"playlists":[` + strings.Join(rows, ",") + `]}`
+}
+
+func TestTracks(t *testing.T) {
+	t.Parallel()
+	pages, err := collect(open(healthy(t)).Tracks(t.Context(), providers.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}))
+	require.NoError(t, err)
+	require.Equal(t, [][]providers.Track{{
+		{
+			Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
+			RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b", SourceID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
+		},
+		{
+			Title: "Blue", Artist: "R.E.M.",
+			RecordingMBID: "83b57de1-7f69-43cb-a0df-5f77a882e954", SourceID: "83b57de1-7f69-43cb-a0df-5f77a882e954",
+		},
+	}}, pages)
+}
+
+func TestBadURL(t *testing.T) {
+	t.Parallel()
+	p := New(Config{APIURL: "https://api example\x7f"})
+	_, err := p.Open(providertest.Client(providertest.Always(200, `{}`)), geoff).Prove(t.Context())
+	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	require.NotContains(t, err.Error(), token)
+}

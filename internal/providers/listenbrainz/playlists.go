@@ -1,0 +1,165 @@
+package listenbrainz
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+const (
+	playlistsRoute  = "/1/user/{name}/playlists"
+	createdForRoute = "/1/user/{name}/playlists/createdfor"
+	playlistRoute   = "/1/playlist/{mbid}"
+
+	playlistsPerPage = 100 // the most that ListenBrainz returns
+)
+
+// jspf is a playlist in the JSON form of XSPF, with MusicBrainz' extensions. A listing leaves the tracks out.
+type jspf struct {
+	Playlist struct {
+		Identifier string      `json:"identifier"` // a URL that ends in the MBID
+		Title      string      `json:"title"`
+		TrackCount int         `json:"track_count"` // not from every server
+		Tracks     []jspfTrack `json:"track"`
+		Extension  struct {
+			Playlist struct {
+				ModifiedAt string `json:"last_modified_at"`
+				TrackCount int    `json:"track_count"`
+			} `json:"https://musicbrainz.org/doc/jspf#playlist"`
+		} `json:"extension"`
+	} `json:"playlist"`
+}
+
+type jspfTrack struct {
+	Identifier text   `json:"identifier"` // one URL or a list of them; the first ends in the MBID
+	Title      string `json:"title"`
+	Creator    string `json:"creator"`
+	Album      string `json:"album"`
+	DurationMS number `json:"duration"`
+}
+
+// mbid is the last part of an identifier.
+func mbid(identifier string) string {
+	identifier = strings.TrimRight(identifier, "/")
+	return identifier[strings.LastIndexByte(identifier, '/')+1:]
+}
+
+// Playlists implements providers.PlaylistSource: first the user's own, then those that were made for the user.
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
+	return func(yield func([]providers.Playlist, error) bool) {
+		seen := map[string]bool{}
+		for _, route := range []string{playlistsRoute, createdForRoute} {
+			for page, err := range a.listing(ctx, route) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				fresh := page[:0]
+				for _, l := range page {
+					if !seen[l.SourceID] {
+						seen[l.SourceID] = true
+						fresh = append(fresh, l)
+					}
+				}
+				if len(fresh) > 0 && !yield(fresh, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listing yields the playlists of one route, page by page.
+func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]providers.Playlist, error] {
+	return func(yield func([]providers.Playlist, error) bool) {
+		for offset, more := 0, true; more; {
+			query := url.Values{"count": {strconv.Itoa(playlistsPerPage)}, "offset": {strconv.Itoa(offset)}}
+			page, total, err := a.listingPage(ctx, route, query)
+			if err == nil && len(page) == 0 && offset < total {
+				err = broken(route, "a listing that ends before its count")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			offset += len(page)
+			more = offset < total || total == 0 && len(page) == playlistsPerPage
+			if len(page) > 0 && !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// listingPage reads one page of a listing and how many playlists the whole of it holds.
+func (a *adapter) listingPage(ctx context.Context, route string, query url.Values) ([]providers.Playlist, int, error) {
+	answer, err := a.getUser(ctx, route, query)
+	if err != nil || answer.Status == http.StatusNoContent {
+		return nil, 0, err
+	}
+	var body struct {
+		Total     int    `json:"playlist_count"`
+		Playlists []jspf `json:"playlists"`
+	}
+	if err := providers.DecodeJSON(answer, &body); err != nil {
+		return nil, 0, err
+	}
+	if body.Playlists == nil {
+		return nil, 0, broken(route, "no list of playlists")
+	}
+	page := make([]providers.Playlist, len(body.Playlists))
+	for i := range body.Playlists {
+		p := &body.Playlists[i].Playlist
+		page[i] = providers.Playlist{
+			SourceID: mbid(p.Identifier), Name: p.Title, Snapshot: p.Extension.Playlist.ModifiedAt,
+			TrackCount: max(p.TrackCount, p.Extension.Playlist.TrackCount, len(p.Tracks)),
+		}
+		if page[i].SourceID == "" {
+			return nil, 0, broken(route, "a playlist without an identifier")
+		}
+	}
+	return page, body.Total, nil
+}
+
+// Tracks implements providers.PlaylistSource. ListenBrainz sends a playlist whole: there is one page at most.
+func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]providers.Track, error] {
+	return func(yield func([]providers.Track, error) bool) {
+		tracks, err := a.tracks(ctx, l.SourceID)
+		if err != nil || len(tracks) > 0 {
+			yield(tracks, err)
+		}
+	}
+}
+
+func (a *adapter) tracks(ctx context.Context, id string) ([]providers.Track, error) {
+	answer, err := a.get(ctx, playlistRoute, "/1/playlist/"+url.PathEscape(id), nil, playlistTable)
+	if err != nil || answer.Status == http.StatusNoContent {
+		return nil, err
+	}
+	var body jspf
+	if err := providers.DecodeJSON(answer, &body); err != nil {
+		return nil, err
+	}
+	if body.Playlist.Tracks == nil {
+		return nil, broken(playlistRoute, "a playlist without a list of tracks")
+	}
+	tracks := make([]providers.Track, len(body.Playlist.Tracks))
+	for i := range body.Playlist.Tracks {
+		t := &body.Playlist.Tracks[i]
+		id := mbid(string(t.Identifier))
+		tracks[i] = providers.Track{
+			Title: t.Title, Artist: t.Creator, Album: t.Album, Duration: time.Duration(t.DurationMS) * time.Millisecond,
+			RecordingMBID: id, SourceID: id,
+		}
+		if t.Title == "" && id == "" {
+			return nil, broken(playlistRoute, "a track without a name or an identifier")
+		}
+	}
+	return tracks, nil
+}

@@ -1,0 +1,228 @@
+package navidrome
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const (
+	apiVersion = "1.16.1"
+	// firstDelay is the first rung of the backoff when the server is out of reach: it is the person's own, and it is
+	// usually back soon (providers page, "navidrome").
+	firstDelay = 5 * time.Second
+)
+
+// way is how a call shows who makes it, and where its parameters travel.
+type way struct {
+	auth string // "token", "password" or "apikey"; empty when not known yet
+	form bool   // in a POST form instead of the URL
+}
+
+type adapter struct {
+	client     *http.Client
+	clientName string
+	base       *url.URL
+	err        error // what is wrong with the credentials themselves
+	user       string
+	password   string
+	apiKey     string
+	insecure   bool
+
+	way      way
+	native   bool // Navidrome's own API can be used
+	held     *sessions
+	signIns  int      // at Navidrome's own API, in this run
+	moved    *url.URL // where the latest call was redirected to
+	askedWay bool     // the server refused its way in the middle of the run, and was asked again
+}
+
+// call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].
+func (a *adapter) call(ctx context.Context, method string, params url.Values) (*response, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	r, err := a.send(ctx, a.way, method, params)
+	if refused(err, codeNoToken, codeNoWay, codeWaysClash) && !a.askedWay {
+		a.askedWay = true
+		if _, err := a.negotiate(ctx); err != nil {
+			return nil, err
+		}
+		r, err = a.send(ctx, a.way, method, params)
+	}
+	return r, offered(err)
+}
+
+// ready makes sure that the way to call this server is known.
+func (a *adapter) ready(ctx context.Context) error {
+	if a.err != nil || a.way.auth != "" {
+		return a.err
+	}
+	pong, err := a.negotiate(ctx)
+	if err != nil {
+		return err
+	}
+	a.native = a.mayUseNative(pong)
+	return nil
+}
+
+func (a *adapter) send(ctx context.Context, w way, method string, params url.Values) (*response, error) {
+	form := url.Values{"f": {"json"}, "c": {a.clientName}, "v": {apiVersion}}
+	maps.Copy(form, params)
+	a.sign(form, w)
+	u := a.base.JoinPath("rest", method+".view")
+	verb, body := http.MethodGet, ""
+	if w.form {
+		verb, body = http.MethodPost, form.Encode()
+	} else {
+		u.RawQuery = form.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, verb, u.String(), strings.NewReader(body))
+	if err != nil {
+		return nil, badAddress("This is not a web address.")
+	}
+	if w.form {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer, err := a.do(req, verb+" /rest/"+method, subsonic, explain)
+	if err != nil {
+		return nil, err
+	}
+	return a.read(answer)
+}
+
+// sign adds who is calling. The token is new with every call, as the API asks for.
+func (a *adapter) sign(form url.Values, w way) {
+	switch w.auth {
+	case "apikey":
+		form.Set("apiKey", a.apiKey)
+		return // with a key, the user's name is not sent
+	case "password":
+		form.Set("p", "enc:"+hex.EncodeToString([]byte(a.password)))
+	default:
+		salt := rand.Text()
+		token := md5.Sum([]byte(a.password + salt))
+		form.Set("s", salt)
+		form.Set("t", hex.EncodeToString(token[:]))
+	}
+	form.Set("u", a.user)
+}
+
+// do sends a request to either API.
+func (a *adapter) do(req *http.Request, endpoint string, t providers.Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
+	answer, err := providers.Call(a.client, req, endpoint, t, explain)
+	if e, ok := errors.AsType[*resilience.NetworkError](err); ok {
+		e.FirstDelay = firstDelay
+	}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		e.Message = a.redact(e.Message)
+	}
+	return answer, err
+}
+
+// read takes the envelope off an answer with status 200, which may still report a failure.
+func (a *adapter) read(answer *resilience.Answer) (*response, error) {
+	var env envelope
+	if err := providers.DecodeJSON(answer, &env); err != nil {
+		return nil, err
+	}
+	r := env.Response
+	switch {
+	case r == nil:
+		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "no subsonic-response"}
+	case r.Status == "failed":
+		e := &resilience.AnswerError{Endpoint: answer.Endpoint, Status: answer.Status, Code: "0", Body: answer.Body}
+		r.describe(e)
+		e.Message = a.redact(e.Message)
+		return nil, subsonic.Apply(e)
+	case r.Status != "ok":
+		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "a status that is neither ok nor failed"}
+	}
+	r.endpoint = answer.Endpoint
+	return r, nil
+}
+
+// explain reads code and words of a failure that came with an HTTP status of its own.
+func explain(e *resilience.AnswerError) {
+	var env envelope
+	if json.Unmarshal(e.Body, &env) == nil && env.Response != nil && e.Status < http.StatusInternalServerError {
+		env.Response.describe(e)
+	}
+}
+
+// redact takes our own secrets out of an upstream's words, should it repeat them.
+func (a *adapter) redact(text string) string {
+	for _, secret := range []string{hex.EncodeToString([]byte(a.password)), a.password, a.apiKey} {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	return text
+}
+
+// refused says whether err is an answer with one of these codes.
+func refused(err error, codes ...string) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && slices.Contains(codes, e.Code)
+}
+
+// answered says whether err is the server's own answer with this HTTP status.
+func answered(err error, status int) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && e.Status == status && !e.HTML
+}
+
+// offered turns the answer of a server that has a feature switched off into [providers.ErrNotOffered].
+func offered(err error) error {
+	if answered(err, http.StatusNotImplemented) {
+		return providers.ErrNotOffered
+	}
+	return err
+}
+
+// watchRedirects returns a client that notes where it was sent on to. It does not follow a redirect that would lose
+// the form on its way.
+func (a *adapter) watchRedirects(client *http.Client) *http.Client {
+	c := *client
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		a.moved = req.URL
+		if req.Method != via[0].Method || client.CheckRedirect == nil {
+			return http.ErrUseLastResponse
+		}
+		return client.CheckRedirect(req, via)
+	}
+	return &c
+}
+
+// follow makes the address that the latest call was redirected to the server's own, if it is the same server: the
+// same name, and no step back from https. It says whether the address changed.
+func (a *adapter) follow() bool {
+	to := a.moved
+	a.moved = nil
+	if to == nil || to.Hostname() != a.base.Hostname() || to.Scheme != "https" && to.Scheme != a.base.Scheme || !strings.Contains(to.Path, "/rest/") {
+		return false
+	}
+	base, err := normalise((&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String())
+	if err != nil || *base == *a.base {
+		return false
+	}
+	a.base = base
+	return true
+}
+
+// mayReveal says whether the password itself may be sent to this server.
+func (a *adapter) mayReveal() bool {
+	return a.base.Scheme == "https" || a.insecure || loopback(a.base.Hostname())
+}

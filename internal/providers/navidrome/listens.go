@@ -1,0 +1,284 @@
+package navidrome
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Page sizes: rows per page, and what one page costs at the server.
+const (
+	scrobblePage = 500 // small rows
+	songPage     = 200 // rows of several kB
+	joinPage     = 100 // ids in one URL, which many proxies bound to 8 kB
+	albumPage    = 20  // one call each
+	// barrenAlbums is after how many albums without a single known play a server is taken to report none.
+	barrenAlbums = 3
+)
+
+// errNoScrobbles says that this Navidrome is older than its list of single plays.
+var errNoScrobbles = errors.New("no list of plays")
+
+// listenYield takes a page of plays and says whether another one is wanted. The readers below return nil when none is.
+type listenYield = func(providers.ListenPage, error) bool
+
+// Listens reads plays from the best source that this server has: every single play from Navidrome 0.63 on, the last
+// play and the number of plays of each song before, and the same from the recently played albums elsewhere. A server
+// that reports no plays at all has no listens.
+//
+// A play's SourceID is the song and the second of the play, whatever the source, so that a play that a client reported
+// twice is one, and stays the same one when the server is upgraded.
+func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+	return func(yield listenYield) {
+		if err := a.ready(ctx); err != nil {
+			yield(providers.ListenPage{}, err)
+			return
+		}
+		read := a.albumListens
+		if a.native {
+			read = a.nativeListens
+		}
+		if err := read(ctx, span, yield); err != nil {
+			yield(providers.ListenPage{}, err)
+		}
+	}
+}
+
+func (a *adapter) nativeListens(ctx context.Context, span providers.Span, yield listenYield) error {
+	err := a.scrobbles(ctx, span, yield)
+	if errors.Is(err, errNoScrobbles) {
+		return a.songListens(ctx, span, yield)
+	}
+	return err
+}
+
+// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed.
+func (a *adapter) scrobbles(ctx context.Context, span providers.Span, yield listenYield) error {
+	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}}
+	if !span.After.IsZero() {
+		query.Set("from", strconv.FormatInt(span.After.Unix(), 10))
+	}
+	if !span.Before.IsZero() {
+		query.Set("to", strconv.FormatInt(span.Before.Unix(), 10))
+	}
+	songs := map[text]*providers.Track{}
+	for start := 0; ; start += scrobblePage {
+		query.Set("_start", strconv.Itoa(start))
+		query.Set("_end", strconv.Itoa(start+scrobblePage))
+		var rows []scrobble
+		answer, err := a.get(ctx, "GET /api/scrobble", []string{"api", "scrobble"}, query, &rows)
+		if start == 0 && answered(err, http.StatusNotFound) {
+			return errNoScrobbles
+		}
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		if slices.ContainsFunc(rows, scrobble.broken) {
+			return &resilience.ContractError{Endpoint: answer.Endpoint, What: "a play without its song or time"}
+		}
+		if err := a.join(ctx, rows, songs); err != nil {
+			return err
+		}
+		total, _ := strconv.Atoi(answer.Header.Get("X-Total-Count"))
+		page := providers.ListenPage{Listens: plays(rows, songs), Oldest: rows[len(rows)-1].SubmissionTime.Time, Total: max(total, 0)}
+		if !yield(page, nil) || len(rows) < scrobblePage {
+			return nil
+		}
+	}
+}
+
+func plays(rows []scrobble, songs map[text]*providers.Track) []providers.Listen {
+	listens := make([]providers.Listen, 0, len(rows))
+	seen := make(map[scrobble]bool, len(rows))
+	for _, row := range rows {
+		if t := songs[row.MediaFileID]; t != nil && !seen[row] {
+			seen[row] = true
+			listens = append(listens, listen(*t, row.SubmissionTime.Time, 0))
+		}
+	}
+	return listens
+}
+
+func listen(t providers.Track, at time.Time, count number) providers.Listen {
+	return providers.Listen{Track: t, SourceID: t.SourceID + "@" + strconv.FormatInt(at.Unix(), 10), PlayedAt: at, PlayCount: int(count)}
+}
+
+// join looks up the songs of the plays that are not in songs yet. A song that is gone for good gets a nil.
+func (a *adapter) join(ctx context.Context, rows []scrobble, songs map[text]*providers.Track) error {
+	wanted := map[text]bool{}
+	for _, row := range rows {
+		if _, known := songs[row.MediaFileID]; !known {
+			wanted[row.MediaFileID] = true
+		}
+	}
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(wanted)), joinPage) {
+		query := url.Values{"_start": {"0"}, "_end": {strconv.Itoa(len(ids))}}
+		for _, id := range ids {
+			query.Add("id", string(id))
+		}
+		var found []ownSong
+		if _, err := a.get(ctx, "GET /api/song", []string{"api", "song"}, query, &found); err != nil {
+			return err
+		}
+		for _, s := range found {
+			t := s.track()
+			songs[s.ID] = &t
+		}
+		for _, id := range ids {
+			if songs[id] == nil { // lists leave out what is missing on disk
+				if err := a.lookUp(ctx, id, songs); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*providers.Track) error {
+	songs[id] = nil
+	var s ownSong
+	_, err := a.get(ctx, "GET /api/song/{id}", []string{"api", "song", url.PathEscape(string(id))}, nil, &s)
+	if resilience.Classify(err).Scope == resilience.ScopeItem {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.broken() {
+		return &resilience.ContractError{Endpoint: "GET /api/song/{id}", What: "a song without an id"}
+	}
+	t := s.track()
+	songs[id] = &t
+	return nil
+}
+
+// songListens reads the last play of each song, the latest first.
+func (a *adapter) songListens(ctx context.Context, span providers.Span, yield listenYield) error {
+	query := url.Values{"_sort": {"play_date"}, "_order": {"DESC"}}
+	for start := 0; ; start += songPage {
+		query.Set("_start", strconv.Itoa(start))
+		query.Set("_end", strconv.Itoa(start+songPage))
+		var rows []ownSong
+		if _, err := a.get(ctx, "GET /api/song", []string{"api", "song"}, query, &rows); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(rows, ownSong.broken) {
+			return &resilience.ContractError{Endpoint: "GET /api/song", What: "a song without an id"}
+		}
+		var page providers.ListenPage
+		done := len(rows) < songPage
+		for i := range rows {
+			at := rows[i].PlayDate.Time
+			if at.IsZero() || !at.After(span.After) {
+				done = true
+				break
+			}
+			page.Oldest = at
+			if span.Before.IsZero() || !at.After(span.Before) {
+				page.Listens = append(page.Listens, listen(rows[i].track(), at, rows[i].PlayCount))
+			}
+		}
+		if len(page.Listens) > 0 && !yield(page, nil) || done {
+			return nil
+		}
+	}
+}
+
+// albumListens reads the last play of each song from the recently played albums. An album further down the list has
+// been played no later than those above it, so that after each page nothing later than its last album is missing.
+func (a *adapter) albumListens(ctx context.Context, span providers.Span, yield listenYield) error {
+	w := albumWalk{span: span}
+	for offset := 0; !w.done; offset += albumPage {
+		r, err := a.call(ctx, "getAlbumList2", url.Values{
+			"type": {"recent"}, "size": {strconv.Itoa(albumPage)}, "offset": {strconv.Itoa(offset)},
+		})
+		if err != nil {
+			return err
+		}
+		if r.AlbumList2 == nil {
+			return r.lacks("albumList2")
+		}
+		w.page = providers.ListenPage{}
+		for _, al := range r.AlbumList2.Album {
+			if w.done = !al.Played.IsZero() && !al.Played.After(span.After); w.done {
+				break
+			}
+			songs, err := a.albumSongs(ctx, al.ID)
+			if err != nil {
+				return err
+			}
+			if w.add(al, songs); w.done {
+				break
+			}
+		}
+		w.done = w.done || len(r.AlbumList2.Album) < albumPage
+		slices.SortStableFunc(w.page.Listens, func(x, y providers.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
+		if !w.page.Oldest.IsZero() && !yield(w.page, nil) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// albumSongs returns the songs of one album; of an album that is gone, none.
+func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
+	r, err := a.call(ctx, "getAlbum", url.Values{"id": {string(id)}})
+	switch {
+	case resilience.Classify(err).Scope == resilience.ScopeItem:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case r.Album == nil:
+		return nil, r.lacks("album")
+	}
+	return r.Album.Song, nil
+}
+
+// albumWalk goes down the list of recently played albums.
+type albumWalk struct {
+	span   providers.Span
+	page   providers.ListenPage
+	barren int // albums in a row none of whose songs has a known play
+	done   bool
+}
+
+// add takes the plays of one album. It is the last one when it was not played within the span, or when the server
+// turns out to know nothing about plays.
+func (w *albumWalk) add(al album, songs []song) {
+	latest, known := al.Played.Time, false
+	for i := range songs {
+		at := songs[i].Played.Time
+		if at.IsZero() {
+			continue
+		}
+		known = true
+		if at.After(latest) {
+			latest = at
+		}
+		if at.After(w.span.After) && (w.span.Before.IsZero() || !at.After(w.span.Before)) {
+			w.page.Listens = append(w.page.Listens, listen(songs[i].track(), at, songs[i].PlayCount))
+		}
+	}
+	if known {
+		w.barren = 0
+	} else {
+		w.barren++
+	}
+	w.done = w.barren >= barrenAlbums || !latest.After(w.span.After)
+	if known {
+		w.page.Oldest = latest
+	}
+}

@@ -1,0 +1,137 @@
+package navidrome
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const (
+	tokenHeader = "X-Nd-Authorization"
+	// maxSignIns bounds how often one run signs in: a server that refuses a token it has just given is not to be asked
+	// for more of them, since the sixth sign-in in a short while is answered 429 for the whole household.
+	maxSignIns = 2
+)
+
+// sessions keeps the tokens of Navidrome's own API from run to run, so that a run rarely has to sign in.
+type sessions struct {
+	mu     sync.Mutex
+	tokens map[sessionKey]string
+}
+
+// sessionKey is the hash of an address, a user and a password: another password never finds the token of the old one.
+type sessionKey [sha256.Size]byte
+
+func (a *adapter) sessionKey() sessionKey {
+	return sha256.Sum256([]byte(a.base.String() + "\x00" + a.user + "\x00" + a.password))
+}
+
+func (s *sessions) get(k sessionKey) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tokens[k]
+}
+
+// put keeps a token, or forgets it when it is empty.
+func (s *sessions) put(k sessionKey, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if token == "" {
+		delete(s.tokens, k)
+		return
+	}
+	s.tokens[k] = token
+}
+
+// signIn gets a token from Navidrome's own API.
+func (a *adapter) signIn(ctx context.Context) error {
+	a.signIns++
+	body, err := json.Marshal(map[string]string{"username": a.user, "password": a.password})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base.JoinPath("auth", "login").String(), bytes.NewReader(body))
+	if err != nil {
+		return badAddress("This is not a web address.")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	answer, err := a.do(req, "POST /auth/login", ownAPI, nil)
+	if err != nil {
+		return err
+	}
+	var session struct {
+		Token string `json:"token"`
+	}
+	if err := providers.DecodeJSON(answer, &session); err != nil {
+		return err
+	}
+	if session.Token == "" {
+		return &resilience.ContractError{Endpoint: answer.Endpoint, What: "no token"}
+	}
+	a.held.put(a.sessionKey(), session.Token)
+	return nil
+}
+
+// get calls Navidrome's own API and reads the answer into v. A token that is no longer accepted is replaced, and the
+// call made once more.
+func (a *adapter) get(ctx context.Context, endpoint string, path []string, query url.Values, v any) (*resilience.Answer, error) {
+	answer, err := a.getSigned(ctx, endpoint, path, query)
+	if err != nil {
+		return nil, offered(err)
+	}
+	if bytes.Equal(bytes.TrimSpace(answer.Body), []byte("null")) {
+		return nil, &resilience.ContractError{Endpoint: endpoint, What: "null"}
+	}
+	return answer, providers.DecodeJSON(answer, v)
+}
+
+func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string, query url.Values) (*resilience.Answer, error) {
+	if a.held.get(a.sessionKey()) == "" {
+		if err := a.signIn(ctx); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := a.getOnce(ctx, endpoint, path, query)
+	if resilience.Classify(err).Category != resilience.Auth {
+		return answer, err
+	}
+	a.held.put(a.sessionKey(), "")
+	if a.signIns >= maxSignIns {
+		return nil, err
+	}
+	if err := a.signIn(ctx); err != nil {
+		return nil, err
+	}
+	return a.getOnce(ctx, endpoint, path, query)
+}
+
+func (a *adapter) getOnce(ctx context.Context, endpoint string, path []string, query url.Values) (*resilience.Answer, error) {
+	u := a.base.JoinPath(path...)
+	u.RawQuery = query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, badAddress("This is not a web address.")
+	}
+	key := a.sessionKey()
+	req.Header.Set(tokenHeader, "Bearer "+a.held.get(key))
+	answer, err := a.do(req, endpoint, ownAPI, nil)
+	var next string
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		next = e.Header(tokenHeader)
+	} else if err == nil {
+		next = answer.Header.Get(tokenHeader)
+	}
+	if next = strings.TrimPrefix(next, "Bearer "); next != "" {
+		a.held.put(key, next)
+	}
+	return answer, err
+}

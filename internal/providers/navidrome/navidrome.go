@@ -1,0 +1,100 @@
+// Package navidrome reads listens and playlists from a person's own Navidrome, or from any other server that speaks
+// the Subsonic or OpenSubsonic API (1.16.1).
+//
+// Prove finds out how this server wants to be called and hands that back as Account.Learned: the normalised address,
+// the way to authenticate, whether parameters may travel in a form, and whether Navidrome's own API can be used. An
+// adapter that is opened without those finds them out with its first call.
+//
+// A password leaves in a form that could be read on the way only over TLS, to a loopback address, or when its owner
+// has ticked "insecure". It is never part of an error.
+package navidrome
+
+import (
+	"net/http"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config is what the adapter needs to know of the installation.
+type Config struct {
+	ClientName string // how servers name us to their users; default "reprise"
+}
+
+// The names of the credentials: the first five are the form's fields, the others are learned.
+const (
+	credURL      = "url"
+	credUser     = "username"
+	credPassword = "password"
+	credAPIKey   = "apikey"
+	credInsecure = "insecure"
+	credAuth     = "auth"   // "token", "password" or "apikey"
+	credForm     = "form"   // "yes" when parameters travel in a POST form
+	credNative   = "native" // "yes" when Navidrome's own API takes the same password
+)
+
+// New describes the provider.
+func New(cfg Config) *providers.Provider {
+	if cfg.ClientName == "" {
+		cfg.ClientName = "reprise"
+	}
+	held := &sessions{tokens: map[sessionKey]string{}}
+	return &providers.Provider{
+		Name:        "navidrome",
+		DisplayName: "Navidrome",
+		Streams:     []string{providers.Listens, providers.Playlists},
+		Fields: []providers.Field{
+			{Name: credURL, Label: "Address of your server", Kind: "url",
+				Help: "As you open it in the browser, for example https://music.example.org. Works with Navidrome and every Subsonic server."},
+			{Name: credUser, Label: "User name", Kind: "text"},
+			{Name: credPassword, Label: "Password", Kind: "password", Optional: true,
+				Help: "Not needed when you enter an API key."},
+			{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
+				Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},
+			{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox", Optional: true,
+				Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete history, need the password itself. Tick this only if you trust every part of the network between here and your server."},
+		},
+		App: func(c providers.Credentials) string {
+			u, err := normalise(c[credURL])
+			if err != nil {
+				return ""
+			}
+			return u.Host
+		},
+		Open: func(client *http.Client, c providers.Credentials) providers.Adapter {
+			return open(client, c, cfg.ClientName, held)
+		},
+	}
+}
+
+func open(client *http.Client, c providers.Credentials, clientName string, held *sessions) *adapter {
+	a := &adapter{
+		clientName: clientName,
+		user:       strings.TrimSpace(c[credUser]),
+		password:   c[credPassword],
+		apiKey:     strings.TrimSpace(c[credAPIKey]),
+		insecure:   ticked(c[credInsecure]),
+		way:        way{auth: c[credAuth], form: c[credForm] == "yes"},
+		native:     c[credNative] == "yes",
+		held:       held,
+	}
+	a.base, a.err = normalise(c[credURL])
+	switch {
+	case a.err != nil:
+	case a.user == "":
+		a.err = &resilience.SettingError{Setting: credUser, Problem: "Enter your user name at this server."}
+	case a.password == "" && a.apiKey == "":
+		a.err = &resilience.SettingError{Setting: credPassword, Problem: "Enter your password or an API key."}
+	}
+	a.client = a.watchRedirects(client)
+	return a
+}
+
+func ticked(v string) bool {
+	switch strings.ToLower(v) {
+	case "on", "true", "yes", "1":
+		return true
+	}
+	return false
+}

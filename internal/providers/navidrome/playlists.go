@@ -1,0 +1,59 @@
+package navidrome
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+
+	"reprise/internal/providers"
+)
+
+// Playlists yields all playlists that the user may play, which the Subsonic API returns at once.
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
+	return func(yield func([]providers.Playlist, error) bool) {
+		r, err := a.call(ctx, "getPlaylists", nil)
+		if err == nil && r.Playlists == nil {
+			err = r.lacks("playlists")
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		page := make([]providers.Playlist, 0, len(r.Playlists.Playlist))
+		for _, p := range r.Playlists.Playlist {
+			page = append(page, providers.Playlist{
+				SourceID: string(p.ID), Name: string(p.Name), TrackCount: int(p.SongCount), Snapshot: p.snapshot(),
+			})
+		}
+		yield(page, nil)
+	}
+}
+
+// snapshot is the time of the last change with the number of tracks; without a time there is none, since a track may
+// be exchanged for another.
+func (p *playlist) snapshot() string {
+	if p.Changed == "" {
+		return ""
+	}
+	return string(p.Changed) + "/" + strconv.Itoa(int(p.SongCount))
+}
+
+// Tracks yields the tracks of one playlist, which the Subsonic API returns at once.
+func (a *adapter) Tracks(ctx context.Context, p providers.Playlist) iter.Seq2[[]providers.Track, error] {
+	return func(yield func([]providers.Track, error) bool) {
+		r, err := a.call(ctx, "getPlaylist", url.Values{"id": {p.SourceID}})
+		if err == nil && r.Playlist == nil {
+			err = r.lacks("playlist")
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		page := make([]providers.Track, 0, len(r.Playlist.Entry))
+		for _, s := range r.Playlist.Entry {
+			page = append(page, s.track())
+		}
+		yield(page, nil)
+	}
+}

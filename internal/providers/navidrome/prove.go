@@ -1,0 +1,201 @@
+package navidrome
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// What a person can do when connecting does not work.
+const (
+	adviceNoServer = "There is no Subsonic server at this address. Enter the address at which you open your music server in the browser. " +
+		"If a sign-in page of its own stands in front of the server, it must let everything under /rest/ pass."
+	adviceProxy = "Something in front of the server refuses the call before it gets there. It must let everything under /rest/ pass."
+	adviceHTTPS = "This server wants the password itself, and over http:// anyone on the way could read it. Enter the server's https:// address, " +
+		"or tick “Send my password unprotected when the server asks for it”."
+	adviceNoWay  = "This server accepts none of the ways to sign in that were tried. If it offers API keys, make one there and enter it here."
+	adviceNoKeys = "This server does not take API keys. Enter your password instead."
+)
+
+// Prove finds the way in, asks the server what it can do, and returns what it learned. The password itself is sent
+// only when the server refuses everything else, or to Navidrome's own API, and only where mayReveal allows it.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	if a.err != nil {
+		return providers.Account{}, a.err
+	}
+	pong, err := a.negotiate(ctx)
+	if err != nil {
+		return providers.Account{}, a.advise(err)
+	}
+	if err := a.learnExtensions(ctx, pong); err != nil {
+		return providers.Account{}, err
+	}
+	if err := a.learnNative(ctx, pong); err != nil {
+		return providers.Account{}, err
+	}
+	base := a.base.String()
+	return providers.Account{
+		ID:   base + "#" + a.user,
+		Name: a.user,
+		Learned: providers.Credentials{
+			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form), credNative: yesNo(a.native),
+		},
+	}, nil
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// ways lists how to sign in, the best first. A form hides a password or key from the logs on the way, so that it goes
+// before the URL; for a token the URL is what every server understands.
+func (a *adapter) ways() []way {
+	var ws []way
+	if a.apiKey != "" {
+		ws = append(ws, way{"apikey", true}, way{"apikey", false})
+	}
+	if a.password != "" {
+		ws = append(ws, way{"token", false}, way{"password", true}, way{"password", false})
+	}
+	return ws
+}
+
+// negotiate tries the ways to sign in until the server accepts one, which becomes the adapter's, and returns the
+// answer to that ping.
+func (a *adapter) negotiate(ctx context.Context) (*response, error) {
+	advice := adviceNoWay
+	if a.password == "" {
+		advice = adviceNoKeys
+	}
+	var last *resilience.AnswerError
+	for _, w := range a.ways() {
+		if w.auth == "password" && !a.mayReveal() {
+			advice = adviceHTTPS
+			continue
+		}
+		pong, err := a.ping(ctx, w)
+		if err == nil {
+			a.way = w
+			return pong, nil
+		}
+		e, ok := errors.AsType[*resilience.AnswerError](err)
+		if !ok || !nextMayDo(e, w) {
+			return nil, err
+		}
+		last = e
+	}
+	m := noWayLeft
+	m.Advice = advice
+	last.Meaning = &m
+	return nil, last
+}
+
+// nextMayDo says whether a refusal speaks about the way in only, so that another one may do.
+func nextMayDo(e *resilience.AnswerError, w way) bool {
+	switch e.Code {
+	case codeMissing, codeNoToken, codeNoWay, codeWaysClash:
+		return true
+	case "": // no Subsonic answer at all: perhaps this server takes no forms
+		return w.form && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError
+	}
+	return false
+}
+
+func (a *adapter) ping(ctx context.Context, w way) (*response, error) {
+	a.moved = nil
+	pong, err := a.send(ctx, w, "ping", nil)
+	if to := a.moved; a.follow() && err != nil {
+		return a.send(ctx, w, "ping", nil)
+	} else if to != nil && err != nil {
+		a.moved = to // for the advice
+	}
+	return pong, err
+}
+
+// advise adds to a failure of the first call what a person can do about it, where the address or something on the way
+// to the server is to blame. What the failure means stays as it is.
+func (a *adapter) advise(err error) error {
+	if c, ok := errors.AsType[*resilience.ContractError](err); ok {
+		e := &resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What}
+		return advised(e, resilience.Classify(c), adviceNoServer)
+	}
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	if !ok || e.Code != "" || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests {
+		return err
+	}
+	v := resilience.Classify(e)
+	switch {
+	case a.moved != nil && a.moved.Host != a.base.Host:
+		return advised(e, v, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+". If that is your server, enter that address.")
+	case v.Category == resilience.Auth || v.Category == resilience.Permission:
+		return advised(e, v, adviceProxy)
+	}
+	return advised(e, v, adviceNoServer)
+}
+
+func advised(e *resilience.AnswerError, v resilience.Verdict, advice string) *resilience.AnswerError {
+	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter, Advice: advice}
+	return e
+}
+
+// learnExtensions asks an OpenSubsonic server whether it takes forms, and whose the API key is. Neither is needed, so
+// a server that refuses to say is called as any other.
+func (a *adapter) learnExtensions(ctx context.Context, pong *response) error {
+	if !pong.OpenSubsonic {
+		return nil
+	}
+	r, err := a.send(ctx, a.way, "getOpenSubsonicExtensions", nil)
+	if err != nil {
+		return unlessRefused(err)
+	}
+	for _, x := range r.Extensions {
+		a.way.form = a.way.form || strings.EqualFold(x.Name, "formPost")
+	}
+	if a.way.auth != "apikey" {
+		return nil
+	}
+	r, err = a.send(ctx, a.way, "tokenInfo", nil)
+	if err != nil {
+		return unlessRefused(err)
+	}
+	if r.TokenInfo != nil && r.TokenInfo.Username != "" {
+		a.user = r.TokenInfo.Username
+	}
+	return nil
+}
+
+// learnNative signs in at Navidrome's own API. Where that is refused although the Subsonic API let us in (a proxy lets
+// only /rest/ pass, or users come from elsewhere), it is left alone. Too many sign-ins are no refusal.
+func (a *adapter) learnNative(ctx context.Context, pong *response) error {
+	if a.native = a.mayUseNative(pong); !a.native {
+		return nil
+	}
+	err := a.signIn(ctx)
+	if err == nil || resilience.Classify(err).Category == resilience.RateLimit {
+		return nil
+	}
+	a.native = false
+	return unlessRefused(err)
+}
+
+func (a *adapter) mayUseNative(pong *response) bool {
+	return strings.EqualFold(pong.Type, "navidrome") && a.password != "" && a.mayReveal()
+}
+
+// unlessRefused returns nil for an error that is the server's considered answer, and err for an outage.
+func unlessRefused(err error) error {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Status < http.StatusInternalServerError {
+		return nil
+	}
+	if _, ok := errors.AsType[*resilience.ContractError](err); ok {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,321 @@
+package navidrome_test
+
+import (
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+func prove(t *testing.T, upstream providertest.Respond, creds providers.Credentials) (providers.Account, error) {
+	t.Helper()
+	return navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), creds).Prove(t.Context())
+}
+
+func adviceOf(t *testing.T, err error) string {
+	t.Helper()
+	m := answerOf(t, err).Meaning
+	require.NotNil(t, m)
+	return m.Advice
+}
+
+func TestProveAtNavidrome(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	creds := providers.Credentials{"url": s.URL + "/app/#/album/all", "username": "geoff", "password": s.password}
+	p := navidrome.New(navidrome.Config{})
+	account, err := p.Open(s.client, creds).Prove(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, providers.Account{
+		ID: s.URL + "#geoff", Name: "geoff",
+		Learned: providers.Credentials{"url": s.URL, "username": "geoff", "auth": "token", "form": "yes", "native": "yes"},
+	}, account)
+
+	s.fill(10, 10, lastPlay)
+	pages, err := listens(t.Context(), p.Open(s.client, merge(creds, account.Learned)), providers.Span{})
+	require.NoError(t, err)
+	require.Len(t, all(pages), 10)
+	require.Equal(t, 1, s.signIns, "the session of the proof serves the first run")
+	pages, err = listens(t.Context(), p.Open(s.client, creds), providers.Span{})
+	require.NoError(t, err, "without what was learned")
+	require.Len(t, all(pages), 10)
+
+	s.password = "another"
+	_, err = p.Open(s.client, creds).Prove(t.Context())
+	requireVerdict(t, deadCredential, err)
+}
+
+// TestProveWithoutOwnAPI connects where only /rest/ can be reached, and where the own API is overwhelmed.
+func TestProveWithoutOwnAPI(t *testing.T) {
+	t.Parallel()
+	for want, answer := range map[string]providertest.Respond{
+		"no":  providertest.Always(200, "<html>Sign in</html>"),
+		"yes": providertest.Always(429, "Too Many Requests"),
+	} {
+		routes := navidromeRoutes(t)
+		routes["POST /music/auth/login"] = answer
+		account, err := prove(t, providertest.Routes(routes), geoff)
+		require.NoError(t, err)
+		require.Equal(t, want, account.Learned["native"])
+	}
+	routes := navidromeRoutes(t)
+	routes["POST /music/auth/login"] = providertest.Always(503, "")
+	_, err := prove(t, providertest.Routes(routes), geoff)
+	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category, "an outage is no answer to the question")
+}
+
+// picky is a server that refuses all ways to sign in but some, with that golden answer.
+func picky(t *testing.T, refusal string, accepts func(*http.Request) bool) (providertest.Respond, *[]string) {
+	t.Helper()
+	var ways []string
+	refused := providertest.Golden(t, refusal)
+	return func(req *http.Request) (int, http.Header, string) {
+		_ = req.ParseForm()
+		for _, param := range []string{"apiKey", "t", "p"} {
+			if req.Form.Has(param) {
+				ways = append(ways, req.Method+" "+param)
+			}
+		}
+		if !accepts(req) {
+			return 200, nil, refused
+		}
+		return 200, nil, `{"subsonic-response":{"status":"ok","version":"1.15.0"}}`
+	}, &ways
+}
+
+func TestWayToSignIn(t *testing.T) {
+	t.Parallel()
+	const password = "correct-horse-battery"
+	inForm := func(req *http.Request) bool {
+		return req.PostForm.Get("p") == "enc:"+hex.EncodeToString([]byte(password)) && req.PostForm.Get("u") == "geoff"
+	}
+	never := func(*http.Request) bool { return false }
+	cases := map[string]struct {
+		creds   providers.Credentials
+		refusal string
+		accepts func(*http.Request) bool
+		ways    []string
+		auth    string
+		advice  string
+	}{
+		"password over TLS":          {providers.Credentials{"url": "https://m.example.org"}, "error_41.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password to loopback":       {providers.Credentials{"url": "127.0.0.1:4533"}, "error_10.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password when ticked":       {providers.Credentials{"url": "192.168.1.5:4533", "insecure": "on"}, "error_42.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password never unprotected": {providers.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm, []string{"GET t"}, "", "tick"},
+		"no forms": {providers.Credentials{"url": "https://m.example.org"}, "error_10.json",
+			func(req *http.Request) bool { return req.URL.Query().Has("p") }, []string{"GET t", "POST p", "GET p"}, "password", ""},
+		"key": {providers.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
+			func(req *http.Request) bool {
+				return req.PostForm.Get("apiKey") == "key-of-geoff" && !req.Form.Has("u")
+			}, []string{"POST apiKey"}, "apikey", ""},
+		"key refused, token taken": {providers.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
+			func(req *http.Request) bool { return req.Form.Has("t") }, []string{"POST apiKey", "GET apiKey", "GET t"}, "token", ""},
+		"only a key, and not taken": {providers.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff", "password": ""}, "error_42.json",
+			never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
+		"nothing taken": {providers.Credentials{"url": "https://m.example.org"}, "error_41.json", never, []string{"GET t", "POST p", "GET p"}, "", "API key"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			creds := merge(providers.Credentials{"username": "geoff", "password": password}, c.creds)
+			upstream, ways := picky(t, c.refusal, c.accepts)
+			account, err := prove(t, upstream, creds)
+			require.Equal(t, c.ways, *ways)
+			if c.auth == "" {
+				requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
+				require.Contains(t, adviceOf(t, err), c.advice)
+				require.NotContains(t, err.Error(), password)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.auth, account.Learned["auth"])
+			*ways = nil
+			_, _ = playlists(t.Context(), navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(creds, account.Learned)))
+			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run goes the learned way at once")
+		})
+	}
+}
+
+// TestWayChanges has a server that stops taking tokens between two runs.
+func TestWayChanges(t *testing.T) {
+	t.Parallel()
+	accepted := "t"
+	upstream, ways := picky(t, "error_41.json", func(req *http.Request) bool { return req.Form.Has(accepted) })
+	answer := func(req *http.Request) (int, http.Header, string) {
+		status, header, body := upstream(req)
+		if strings.Contains(body, `"ok"`) && strings.Contains(req.URL.Path, "getPlaylists") {
+			body = providertest.Golden(t, "playlists.json")
+		}
+		return status, header, body
+	}
+	accepted = "p"
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Respond(answer)), merge(geoff, providers.Credentials{"auth": "token"}))
+	got, err := playlists(t.Context(), a)
+	require.NoError(t, err)
+	require.Len(t, got, 3)
+	require.Equal(t, []string{"GET t", "GET t", "POST p", "POST p"}, *ways)
+}
+
+func TestNoSubsonicServer(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		status int
+		header http.Header
+		body   string
+		advice string
+	}{
+		"page":             {200, nil, "<!DOCTYPE html><title>Welcome</title>", "no Subsonic server"},
+		"page not found":   {404, nil, "<html>404</html>", "no Subsonic server"},
+		"not found":        {404, nil, "404 page not found", "no Subsonic server"},
+		"other JSON":       {200, nil, `{"hello":"world"}`, "no Subsonic server"},
+		"proxy":            {401, http.Header{"Www-Authenticate": {"Basic"}}, "", "in front of the server"},
+		"moved":            {301, http.Header{"Location": {"https://other.example.net/rest/ping.view?t=1"}}, "", "https://other.example.net. If"},
+		"bad gateway":      {502, nil, "<html>502</html>", ""},
+		"too many callers": {429, nil, "", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			upstream := providertest.Respond(func(*http.Request) (int, http.Header, string) { return c.status, c.header, c.body })
+			_, err := prove(t, upstream, geoff)
+			e := answerOf(t, err)
+			if c.advice == "" {
+				require.True(t, e.Meaning == nil || e.Meaning.Advice == "")
+				return
+			}
+			require.Contains(t, e.Meaning.Advice, c.advice)
+		})
+	}
+}
+
+// TestServerMoved follows a redirect to https or to another path of the same server, once, and remembers it.
+func TestServerMoved(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "key-of-geoff"} { // in the URL, and in a form, which a redirect loses
+		var seen []string
+		upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+			seen = append(seen, req.Method+" "+req.URL.Scheme+" "+req.URL.Path)
+			if req.URL.Scheme == "http" {
+				to := *req.URL
+				to.Scheme = "https"
+				return 301, http.Header{"Location": {to.String()}}, ""
+			}
+			return 200, nil, providertest.Golden(t, "ping_other.json")
+		})
+		account, err := prove(t, upstream, merge(geoff, providers.Credentials{"url": "http://Music.Example.org:80", "apikey": key}))
+		require.NoError(t, err)
+		require.Equal(t, "https://music.example.org", account.Learned["url"])
+		require.Equal(t, "https://music.example.org#geoff", account.ID)
+		require.Len(t, seen, 2)
+	}
+}
+
+func TestKeyNamesItsUser(t *testing.T) {
+	t.Parallel()
+	upstream := providertest.Routes(map[string]providertest.Respond{
+		"/music/rest/ping.view":                      providertest.Always(200, providertest.Golden(t, "token_info.json")),
+		"/music/rest/getOpenSubsonicExtensions.view": providertest.Always(200, providertest.Golden(t, "extensions.json")),
+		"/music/rest/tokenInfo.view":                 providertest.Always(200, providertest.Golden(t, "token_info.json")),
+	})
+	account, err := prove(t, upstream, merge(geoff, providers.Credentials{"username": "jeff", "apikey": "key-of-geoff"}))
+	require.NoError(t, err)
+	require.Equal(t, "geoff", account.Name)
+	require.Equal(t, "geoff", account.Learned["username"])
+}
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	p := navidrome.New(navidrome.Config{})
+	base := func(typed string) (string, error) {
+		account, err := p.Open(providertest.Client(providertest.Always(200, providertest.Golden(t, "ping_other.json"))),
+			merge(geoff, providers.Credentials{"url": typed})).Prove(t.Context())
+		return account.Learned["url"], err
+	}
+	for typed, want := range map[string]string{
+		"https://music.example.org":                        "https://music.example.org",
+		"  HTTPS://Music.Example.Org:443/music// ":         "https://music.example.org/music",
+		"music.example.org":                                "https://music.example.org",
+		"music.example.org:4533/music":                     "https://music.example.org:4533/music",
+		"http://music.example.org:80/":                     "http://music.example.org",
+		"https://music.example.org/rest/":                  "https://music.example.org",
+		"https://music.example.org/music/rest/ping.view?u": "https://music.example.org/music",
+		"https://music.example.org/app/#/album/all":        "https://music.example.org",
+		"192.168.1.5:4533":                                 "http://192.168.1.5:4533",
+		"127.0.0.1:4533/":                                  "http://127.0.0.1:4533",
+		"localhost:4533":                                   "http://localhost:4533",
+		"[::1]:4533":                                       "http://[::1]:4533",
+		"[fd00::5]":                                        "http://[fd00::5]",
+		"https://192.168.1.5":                              "https://192.168.1.5",
+		"203.0.113.7":                                      "https://203.0.113.7",
+	} {
+		got, err := base(typed)
+		require.NoError(t, err, typed)
+		require.Equal(t, want, got, typed)
+		require.Equal(t, want[strings.Index(want, "://")+3:][:len(p.App(providers.Credentials{"url": typed}))], p.App(providers.Credentials{"url": typed}))
+	}
+	for _, typed := range []string{"", "https://", "ftp://music.example.org", "my server", "https://geoff:secret-word@music.example.org", "http://[::1", "https://a b/"} {
+		_, err := base(typed)
+		requireSetting(t, "url", err)
+		require.NotContains(t, err.Error(), "secret-word")
+	}
+	require.Empty(t, p.App(providers.Credentials{"url": "my server"}))
+	for missing, c := range map[string]providers.Credentials{"username": {"username": " "}, "password": {"password": ""}} {
+		a := p.Open(http.DefaultClient, merge(geoff, c))
+		_, err := a.Prove(t.Context())
+		requireSetting(t, missing, err)
+		_, err = playlists(t.Context(), a)
+		requireSetting(t, missing, err)
+		_, err = listens(t.Context(), a, providers.Span{})
+		requireSetting(t, missing, err)
+	}
+}
+
+func TestPlaylists(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	routes := navidromeRoutes(t)
+	routes["/music/rest/getPlaylist.view"] = func(req *http.Request) (int, http.Header, string) {
+		asked = append(asked, req.FormValue("id"))
+		if slices.Contains(asked, "") || req.URL.Query().Has("id") {
+			return 400, nil, ""
+		}
+		return 200, nil, providertest.Golden(t, "playlist.json")
+	}
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token", "form": "yes"}))
+	lists, err := playlists(t.Context(), a)
+	require.NoError(t, err)
+	require.Equal(t, []providers.Playlist{
+		{SourceID: "2oLgAYDkWcN0LNPHGM5nLr", Name: "Rain", Snapshot: "2026-10-11T07:30:00.987654321Z/3", TrackCount: 3},
+		{SourceID: "L211c2ljL1JhaW4.bTN1-", Name: "From a file", Snapshot: "2026-01-03T18:04:05/0"},
+		{SourceID: "12", Name: "Numbered", TrackCount: 2},
+	}, lists)
+	for _, l := range lists {
+		got, err := tracks(t.Context(), a, l)
+		require.NoError(t, err)
+		require.Len(t, got, 3)
+		require.Equal(t, providers.Track{
+			Title: "Riders on the Storm", Artist: "The Doors", Album: "L.A. Woman", Duration: 434e9,
+			ISRC: "USEE19900741", RecordingMBID: "5be29ccd-5d9d-4b3c-a9a7-bd3d4e0bdcd7", SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
+		}, got[0])
+		require.Equal(t, "GBBKS1000346", got[1].ISRC)
+		require.Equal(t, "Prince • The Revolution", got[2].Artist)
+	}
+	require.Equal(t, []string{"2oLgAYDkWcN0LNPHGM5nLr", "L211c2ljL1JhaW4.bTN1-", "12"}, asked)
+}
+
+// TestSecretsAreNotRepeated has a server that says the password in its answer.
+func TestSecretsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	const body = `{"subsonic-response":{"status":"failed","error":{"code":"40","message":"No user geoff with password correct-horse-battery"}}}`
+	_, err := prove(t, providertest.Always(200, body), geoff)
+	requireVerdict(t, deadCredential, err)
+	require.NotContains(t, err.Error(), "correct-horse")
+}

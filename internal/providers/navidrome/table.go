@@ -1,0 +1,48 @@
+package navidrome
+
+import (
+	"net/http"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// The codes of the Subsonic API that the adapter itself acts on.
+const (
+	codeMissing   = "10" // parameter missing; also how a server refuses a token that it does not know
+	codeNoToken   = "41"
+	codeNoWay     = "42"
+	codeWaysClash = "43"
+)
+
+var (
+	wrongPassword = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
+	ourMistake    = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+	noWayLeft     = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
+	trialOver     = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
+		Advice: "The trial period of this server is over. Whoever runs it needs to enter a licence."}
+	generic = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+)
+
+// subsonic is the error table of the Subsonic and OpenSubsonic API. Overload and outages come first: there the status
+// says more than the code, which then is 0.
+var subsonic = providers.Table{
+	{Status: http.StatusTooManyRequests, Meaning: resilience.StatusMeaning(http.StatusTooManyRequests)},
+	{Code: "40", Meaning: wrongPassword},
+	{Code: "44", Meaning: wrongPassword},
+	{Code: codeNoToken, Meaning: noWayLeft},
+	{Code: codeNoWay, Meaning: noWayLeft},
+	{Code: codeWaysClash, Meaning: noWayLeft},
+	{Code: "50", Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
+	{Code: "60", Meaning: trialOver},
+	{Code: "70", Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}},
+	{Code: codeMissing, Meaning: ourMistake},
+	{Code: "20", Meaning: ourMistake},
+	{Code: "30", Meaning: ourMistake},
+	{Status: http.StatusOK, Meaning: generic},
+}
+
+// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do.
+var ownAPI = providers.Table{
+	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
+}

@@ -1,0 +1,213 @@
+package navidrome
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// The shapes of both APIs, as far as they are read. Servers differ in small things: what is one object here is a list
+// there, and a number may be a text; the types at the end of this file accept both.
+
+type envelope struct {
+	Response *response `json:"subsonic-response"`
+}
+
+type response struct {
+	endpoint string
+
+	Status       string `json:"status"`
+	Type         string `json:"type"`
+	OpenSubsonic bool   `json:"openSubsonic"`
+	Error        *struct {
+		Code    text `json:"code"`
+		Message text `json:"message"`
+	} `json:"error"`
+
+	Extensions list[struct {
+		Name string `json:"name"`
+	}] `json:"openSubsonicExtensions"`
+	TokenInfo *struct {
+		Username string `json:"username"`
+	} `json:"tokenInfo"`
+	Playlists *struct {
+		Playlist list[playlist] `json:"playlist"`
+	} `json:"playlists"`
+	Playlist *struct {
+		Entry list[song] `json:"entry"`
+	} `json:"playlist"`
+	AlbumList2 *struct {
+		Album list[album] `json:"album"`
+	} `json:"albumList2"`
+	Album *struct {
+		Song list[song] `json:"song"`
+	} `json:"album"`
+}
+
+// describe copies code and words of a failure to e.
+func (r *response) describe(e *resilience.AnswerError) {
+	if r.Error == nil {
+		return
+	}
+	if r.Error.Code != "" {
+		e.Code = string(r.Error.Code)
+	}
+	e.Message = resilience.Excerpt(string(r.Error.Message))
+}
+
+// lacks is the error for a successful answer without the part that was asked for.
+func (r *response) lacks(part string) error {
+	return &resilience.ContractError{Endpoint: r.endpoint, What: "no " + part}
+}
+
+type playlist struct {
+	ID        text   `json:"id"`
+	Name      text   `json:"name"`
+	SongCount number `json:"songCount"`
+	Changed   text   `json:"changed"`
+}
+
+type album struct {
+	ID     text    `json:"id"`
+	Played instant `json:"played"`
+}
+
+// song is a track in the Subsonic API.
+type song struct {
+	ID            text       `json:"id"`
+	Title         text       `json:"title"`
+	Artist        text       `json:"artist"`
+	DisplayArtist text       `json:"displayArtist"`
+	Album         text       `json:"album"`
+	Duration      number     `json:"duration"` // seconds
+	ISRC          list[text] `json:"isrc"`
+	MusicBrainzID text       `json:"musicBrainzId"`
+	Played        instant    `json:"played"`
+	PlayCount     number     `json:"playCount"`
+}
+
+func (s *song) track() providers.Track {
+	t := providers.Track{
+		Title: string(s.Title), Artist: string(s.Artist), Album: string(s.Album),
+		Duration: s.Duration.seconds(), RecordingMBID: string(s.MusicBrainzID), SourceID: string(s.ID),
+	}
+	if s.DisplayArtist != "" {
+		t.Artist = string(s.DisplayArtist)
+	}
+	if len(s.ISRC) > 0 {
+		t.ISRC = string(s.ISRC[0])
+	}
+	return t
+}
+
+// ownSong is a track in Navidrome's own API.
+type ownSong struct {
+	ID            text    `json:"id"`
+	Title         text    `json:"title"`
+	Artist        text    `json:"artist"`
+	Album         text    `json:"album"`
+	Duration      number  `json:"duration"` // seconds
+	RecordingMBID text    `json:"mbzRecordingID"`
+	PlayDate      instant `json:"playDate"`
+	PlayCount     number  `json:"playCount"`
+	Tags          struct {
+		ISRC list[text] `json:"isrc"`
+	} `json:"tags"`
+}
+
+func (s *ownSong) track() providers.Track {
+	t := providers.Track{
+		Title: string(s.Title), Artist: string(s.Artist), Album: string(s.Album),
+		Duration: s.Duration.seconds(), RecordingMBID: string(s.RecordingMBID), SourceID: string(s.ID),
+	}
+	if len(s.Tags.ISRC) > 0 {
+		t.ISRC = string(s.Tags.ISRC[0])
+	}
+	return t
+}
+
+func (s ownSong) broken() bool { return s.ID == "" }
+
+// scrobble is one play in Navidrome's own API.
+type scrobble struct {
+	MediaFileID    text    `json:"mediaFileId"`
+	SubmissionTime instant `json:"submissionTime"`
+}
+
+func (s scrobble) broken() bool { return s.MediaFileID == "" || s.SubmissionTime.IsZero() }
+
+// text is a text, or a number that serves as one.
+type text string
+
+func (t *text) UnmarshalJSON(b []byte) error {
+	if c := b[0]; c == '-' || c >= '0' && c <= '9' {
+		*t = text(b)
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(t))
+}
+
+// number is a number, also as a text; an empty text is 0.
+type number float64
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	if b[0] != '"' {
+		return json.Unmarshal(b, (*float64)(n))
+	}
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
+	if err == nil {
+		*n = number(f)
+	}
+	return nil
+}
+
+func (n number) seconds() time.Duration {
+	return time.Duration(float64(n) * float64(time.Second)).Round(time.Millisecond)
+}
+
+// list is an array, or its only element, or nothing at all.
+type list[T any] []T
+
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	switch {
+	case b[0] == '[':
+		return json.Unmarshal(b, (*[]T)(l))
+	case bytes.Equal(b, []byte("null")), bytes.Equal(b, []byte(`""`)):
+		return nil
+	}
+	*l = make(list[T], 1)
+	return json.Unmarshal(b, &(*l)[0])
+}
+
+// instant is a point in time with millisecond precision, in UTC: RFC 3339, the same without a zone (then it is UTC),
+// or seconds or milliseconds since 1970. What cannot be read, and what lies before 1971, is the zero time: "never".
+type instant struct{ time.Time }
+
+var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05"}
+
+func (i *instant) UnmarshalJSON(b []byte) error {
+	s := strings.Trim(string(b), `" `)
+	var at time.Time
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		if f < 1e11 { // seconds; as milliseconds this would be the year 1973
+			f *= 1000
+		}
+		at = time.UnixMilli(int64(math.Round(f)))
+	} else {
+		for _, layout := range layouts {
+			if at, err = time.Parse(layout, s); err == nil {
+				break
+			}
+		}
+	}
+	if at.Year() > 1970 {
+		i.Time = at.UTC().Truncate(time.Millisecond)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package providertest
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Suite is one provider under test.
+type Suite struct {
+	Provider *providers.Provider
+	// Credentials are those of a healthy connection of a user named "geoff", who contains "eof".
+	Credentials providers.Credentials
+	Span        providers.Span     // for Listens; zero for everything
+	Playlist    providers.Playlist // for Tracks
+
+	Prove, Listens, Playlists, Tracks Capability
+}
+
+// Capability is how the provider behaves under one of an adapter's capabilities. Listens, Playlists and Tracks are left
+// out when the provider does not have them.
+type Capability struct {
+	// Healthy answers as the provider does when all is well, with something to read.
+	Healthy Respond
+	// Faults picks the requests that go wrong in the tests of faults; nil picks all. Requests whose failure the adapter
+	// rightly survives are left out here.
+	Faults func(*http.Request) bool
+	// Statuses are the statuses to which the provider's table gives another meaning than the general table.
+	Statuses map[int]resilience.Meaning
+	// Fine are the statuses that are no failure: the capability then ends without an error, or with
+	// [providers.ErrNotOffered].
+	Fine []int
+}
+
+// Run runs the conformance suite, one subtest per capability and promise.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	t.Run("provider", func(t *testing.T) { s.checkProvider(t) })
+	for _, c := range s.capabilities(t) {
+		t.Run(c.name, func(t *testing.T) {
+			for _, p := range promises {
+				t.Run(p.name, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { p.check(t, c) })
+				})
+			}
+		})
+	}
+}
+
+func (s *Suite) checkProvider(t *testing.T) {
+	p := s.Provider
+	require.NotEmpty(t, p.Name)
+	require.Equal(t, strings.ToLower(p.Name), p.Name)
+	require.NotEmpty(t, p.DisplayName)
+	require.NotEmpty(t, p.Streams)
+	require.NotEmpty(t, p.App(s.Credentials), "whose limits are shared")
+	require.NotEqual(t, p.OAuth != nil, len(p.Fields) > 0, "a person consents or fills in a form")
+	for _, f := range p.Fields {
+		require.NotEmpty(t, f.Label, f.Name)
+		require.Contains(t, []string{"text", "url", "password", "checkbox"}, f.Kind, f.Name)
+	}
+}
+
+// capability is one of the four with everything that its checks need.
+type capability struct {
+	Capability
+	name    string
+	suite   *Suite
+	secrets []string
+	read    func(context.Context, *testing.T, providers.Adapter) (pages []any, err error)
+	// first reads the first page and leaves; nil where there are no pages.
+	first func(context.Context, providers.Adapter)
+}
+
+func (s *Suite) capabilities(t *testing.T) []*capability {
+	t.Helper()
+	all := []*capability{{name: "Prove", Capability: s.Prove, read: prove}}
+	if s.Provider.Pulls(providers.Listens) {
+		all = append(all, paged("Listens", s.Listens, func(ctx context.Context, a providers.Adapter) iter.Seq2[providers.ListenPage, error] {
+			return a.(providers.ListenSource).Listens(ctx, s.Span)
+		}))
+	}
+	if s.Provider.Pulls(providers.Playlists) {
+		all = append(all, paged("Playlists", s.Playlists, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]providers.Playlist, error] {
+			return a.(providers.PlaylistSource).Playlists(ctx)
+		}))
+		all = append(all, paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]providers.Track, error] {
+			return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist)
+		}))
+	}
+	var secrets []string
+	for _, f := range s.Provider.Fields {
+		if v := s.Credentials[f.Name]; f.Kind == "password" && v != "" {
+			secrets = append(secrets, v)
+		}
+	}
+	for _, c := range all {
+		require.NotNil(t, c.Healthy, "%s has no healthy upstream in the suite", c.name)
+		c.suite, c.secrets = s, secrets
+	}
+	return all
+}
+
+func prove(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
+	account, err := a.Prove(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []any{account}, nil
+}
+
+func paged[P any](name string, c Capability, open func(context.Context, providers.Adapter) iter.Seq2[P, error]) *capability {
+	return &capability{
+		name: name, Capability: c,
+		read: func(ctx context.Context, t *testing.T, a providers.Adapter) (pages []any, err error) {
+			for page, e := range open(ctx, a) {
+				require.NoError(t, err, "the sequence went on after an error")
+				if err = e; err == nil {
+					pages = append(pages, page)
+				}
+			}
+			return pages, err
+		},
+		first: func(ctx context.Context, a providers.Adapter) {
+			for range open(ctx, a) { // leaving at once is the point
+				break
+			}
+		},
+	}
+}
+
+// maxRequests is more than any adapter needs for the few pages of a healthy upstream in a test.
+const maxRequests = 200
+
+// try reads everything with rt as the network and checks what holds for every error.
+func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper) ([]any, error) {
+	t.Helper()
+	var sent []*http.Request
+	spy := roundTripper(func(req *http.Request) (*http.Response, error) {
+		require.Less(t, len(sent), maxRequests, "the adapter goes round in circles")
+		sent = append(sent, req)
+		return rt.RoundTrip(req)
+	})
+	pages, err := c.read(ctx, t, c.open(spy))
+	if err != nil {
+		c.checkText(t, err.Error(), sent)
+	}
+	return pages, err
+}
+
+func (c *capability) open(rt http.RoundTripper) providers.Adapter {
+	return c.suite.Provider.Open(Client(rt), maps.Clone(c.suite.Credentials))
+}
+
+// checkText shows that an error's text holds no secret and no part of a URL that could be one.
+func (c *capability) checkText(t *testing.T, text string, sent []*http.Request) {
+	t.Helper()
+	for _, s := range c.secrets {
+		require.NotContains(t, text, s, "a secret in an error")
+	}
+	require.NotContains(t, text, "://", "a URL in an error")
+	for _, req := range sent {
+		for name, values := range queryAndHeader(req) {
+			for _, v := range values {
+				if len(v) >= 8 {
+					require.NotContains(t, text, v, "the value of %s in an error", name)
+				}
+			}
+		}
+	}
+}
+
+func queryAndHeader(req *http.Request) url.Values {
+	all := req.URL.Query()
+	for _, name := range []string{"Authorization", "Cookie", "X-Nd-Authorization"} {
+		if v := req.Header.Get(name); v != "" {
+			_, secret, _ := strings.Cut(v, " ")
+			all[name] = []string{v, secret}
+		}
+	}
+	return all
+}
+
+func (c *capability) faulty(req *http.Request) bool { return c.Faults == nil || c.Faults(req) }
+
+// with is the healthy upstream whose picked requests are answered by fault instead.
+func (c *capability) with(fault func(*http.Request) (*http.Response, error)) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if c.faulty(req) {
+			return fault(req)
+		}
+		return c.Healthy.RoundTrip(req)
+	})
+}
+
+// answering is the healthy upstream whose picked requests get that answer instead.
+func (c *capability) answering(status int, header http.Header, body string) http.RoundTripper {
+	return c.with(Respond(func(*http.Request) (int, http.Header, string) { return status, header, body }).RoundTrip)
+}
+
+// wanted is the verdict that the provider's declared deviations, or else the general table, give to a status.
+func (c *capability) wanted(status int) resilience.Verdict {
+	e := &resilience.AnswerError{Status: status}
+	if m, ok := c.Statuses[status]; ok {
+		e.Meaning = &m
+	}
+	return resilience.Classify(e)
+}
+
+func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, status) }

@@ -1,0 +1,104 @@
+// Package providertest is what the tests of every adapter share: an upstream without sockets, and the conformance suite
+// that shows that an adapter turns whatever an upstream does into a verdict of the resilience page.
+//
+// The upstream stands below the program's own transport and client, so an adapter sees here exactly what it sees in
+// production. Nothing in this package opens a connection, so all of it runs in a synctest bubble.
+package providertest
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/resilience"
+)
+
+// Respond is the far side of the network: it answers a request with a status, further headers (may be nil) and a body.
+type Respond func(*http.Request) (status int, header http.Header, body string)
+
+// RoundTrip implements http.RoundTripper.
+func (f Respond) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	status, header, body := f(req)
+	return response(req, status, header, strings.NewReader(body)), nil
+}
+
+// Always answers every request in the same way, as JSON.
+func Always(status int, body string) Respond {
+	return func(*http.Request) (int, http.Header, string) { return status, nil, body }
+}
+
+// Routes answers by method and path, as in "GET /v1/me" or "GET /v1/playlists/{id}" (the patterns of http.ServeMux),
+// and everything else with 404.
+func Routes(routes map[string]Respond) Respond {
+	mux := http.NewServeMux()
+	for pattern, respond := range routes {
+		mux.Handle(pattern, routed(respond))
+	}
+	return func(req *http.Request) (int, http.Header, string) {
+		h, _ := mux.Handler(req)
+		if respond, ok := h.(routed); ok {
+			return respond(req)
+		}
+		return http.StatusNotFound, nil, `{}`
+	}
+}
+
+// routed lets a mux hold a Respond: it is only looked up, never served.
+type routed Respond
+
+func (routed) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// Client returns the program's own HTTP client with rt in the place of the network.
+func Client(rt http.RoundTripper) *http.Client {
+	return resilience.NewClient(&resilience.Transport{Base: rt, UserAgent: "Reprise/test (test@example.org)"})
+}
+
+// Golden returns the file of that name in testdata.
+func Golden(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return string(b)
+}
+
+func response(req *http.Request, status int, header http.Header, body io.Reader) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for k, v := range header {
+		h[http.CanonicalHeaderKey(k)] = v
+	}
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h, Body: io.NopCloser(body), ContentLength: -1, Request: req,
+	}
+}
+
+// roundTripper is a function as an http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// failing is a reader that yields text and then calls end for its error.
+type failing struct {
+	text io.Reader
+	end  func() error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.text.Read(p)
+	if errors.Is(err, io.EOF) {
+		return n, f.end()
+	}
+	return n, err
+}

@@ -1,0 +1,94 @@
+package spotify
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Codes of refusals that Spotify tells apart by its words only; quotaExceeded is Spotify's own.
+const (
+	insufficientScope = "insufficient_scope"
+	notRegistered     = "user_not_registered"
+	premiumRequired   = "premium_required"
+	quotaExceeded     = "QUOTA_EXCEEDED"
+)
+
+// table is the providers page's for every call; what it does not name is as the general table says.
+var table = providers.Table{
+	{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		Advice: "A permission that Reprise needs was not given. Reconnect, and Spotify asks for it again.",
+	}},
+	{Status: http.StatusForbidden, Code: notRegistered, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+		Advice: "This person is not on the list of the Spotify app. The administrator can add them at " +
+			"https://developer.spotify.com/dashboard, in the app under \"User Management\".",
+	}},
+	{Status: http.StatusForbidden, Code: premiumRequired, Meaning: resilience.Meaning{
+		Class: resilience.Retriable, Category: resilience.Permission, Scope: resilience.ScopeApp, Hold: 6 * time.Hour,
+		Advice: "Spotify serves an app only while its owner has Spotify Premium. When the administrator's subscription is active again, " +
+			"it can take a few hours; it is tried again every six hours.",
+	}},
+	{Status: http.StatusTooManyRequests, Code: quotaExceeded, Meaning: resilience.Meaning{
+		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeApp, Hold: 24 * time.Hour,
+		Advice: "The quota of the administrator's Spotify developer account is used up; all apps of that account share it. " +
+			"It goes on by itself when Spotify allows it again.",
+	}},
+}
+
+// playlistTable is table for calls about one playlist, where a refusal speaks about that playlist.
+var playlistTable = slices.Concat(table, providers.Table{
+	{Status: http.StatusForbidden, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: "Spotify lets apps read only playlists that you own or edit together with others. Copy its tracks into a playlist of " +
+			"your own to have them here.",
+	}},
+	{Status: http.StatusNotFound, Meaning: resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: "This playlist is gone from Spotify, or Spotify made it and does not show it to apps.",
+	}},
+})
+
+// phrases are the words by which a refusal is known, in lower case. Spotify has changed them over the years, so each
+// is the part that stayed.
+var phrases = []struct{ phrase, code string }{
+	{"insufficient client scope", insufficientScope},
+	{"premium subscription required", premiumRequired},
+	{"user not registered", notRegistered},
+	{"user is not registered", notRegistered},
+	{"user may not be registered", notRegistered},
+}
+
+// explain reads Spotify's words and code from a refusal. The body is an object, or, where the app itself is refused,
+// plain text.
+func explain(e *resilience.AnswerError) {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+			Reason  string `json:"reason"`
+		} `json:"error"`
+	}
+	err := json.Unmarshal(e.Body, &body)
+	message := body.Error.Message
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		message = string(e.Body)
+	}
+	e.Message, e.Code = resilience.Excerpt(message), resilience.Excerpt(body.Error.Reason)
+	if e.Code != "" {
+		return
+	}
+	words := strings.ToLower(e.Message)
+	for _, p := range phrases {
+		if strings.Contains(words, p.phrase) {
+			e.Code = p.code
+			return
+		}
+	}
+}

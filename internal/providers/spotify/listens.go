@@ -1,0 +1,138 @@
+package spotify
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// lastPlays is how many plays Spotify keeps, and the most that one call returns.
+const lastPlays = 50
+
+const recentlyPlayed = "/v1/me/player/recently-played"
+
+// track is a track as it stands in plays and in playlists. The ID of a local file is null.
+type track struct {
+	ID      string `json:"id"`
+	URI     string `json:"uri"`
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Artists []struct {
+		Name string `json:"name"`
+	} `json:"artists"`
+	Album struct {
+		Name string `json:"name"`
+	} `json:"album"`
+	DurationMS  int64 `json:"duration_ms"`
+	ExternalIDs struct {
+		ISRC string `json:"isrc"`
+	} `json:"external_ids"`
+}
+
+// slot is where a track stands. Spotify puts null there for what it no longer offers; a slot that is not there at all
+// means that the answer has another shape.
+type slot struct {
+	present bool
+	*track
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *slot) UnmarshalJSON(b []byte) error {
+	s.present = true
+	return json.Unmarshal(b, &s.track)
+}
+
+// usable says whether t names a piece of music: not null, no podcast, and, for a local file, with a title.
+func (t *track) usable() bool { return t != nil && t.Type != "episode" && t.Name != "" }
+
+func (t *track) sourceID() string {
+	if t.ID != "" {
+		return t.ID
+	}
+	return t.URI
+}
+
+func (t *track) artist() string {
+	if len(t.Artists) == 1 {
+		return t.Artists[0].Name
+	}
+	names := make([]string, 0, len(t.Artists))
+	for _, a := range t.Artists {
+		if a.Name != "" {
+			names = append(names, a.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (t *track) plain() providers.Track {
+	return providers.Track{
+		Title:    t.Name,
+		Artist:   t.artist(),
+		Album:    t.Album.Name,
+		Duration: time.Duration(t.DurationMS) * time.Millisecond,
+		ISRC:     t.ExternalIDs.ISRC,
+		SourceID: t.sourceID(),
+	}
+}
+
+// Listens implements providers.ListenSource. There is one page at most.
+func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+	return func(yield func(providers.ListenPage, error) bool) {
+		page, err := a.plays(ctx, span)
+		if err != nil {
+			yield(providers.ListenPage{}, err)
+		} else if !page.Oldest.IsZero() {
+			yield(page, nil)
+		}
+	}
+}
+
+func (a *adapter) plays(ctx context.Context, span providers.Span) (page providers.ListenPage, err error) {
+	query := url.Values{"limit": {strconv.Itoa(lastPlays)}}
+	switch { // Spotify takes one of the two
+	case !span.After.IsZero():
+		query.Set("after", strconv.FormatInt(span.After.UnixMilli(), 10))
+	case !span.Before.IsZero():
+		query.Set("before", strconv.FormatInt(span.Before.UnixMilli(), 10))
+	}
+	var body struct {
+		Items []struct {
+			Track    slot   `json:"track"`
+			PlayedAt string `json:"played_at"`
+		} `json:"items"`
+	}
+	if err := a.get(ctx, recentlyPlayed, recentlyPlayed, query, table, &body); err != nil {
+		return page, err
+	}
+	if body.Items == nil {
+		return page, broken(recentlyPlayed, "no list of plays")
+	}
+	page.Listens = make([]providers.Listen, 0, len(body.Items))
+	for i := range body.Items {
+		row := &body.Items[i]
+		at, err := time.Parse(time.RFC3339, row.PlayedAt)
+		if err != nil || !row.Track.present {
+			return page, broken(recentlyPlayed, "a play without a track or a readable time")
+		}
+		at = at.UTC().Truncate(time.Millisecond)
+		if page.Oldest.IsZero() || at.Before(page.Oldest) {
+			page.Oldest = at
+		}
+		if row.Track.usable() {
+			page.Listens = append(page.Listens, providers.Listen{
+				Track:    row.Track.plain(),
+				SourceID: strconv.FormatInt(at.UnixMilli(), 10) + ":" + row.Track.sourceID(),
+				PlayedAt: at,
+			})
+		}
+	}
+	page.Lost = len(body.Items) >= lastPlays && !span.After.IsZero() && page.Oldest.After(span.After)
+	return page, nil
+}

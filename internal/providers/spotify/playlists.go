@@ -1,0 +1,122 @@
+package spotify
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+
+	"reprise/internal/providers"
+)
+
+const (
+	playlistsRoute = "/v1/me/playlists"
+	itemsRoute     = "/v1/playlists/{id}/items"
+
+	playlistsPerPage = 50  // the most that Spotify returns
+	itemsPerPage     = 100 // the most that Spotify returns
+)
+
+// page is one page of a listing of Spotify's. Rows may be null.
+type page[R any] struct {
+	Items []*R   `json:"items"`
+	Next  string `json:"next"`
+	Total int    `json:"total"`
+}
+
+type playlist struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Snapshot string `json:"snapshot_id"`
+	Items    struct {
+		Total int `json:"total"`
+	} `json:"items"`
+	Tracks struct { // the name of Items before March 2026
+		Total int `json:"total"`
+	} `json:"tracks"`
+}
+
+// row is one place of a playlist.
+type row struct {
+	Item  slot `json:"item"`
+	Track slot `json:"track"` // the name of Item before March 2026
+}
+
+// Playlists implements providers.PlaylistSource.
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
+	return walk(playlistsPerPage, playlistsRoute, func(query url.Values, p *page[playlist]) error {
+		return a.get(ctx, playlistsRoute, playlistsRoute, query, table, p)
+	}, func(l *playlist) (_ providers.Playlist, keep bool, err error) {
+		if l.ID == "" {
+			return providers.Playlist{}, false, broken(playlistsRoute, "a playlist without an id")
+		}
+		total := max(l.Items.Total, l.Tracks.Total)
+		return providers.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: l.Snapshot, TrackCount: total}, true, nil
+	})
+}
+
+// Tracks implements providers.PlaylistSource.
+func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]providers.Track, error] {
+	path := "/v1/playlists/" + url.PathEscape(l.SourceID) + "/items"
+	return walk(itemsPerPage, itemsRoute, func(query url.Values, p *page[row]) error {
+		return a.get(ctx, itemsRoute, path, query, playlistTable, p)
+	}, func(r *row) (_ providers.Track, keep bool, err error) {
+		s := r.Item
+		if s.track == nil {
+			s = r.Track
+		}
+		if !r.Item.present && !r.Track.present {
+			return providers.Track{}, false, broken(itemsRoute, "a row without an item")
+		}
+		if !s.usable() {
+			return providers.Track{}, false, nil
+		}
+		return s.plain(), true, nil
+	})
+}
+
+// walk yields a listing from its start to its end, page by page. It counts rows itself instead of following `next`,
+// which could lead to another host; next only says whether there is more.
+func walk[R, V any](perPage int, route string, get func(url.Values, *page[R]) error, convert func(*R) (V, bool, error)) iter.Seq2[[]V, error] {
+	return func(yield func([]V, error) bool) {
+		for offset, more := 0, true; more; {
+			var p page[R]
+			err := get(url.Values{"limit": {strconv.Itoa(perPage)}, "offset": {strconv.Itoa(offset)}}, &p)
+			var values []V
+			if err == nil {
+				values, err = convertRows(route, &p, convert)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			offset += len(p.Items)
+			more = p.Next != "" && (p.Total == 0 || offset < p.Total)
+			if len(p.Items) > 0 && !yield(values, nil) {
+				return
+			}
+		}
+	}
+}
+
+// convertRows is what a page holds, without its null rows. A page that says that there is more and holds nothing breaks
+// the contract: taken for the end, it would make the rest look deleted.
+func convertRows[R, V any](route string, p *page[R], convert func(*R) (V, bool, error)) ([]V, error) {
+	if p.Items == nil || len(p.Items) == 0 && p.Next != "" {
+		return nil, broken(route, "a listing without items")
+	}
+	values := make([]V, 0, len(p.Items))
+	for _, r := range p.Items {
+		if r == nil {
+			continue
+		}
+		v, keep, err := convert(r)
+		if err != nil {
+			return nil, err
+		}
+		if keep {
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}

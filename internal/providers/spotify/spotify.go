@@ -1,0 +1,107 @@
+// Package spotify reads listens and playlists through the Spotify Web API.
+//
+// Every call is a GET with the access token that the HTTP client around the adapter adds. Only the last 50 plays exist
+// at Spotify; a page says so when there must have been more. Playlists that Spotify closes to apps are refusals of one
+// item and never stop the others.
+package spotify
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config is the installation's registration with Spotify. Empty URLs mean Spotify's own.
+type Config struct {
+	APIURL       string // with or without a trailing slash
+	AuthURL      string // whole
+	TokenURL     string // whole
+	ClientID     string
+	ClientSecret string // may be empty: the authorization uses PKCE
+}
+
+const settingUp = "Sign in at https://developer.spotify.com/dashboard and create an app. As redirect URI, register the address of this server " +
+	"followed by /connect/spotify/callback; it must begin with https, or with http and a numeric loopback address such as " +
+	"http://127.0.0.1:8420 (Spotify refuses \"localhost\"). Choose the Web API. Put the app's client ID in the setting " +
+	"providers.spotify.client_id. The owner of the app needs Spotify Premium, and everyone who connects must be listed in the app " +
+	"under \"User Management\"."
+
+// scopes are what reading takes (providers page).
+var scopes = []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"}
+
+// authorizationMonths is after how many months every authorization ends (providers page: since 2026, refreshing does
+// not extend it).
+const authorizationMonths = 6
+
+// New returns the provider.
+func New(cfg Config) *providers.Provider {
+	base := strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.spotify.com"), "/")
+	return &providers.Provider{
+		Name:        "spotify",
+		DisplayName: "Spotify",
+		Streams:     []string{providers.Listens, providers.Playlists},
+		OAuth: &providers.OAuth{
+			ClientID:     cfg.ClientID,
+			ClientSecret: cfg.ClientSecret,
+			AuthURL:      cmp.Or(cfg.AuthURL, "https://accounts.spotify.com/authorize"),
+			TokenURL:     cmp.Or(cfg.TokenURL, "https://accounts.spotify.com/api/token"),
+			Scopes:       scopes,
+			Months:       authorizationMonths,
+			SettingUp:    settingUp,
+		},
+		App: func(providers.Credentials) string { return cfg.ClientID },
+		Open: func(c *http.Client, _ providers.Credentials) providers.Adapter {
+			return &adapter{client: c, base: base}
+		},
+	}
+}
+
+type adapter struct {
+	client *http.Client
+	base   string // without a trailing slash
+}
+
+// get reads the answer to one GET into v. route is the template of path: it names the endpoint and never holds an id.
+func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table, v any) error {
+	address := a.base + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return &resilience.SettingError{Setting: "providers.spotify.api_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Accept", "application/json")
+	answer, err := providers.Call(a.client, req, endpoint(route), t, explain)
+	if err != nil {
+		return err
+	}
+	return providers.DecodeJSON(answer, v)
+}
+
+func endpoint(route string) string { return http.MethodGet + " " + route }
+
+func broken(route, what string) error {
+	return &resilience.ContractError{Endpoint: endpoint(route), What: what}
+}
+
+// Prove implements providers.Adapter.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	const route = "/v1/me"
+	var me struct {
+		ID   string `json:"id"`
+		Name string `json:"display_name"`
+	}
+	if err := a.get(ctx, route, route, nil, table, &me); err != nil {
+		return providers.Account{}, err
+	}
+	if me.ID == "" {
+		return providers.Account{}, broken(route, "an account without an id")
+	}
+	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID)}, nil
+}

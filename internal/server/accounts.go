@@ -1,0 +1,209 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+)
+
+type credentials struct {
+	Code     string `json:"code" form:"code"`
+	Name     string `json:"name" form:"name"`
+	Password string `json:"password" form:"password"`
+	Role     string `json:"role" form:"role"`
+}
+
+// userView is an account in the API.
+type userView struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Role      string `json:"role"`
+	CreatedAt string `json:"created_at"`
+}
+
+func viewUser(u accounts.User) userView {
+	return userView{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: stamp(u.CreatedAt)}
+}
+
+// body reads the JSON or form that came with a request.
+func body[T any](c echo.Context) (v T, err error) {
+	if err = c.Bind(&v); err != nil {
+		status := http.StatusBadRequest
+		if he, ok := errors.AsType[*echo.HTTPError](err); ok {
+			status = he.Code
+		}
+		return v, httpProblem(status)
+	}
+	return v, nil
+}
+
+var errCode = &problem{Status: http.StatusForbidden, Title: "This link is not good",
+	Detail: "Open the link that the server printed when it started. A new one is printed at every start, until there is an account."}
+
+func (s *Server) firstAccount(ctx context.Context, in credentials) error {
+	if !s.setup.open() {
+		return accounts.ErrNotFirst
+	}
+	if !s.setup.is(in.Code) {
+		return errCode
+	}
+	u, err := s.Accounts.Create(ctx, in.Name, in.Password, accounts.Admin, true)
+	if err == nil || errors.Is(err, accounts.ErrNotFirst) {
+		s.setup.used()
+	}
+	if err != nil {
+		return err
+	}
+	return s.signIn(ctx, u.ID)
+}
+
+type setupView struct {
+	Code, Name, Problem string
+}
+
+func (s *Server) setupPage(c echo.Context) error {
+	switch {
+	case !s.setup.open():
+		return c.Redirect(http.StatusSeeOther, "/login")
+	case c.QueryParam("code") == "":
+		return s.render(c, http.StatusOK, "setup", "Welcome", setupView{})
+	case !s.setup.is(c.QueryParam("code")):
+		return s.render(c, http.StatusForbidden, "setup", "Welcome", setupView{Problem: errCode.Detail})
+	}
+	return s.render(c, http.StatusOK, "setup", "Welcome", setupView{Code: c.QueryParam("code")})
+}
+
+func (s *Server) setupForm(c echo.Context) error {
+	in, err := body[credentials](c)
+	if err == nil {
+		err = s.firstAccount(c.Request().Context(), in)
+	}
+	if err != nil {
+		p := s.problemOf(c, err)
+		return s.render(c, p.Status, "setup", "Welcome", setupView{Code: in.Code, Name: in.Name, Problem: p.Detail})
+	}
+	return c.Redirect(http.StatusSeeOther, "/")
+}
+
+func (s *Server) setupAPI(c echo.Context) error {
+	in, err := body[credentials](c)
+	if err == nil {
+		err = s.firstAccount(c.Request().Context(), in)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusCreated)
+}
+
+type loginView struct {
+	Name, Problem string
+}
+
+func (s *Server) loginPage(c echo.Context) error {
+	if s.setup.open() {
+		return c.Redirect(http.StatusSeeOther, "/setup")
+	}
+	if _, err := s.signedIn(c.Request().Context()); err == nil {
+		return c.Redirect(http.StatusSeeOther, "/")
+	}
+	return s.render(c, http.StatusOK, "login", "Sign in", loginView{})
+}
+
+func (s *Server) login(c echo.Context) (credentials, error) {
+	in, err := body[credentials](c)
+	if err != nil {
+		return in, err
+	}
+	ctx := c.Request().Context()
+	u, err := s.Accounts.Check(ctx, in.Name, in.Password)
+	if err != nil {
+		return in, err
+	}
+	return in, s.signIn(ctx, u.ID)
+}
+
+func (s *Server) loginForm(c echo.Context) error {
+	in, err := s.login(c)
+	if err != nil {
+		p := s.problemOf(c, err)
+		return s.render(c, p.Status, "login", "Sign in", loginView{Name: in.Name, Problem: p.Detail})
+	}
+	return c.Redirect(http.StatusSeeOther, localPath(s.sessions.PopString(c.Request().Context(), "after")))
+}
+
+func (s *Server) loginAPI(c echo.Context) error {
+	if _, err := s.login(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusCreated)
+}
+
+func (s *Server) logoutForm(c echo.Context) error {
+	if err := s.signOut(c); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/login")
+}
+
+func (s *Server) logoutAPI(c echo.Context) error {
+	if err := s.signOut(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *Server) usersAPI(c echo.Context) error {
+	users, err := s.Store.Users(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	views := make([]userView, len(users))
+	for i, u := range users {
+		views[i] = viewUser(u)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"users": views})
+}
+
+func (s *Server) addUserAPI(c echo.Context) error {
+	in, err := body[credentials](c)
+	if err != nil {
+		return err
+	}
+	u, err := s.Accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, viewUser(u))
+}
+
+func (s *Server) userForm(c echo.Context) error {
+	in, err := body[credentials](c)
+	if err == nil {
+		_, err = s.Accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
+	}
+	return s.settled(c, err, "The account "+in.Name+" has been made. Tell its owner the password; it can be changed on this page.")
+}
+
+func (s *Server) passwordForm(c echo.Context) error {
+	err := s.Accounts.ChangePassword(c.Request().Context(), userOf(c).Name, c.FormValue("old"), c.FormValue("new"))
+	if errors.Is(err, accounts.ErrWrong) {
+		err = accounts.InputError("The old password is not right. Nothing was changed.")
+	}
+	return s.settled(c, err, "Your password has been changed.")
+}
+
+// settled ends a form of the settings page: with a sentence on it, or with the problem.
+func (s *Server) settled(c echo.Context, err error, done string) error {
+	if err != nil {
+		p := s.problemOf(c, err)
+		return s.showSettings(c, p.Status, p.Detail)
+	}
+	s.sessions.Put(c.Request().Context(), flashKey, done)
+	return c.Redirect(http.StatusSeeOther, "/settings")
+}

@@ -1,0 +1,227 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+func (s *Server) statuses(ctx context.Context, user int64) ([]connectionView, error) {
+	all, err := s.Connections.StatusOf(ctx, user, s.Store)
+	return viewAll(all, viewConnection), err
+}
+
+// status returns the view of one connection, or providers.ErrNotFound.
+func (s *Server) status(ctx context.Context, user int64, provider string) (connectionView, error) {
+	all, err := s.statuses(ctx, user)
+	if err != nil {
+		return connectionView{}, err
+	}
+	i := slices.IndexFunc(all, func(v connectionView) bool { return v.Provider == provider })
+	if i < 0 {
+		return connectionView{}, providers.ErrNotFound
+	}
+	return all[i], nil
+}
+
+// provider returns the provider that a request's address names.
+func (s *Server) provider(c echo.Context) (*providers.Provider, error) {
+	if p := s.Registry.Get(c.Param("provider")); p != nil {
+		return p, nil
+	}
+	return nil, &problem{Status: http.StatusNotFound, Title: "Not found", Detail: "There is no service of that name here."}
+}
+
+// act does what a person wants done with a connection.
+func (s *Server) act(ctx context.Context, user int64, provider, action string) error {
+	switch action {
+	case "sync":
+		return s.Connections.SyncNow(ctx, user, provider)
+	case "retry":
+		return s.Connections.Retry(ctx, user, provider)
+	case "pause":
+		return s.Connections.Pause(ctx, user, provider)
+	case "resume":
+		return s.Connections.Resume(ctx, user, provider)
+	}
+	return httpProblem(http.StatusNotFound)
+}
+
+func (s *Server) connectionsAPI(c echo.Context) error {
+	all, err := s.statuses(c.Request().Context(), userOf(c).ID)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"connections": all})
+}
+
+func (s *Server) connectionAPI(c echo.Context) error {
+	v, err := s.status(c.Request().Context(), userOf(c).ID, c.Param("provider"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func (s *Server) actAPI(c echo.Context) error {
+	p, err := s.provider(c)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), userOf(c).ID
+	path := c.Path()
+	if err := s.act(ctx, user, p.Name, path[lastSlash(path)+1:]); err != nil {
+		return err
+	}
+	v, err := s.status(ctx, user, p.Name)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusAccepted, map[string]string{"state": v.State})
+}
+
+func lastSlash(path string) int {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *Server) disconnectAPI(c echo.Context) error {
+	err := s.Connections.Disconnect(c.Request().Context(), userOf(c).ID, c.Param("provider"), c.QueryParam("data") == "delete")
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *Server) healthAPI(c echo.Context) error {
+	type line struct {
+		Provider string `json:"provider"`
+		State    string `json:"state"`
+	}
+	all, err := s.statuses(c.Request().Context(), userOf(c).ID)
+	if err != nil { // the process can answer: that its database cannot is the answer
+		return c.JSON(http.StatusOK, map[string]any{"database": s.problemOf(c, err).Detail, "connections": []line{}})
+	}
+	return c.JSON(http.StatusOK, map[string]any{"database": "ok",
+		"connections": viewAll(all, func(v connectionView) line { return line{v.Provider, v.State} })})
+}
+
+type statusView struct {
+	Connections []connectionView
+	Offers      []*providers.Provider // not connected yet
+	Listens     []listenView
+	Total       int
+	Attention   int // connections that need a person
+	Trouble     int // connections that wait
+}
+
+func (s *Server) statusPage(c echo.Context) error {
+	ctx, user := c.Request().Context(), userOf(c)
+	all, err := s.statuses(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	v := statusView{Connections: all}
+	for i := range all {
+		switch syncer.Condition(all[i].State) {
+		case syncer.NeedsAdmin, syncer.NeedsReconnect:
+			v.Attention++
+		case syncer.Waiting, syncer.Held:
+			v.Trouble++
+		}
+	}
+	// What needs a person stands first.
+	slices.SortStableFunc(v.Connections, func(a, b connectionView) int { return attention(b) - attention(a) })
+	for _, p := range s.Registry {
+		if !slices.ContainsFunc(all, func(v connectionView) bool { return v.Provider == p.Name }) {
+			v.Offers = append(v.Offers, p)
+		}
+	}
+	page, _, err := s.Store.Listens(ctx, user.ID, "", 5)
+	if err != nil {
+		return err
+	}
+	v.Listens = viewAll(page, viewListen)
+	if v.Total, err = s.Store.CountListens(ctx, user.ID); err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, "status", "Status", v)
+}
+
+func attention(v connectionView) int {
+	switch syncer.Condition(v.State) {
+	case syncer.NeedsReconnect, syncer.NeedsAdmin:
+		return 2
+	case syncer.Waiting, syncer.Held:
+		return 1
+	}
+	return 0
+}
+
+func (s *Server) connectionPage(c echo.Context) error {
+	v, err := s.status(c.Request().Context(), userOf(c).ID, c.Param("provider"))
+	if errors.Is(err, providers.ErrNotFound) && s.Registry.Get(c.Param("provider")) != nil {
+		return c.Redirect(http.StatusSeeOther, "/settings")
+	}
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, "connection", v.DisplayName, v)
+}
+
+// done are the sentences after a person's action.
+var done = map[string]string{
+	"sync":   "Reading has started.",
+	"retry":  "Trying again now.",
+	"pause":  "Paused. Nothing is read until you press Resume.",
+	"resume": "Going on; reading has started.",
+}
+
+func (s *Server) connectionForm(c echo.Context) error {
+	p, err := s.provider(c)
+	if err != nil {
+		return err
+	}
+	ctx, user, action := c.Request().Context(), userOf(c).ID, c.Param("action")
+	if action == "disconnect" {
+		return s.disconnectForm(c, p)
+	}
+	err = s.act(ctx, user, p.Name, action)
+	flash := done[action]
+	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		flash, err = s.problemOf(c, err).Detail, nil
+	}
+	if err != nil {
+		return err
+	}
+	s.sessions.Put(ctx, flashKey, p.DisplayName+": "+flash)
+	return c.Redirect(http.StatusSeeOther, s.cameFrom(c))
+}
+
+func (s *Server) disconnectForm(c echo.Context, p *providers.Provider) error {
+	data := c.FormValue("data")
+	if data != "keep" && data != "delete" {
+		return &problem{Status: http.StatusUnprocessableEntity, Title: "Keep or delete?", Detail: "Go back and choose whether what was read is kept or deleted."}
+	}
+	ctx := c.Request().Context()
+	if err := s.Connections.Disconnect(ctx, userOf(c).ID, p.Name, data == "delete"); err != nil {
+		return err
+	}
+	kept := "Everything that was read is kept."
+	if data == "delete" {
+		kept = "What was read through it alone was deleted."
+	}
+	s.sessions.Put(ctx, flashKey, p.DisplayName+" is disconnected. "+kept)
+	return c.Redirect(http.StatusSeeOther, "/")
+}

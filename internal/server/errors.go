@@ -1,0 +1,164 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// problem is an error as a person or a program reads it (RFC 9457).
+type problem struct {
+	Type       string     `json:"type"`
+	Status     int        `json:"status"`
+	Title      string     `json:"title"`
+	Detail     string     `json:"detail,omitempty"`
+	Until      *time.Time `json:"until,omitempty"`      // of a wait
+	OldAccount string     `json:"oldAccount,omitempty"` // of a choice between accounts
+	NewAccount string     `json:"newAccount,omitempty"`
+}
+
+func (p *problem) Error() string { return p.Title }
+
+// problemOf finds the words for an error. What has none is our own fault: it is logged, and nothing of it is shown.
+func (s *Server) problemOf(c echo.Context, err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		return notBefore(e.State)
+	}
+	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
+		return &problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,
+			Detail: fmt.Sprintf("Until now this connection belonged to %s; these credentials belong to %s. Choose which one you want to keep.", e.Old, e.New)}
+	}
+	if e, ok := errors.AsType[accounts.InputError](err); ok {
+		return &problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered", Detail: string(e)}
+	}
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		s.Log.Error("local trouble", "err", err, "path", c.Path())
+		return &problem{Status: http.StatusServiceUnavailable, Title: "This server has trouble", Detail: e.Problem}
+	}
+	for target, p := range known {
+		if errors.Is(err, target) {
+			return &p
+		}
+	}
+	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return httpProblem(he.Code)
+	}
+	s.Log.Error("request failed", "err", err, "method", c.Request().Method, "path", c.Path())
+	return &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here", Detail: "The server's log says what. Trying again may help."}
+}
+
+var known = map[error]problem{
+	providers.ErrNotFound: {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
+	accounts.ErrTaken:     {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
+	accounts.ErrWrong:     {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
+	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
+		"the administrator for an account."},
+	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
+		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},
+	oauth.ErrRefused: {Status: http.StatusForbidden, Title: "Permission was not given", Detail: "You did not allow it at the provider, so nothing was " +
+		"changed. You can connect again at any time."},
+}
+
+func httpProblem(code int) *problem {
+	p := &problem{Status: code, Title: http.StatusText(code)}
+	switch code {
+	case http.StatusNotFound:
+		p.Title, p.Detail = "Not found", "There is no page or call at this address."
+	case http.StatusMethodNotAllowed:
+		p.Detail = "This address does not take that kind of request."
+	case http.StatusRequestEntityTooLarge:
+		p.Detail = "What was sent is too large."
+	case http.StatusUnsupportedMediaType:
+		p.Detail = "Send JSON, with Content-Type: application/json."
+	case http.StatusBadRequest:
+		p.Detail = "What was sent cannot be read."
+	}
+	return p
+}
+
+func notBefore(state resilience.State) *problem {
+	p := &problem{Status: http.StatusConflict, Title: "Not now"}
+	switch state.Kind {
+	case resilience.Held:
+		p.Detail = "The provider asked us to wait until " + state.Until.UTC().Format(time.RFC3339) + ". We go on by ourselves then."
+	case resilience.Stopped:
+		p.Detail = "This connection needs attention first; its page says what to do."
+	default:
+		p.Detail = "The last attempt failed. We try again by ourselves; press Try again if you cannot wait."
+	}
+	if !state.Until.IsZero() {
+		until := state.Until.UTC()
+		p.Until = &until
+	}
+	return p
+}
+
+// refused puts the failed proof of new credentials into words.
+func refused(p *providers.Provider, err error) error {
+	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return err
+	}
+	w := notify.Refused(p, err)
+	return &problem{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
+}
+
+// answerError is echo's error handler: a page for browsers, problem+json for programs.
+func (s *Server) answerError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := s.problemOf(c, err)
+	if isAPI(c) {
+		err = writeProblem(c, p)
+	} else {
+		err = s.render(c, p.Status, "error", p.Title, p)
+	}
+	if err != nil {
+		s.Log.Debug("answer not delivered", "err", err)
+	}
+}
+
+func writeProblem(c echo.Context, p *problem) error {
+	out := *p
+	if out.Type == "" {
+		out.Type = "about:blank"
+	}
+	c.Response().Header().Set(echo.HeaderContentType, "application/problem+json")
+	return c.JSON(out.Status, out)
+}
+
+func isAPI(c echo.Context) bool { return strings.HasPrefix(c.Request().URL.Path, "/api/") }
+
+// recoverPanic turns a panic into an error page; its stack stays in the log.
+func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				s.Log.Error("request panicked", "err", fmt.Sprint(r), "path", c.Path(), "stack", string(debug.Stack()))
+				err = &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here", Detail: "The server's log says what."}
+			}
+		}()
+		return next(c)
+	}
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+)
+
+// layout is what every page is filled with.
+type layout struct {
+	Title   string
+	Path    string
+	User    *accounts.User
+	Flash   string
+	Alerts  []notificationView // the open ones
+	Demo    bool
+	Version string
+	Page    any
+}
+
+// render answers with a page. It is written whole or not at all.
+func (s *Server) render(c echo.Context, status int, name, title string, page any) error {
+	ctx := c.Request().Context()
+	l := layout{Title: title, Path: c.Request().URL.Path, Demo: s.Demo != nil, Version: s.Version, Page: page}
+	if u := userOf(c); u.ID != 0 {
+		l.User = &u
+		open, err := s.Store.Notifications(ctx, u.ID, true)
+		if err != nil && name != "error" {
+			return err
+		}
+		l.Alerts = viewAll(open, viewNotification)
+		l.Flash = s.sessions.PopString(ctx, flashKey)
+	}
+	var b bytes.Buffer
+	if err := s.pages.Render(&b, name, l); err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// ready says whether the server does its work: the database answers and the loops tick. An upstream that is down does
+// not matter here.
+func (s *Server) ready(c echo.Context) error {
+	if err := s.Store.Ping(c.Request().Context()); err != nil {
+		return c.String(http.StatusServiceUnavailable, "database: "+s.problemOf(c, err).Detail+"\n")
+	}
+	if at := s.Syncer.TickedAt(); at.IsZero() || time.Since(at) > 3*s.TickEvery+time.Minute {
+		return c.String(http.StatusServiceUnavailable, "loops: have not ticked\n")
+	}
+	return c.String(http.StatusOK, "ok\n")
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/web"
+)
+
+// contentPolicy allows nothing from elsewhere, and no script or style inside a page.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func (s *Server) routes() (*echo.Echo, error) {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.answerError
+	extract, err := ipExtractor(s.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	e.IPExtractor = extract
+	e.Use(s.recoverPanic, s.secure)
+
+	e.GET("/livez", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET("/readyz", s.ready)
+	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
+	e.GET("/api/v1/openapi.yaml", func(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI) })
+	e.GET("/api/v1/events", s.websocket)
+	e.GET("/api/v1/events/sse", s.serverSentEvents)
+
+	session := e.Group("", s.withSession)
+	s.openRoutes(session)
+	s.pageRoutes(session.Group("", s.mustSignIn))
+	s.apiRoutes(session.Group("/api/v1", s.mustSignIn))
+	return e, nil
+}
+
+// openRoutes are for people who are not signed in.
+func (s *Server) openRoutes(g *echo.Group) {
+	slow := s.slowDown()
+	g.GET("/setup", s.setupPage)
+	g.POST("/setup", s.setupForm, slow)
+	g.GET("/login", s.loginPage)
+	g.POST("/login", s.loginForm, slow)
+	g.POST("/api/v1/setup", s.setupAPI, slow)
+	g.POST("/api/v1/session", s.loginAPI, slow)
+}
+
+func (s *Server) pageRoutes(g *echo.Group) {
+	g.GET("/", s.statusPage)
+	g.GET("/connections/:provider", s.connectionPage)
+	g.POST("/connections/:provider/:action", s.connectionForm)
+	g.GET("/connect/:provider", s.connectPage)
+	g.POST("/connect/:provider", s.connectForm)
+	g.GET("/connect/:provider/callback", s.callback)
+	g.GET("/connect/:provider/choose", s.choosePage)
+	g.POST("/connect/:provider/choose", s.chooseForm)
+	g.GET("/listens", s.listensPage)
+	g.GET("/playlists", s.playlistsPage)
+	g.GET("/playlists/:id", s.playlistPage)
+	g.GET("/notifications", s.notificationsPage)
+	g.POST("/notifications/:id/ack", s.ackForm)
+	g.GET("/settings", s.settingsPage)
+	g.POST("/settings/password", s.passwordForm)
+	g.POST("/settings/users", s.userForm, s.mustBeAdmin)
+	g.POST("/logout", s.logoutForm)
+	if s.Demo != nil {
+		g.Any("/demo/*", echo.WrapHandler(s.Demo))
+		g.GET("/demo", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/demo/") })
+	}
+}
+
+func (s *Server) apiRoutes(g *echo.Group) {
+	g.DELETE("/session", s.logoutAPI)
+	g.GET("/connections", s.connectionsAPI)
+	g.GET("/connections/:provider", s.connectionAPI)
+	g.PUT("/connections/:provider", s.connectAPI)
+	g.DELETE("/connections/:provider", s.disconnectAPI)
+	g.POST("/connections/:provider/sync", s.actAPI)
+	g.POST("/connections/:provider/retry", s.actAPI)
+	g.POST("/connections/:provider/pause", s.actAPI)
+	g.POST("/connections/:provider/resume", s.actAPI)
+	g.GET("/listens", s.listensAPI)
+	g.GET("/playlists", s.playlistsAPI)
+	g.GET("/playlists/:id", s.playlistAPI)
+	g.GET("/notifications", s.notificationsAPI)
+	g.POST("/notifications/:id/ack", s.ackAPI)
+	g.GET("/health", s.healthAPI)
+	g.GET("/admin/users", s.usersAPI, s.mustBeAdmin)
+	g.POST("/admin/users", s.addUserAPI, s.mustBeAdmin)
+}
+
+// secure sets the headers that keep other sites out, and refuses requests that another site made a browser send.
+func (s *Server) secure(next echo.HandlerFunc) echo.HandlerFunc {
+	protection := http.NewCrossOriginProtection()
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if s.base.Scheme == "https" {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if err := protection.Check(c.Request()); err != nil {
+			return &problem{Status: http.StatusForbidden, Title: "Not from here", Detail: "This request came from another site and was not carried out."}
+		}
+		if s.elsewhere(c.Request()) {
+			return c.Redirect(http.StatusTemporaryRedirect, s.BaseURL+c.Request().URL.RequestURI())
+		}
+		return next(c)
+	}
+}
+
+// elsewhere says whether a page was asked for by the name localhost while its address is a loopback IP: a session's
+// cookie would not come back from a provider's consent page, which knows only the address.
+func (s *Server) elsewhere(r *http.Request) bool {
+	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/static/") {
+		return false
+	}
+	host, port, err := net.SplitHostPort(r.Host)
+	ip := net.ParseIP(s.base.Hostname())
+	return err == nil && host == "localhost" && port == s.base.Port() && ip != nil && ip.IsLoopback()
+}
+
+func ipExtractor(trusted []string) (echo.IPExtractor, error) {
+	if len(trusted) == 0 {
+		return echo.ExtractIPDirect(), nil
+	}
+	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, t := range trusted {
+		_, network, err := net.ParseCIDR(t)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(options...), nil
+}

@@ -1,0 +1,136 @@
+// Package server is the web side of Reprise: pages, JSON API, websocket and Server-Sent Events.
+//
+// There is one file per resource. A page and its API call share the code that does the work; they differ in how they
+// answer. Pages work without JavaScript; with it they follow the events of their user. Every request but the few that
+// are meant for everybody needs a session, and every request that changes something must come from this origin.
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	syncer "reprise/internal/sync"
+	"reprise/web"
+)
+
+// Store is what pages and API read.
+type Store interface {
+	syncer.StatusStore
+	HasUsers(context.Context) (bool, error)
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	Users(context.Context) ([]accounts.User, error)
+	Listens(ctx context.Context, user int64, before string, limit int) (page []providers.StoredListen, next string, err error)
+	CountListens(ctx context.Context, user int64) (int, error)
+	Playlists(ctx context.Context, user int64) ([]providers.StoredPlaylist, error)
+	Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error)
+	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
+	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
+	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
+	Ping(context.Context) error
+}
+
+// Config is what the server needs to know and to work with.
+type Config struct {
+	BaseURL        string   // as browsers reach it, without a trailing slash
+	TrustedProxies []string // networks whose X-Forwarded-For is believed
+	Version        string
+	SetupCode      string // one-time code of the first account's link; empty when there is an account
+	// TickEvery is how often the loops tick, for /readyz.
+	TickEvery time.Duration
+
+	Store       Store
+	Accounts    *accounts.Accounts
+	Sessions    scs.CtxStore
+	Registry    providers.Registry
+	Connections *syncer.Connections
+	Syncer      *syncer.Syncer
+	Flow        *oauth.Flow
+	Notifier    *notify.Notifier
+	Bus         *events.Bus
+	Log         *slog.Logger
+
+	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.
+	Demo     http.Handler
+	DemoUser int64
+}
+
+// Server answers requests. Make it with New and run it with Run.
+type Server struct {
+	Config
+	echo     *echo.Echo
+	sessions *scs.SessionManager
+	pages    *web.Pages
+	base     *url.URL
+	setup    *setupCode
+
+	closing context.Context // ends when the server stops, so that open streams end first
+	close   context.CancelFunc
+	streams sync.WaitGroup
+}
+
+// New returns a Server.
+func New(c Config) (*Server, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := web.Load()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Config: c, base: base, pages: pages, setup: &setupCode{code: c.SetupCode}}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.sessions = newSessions(c.Sessions, base.Scheme == "https", c.Log)
+	if s.echo, err = s.routes(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Run serves on l until ctx ends, then ends the open streams, waits for the requests under way for at most grace, and
+// returns when nothing is left.
+func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) error {
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	s.close()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = srv.Close()
+	}
+	s.streams.Wait()
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+// RedirectURI is the address that has to be registered with a provider that speaks OAuth.
+func (s *Server) RedirectURI(provider string) string {
+	return s.BaseURL + "/connect/" + provider + "/callback"
+}

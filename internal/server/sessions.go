@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+	"golang.org/x/time/rate"
+
+	"reprise/internal/accounts"
+	"reprise/internal/events"
+)
+
+const (
+	sessionLife = 30 * 24 * time.Hour
+	userKey     = "user"  // in a session: the ID of who is signed in
+	flashKey    = "flash" // in a session: a sentence for the next page
+)
+
+func newSessions(store scs.CtxStore, tls bool, log *slog.Logger) *scs.SessionManager {
+	m := scs.New()
+	m.Store = store
+	m.Lifetime = sessionLife
+	m.Cookie.Name = "reprise_session"
+	m.Cookie.HttpOnly = true
+	m.Cookie.Secure = tls
+	m.Cookie.SameSite = http.SameSiteLaxMode // a provider's consent page leads back here, and must find the session
+	m.ErrorFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
+		log.Error("session cannot be kept", "err", err)
+		http.Error(w, "This server has trouble with its database. Its log says what.", http.StatusServiceUnavailable)
+	}
+	return m
+}
+
+// withSession loads the session of a request and keeps what was changed of it.
+func (s *Server) withSession(next echo.HandlerFunc) echo.HandlerFunc {
+	return echo.WrapMiddleware(s.sessions.LoadAndSave)(next)
+}
+
+// fingerprint stands for a session where its token must not: in events, and in the state of an OAuth request.
+func (s *Server) fingerprint(ctx context.Context) string { return fingerprint(s.sessions.Token(ctx)) }
+
+func fingerprint(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:8])
+}
+
+type userContext struct{}
+
+func userOf(c echo.Context) accounts.User {
+	u, _ := c.Request().Context().Value(userContext{}).(accounts.User)
+	return u
+}
+
+// mustSignIn lets only those through who are signed in. A browser is led to where it can do so, and back.
+func (s *Server) mustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx := c.Request().Context()
+		u, err := s.signedIn(ctx)
+		if errors.Is(err, accounts.ErrUnknown) {
+			return s.toSignIn(c)
+		}
+		if err != nil {
+			return err
+		}
+		c.Response().Header().Set("Cache-Control", "no-store")
+		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, userContext{}, u)))
+		return next(c)
+	}
+}
+
+// signedIn returns whose session it is, or accounts.ErrUnknown.
+func (s *Server) signedIn(ctx context.Context) (accounts.User, error) {
+	id := s.sessions.GetInt64(ctx, userKey)
+	if id == 0 && s.DemoUser != 0 {
+		id = s.DemoUser
+		if err := s.signIn(ctx, id); err != nil {
+			return accounts.User{}, err
+		}
+	}
+	if id == 0 {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	return s.Store.UserByID(ctx, id)
+}
+
+func (s *Server) toSignIn(c echo.Context) error {
+	if isAPI(c) {
+		return &problem{Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."}
+	}
+	if s.setup.open() {
+		return c.Redirect(http.StatusSeeOther, "/setup")
+	}
+	if c.Request().Method == http.MethodGet && c.Request().URL.Path != "/" {
+		s.sessions.Put(c.Request().Context(), "after", c.Request().URL.RequestURI())
+	}
+	return c.Redirect(http.StatusSeeOther, "/login")
+}
+
+func (s *Server) mustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if userOf(c).Role != accounts.Admin {
+			return &problem{Status: http.StatusForbidden, Title: "Only for administrators", Detail: "Ask the administrator of this server to do this."}
+		}
+		return next(c)
+	}
+}
+
+// signIn gives the session to a user, under a new token.
+func (s *Server) signIn(ctx context.Context, user int64) error {
+	if err := s.sessions.RenewToken(ctx); err != nil {
+		return err
+	}
+	s.sessions.Put(ctx, userKey, user)
+	return nil
+}
+
+func (s *Server) signOut(c echo.Context) error {
+	ctx := c.Request().Context()
+	ended := s.fingerprint(ctx)
+	if err := s.sessions.Destroy(ctx); err != nil {
+		return err
+	}
+	s.Bus.Publish(userOf(c).ID, events.Event{Type: events.SessionEnd, ID: ended})
+	return nil
+}
+
+// setupCode is the right to make the first account.
+type setupCode struct {
+	mu   sync.Mutex
+	code string
+}
+
+func (c *setupCode) open() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.code != ""
+}
+
+func (c *setupCode) is(code string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.code != "" && fingerprint(c.code) == fingerprint(code) // equal length: takes as long whatever is wrong
+}
+
+func (c *setupCode) used() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.code = ""
+}
+
+// slowDown bounds how often one address may try passwords and codes: ten at once, then one every two seconds.
+func (s *Server) slowDown() echo.MiddlewareFunc {
+	const every, burst, forgetAbove = 2 * time.Second, 10, 10_000
+	var mu sync.Mutex
+	limiters := map[string]*rate.Limiter{}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			mu.Lock()
+			if len(limiters) > forgetAbove {
+				clear(limiters)
+			}
+			l, ok := limiters[c.RealIP()]
+			if !ok {
+				l = rate.NewLimiter(rate.Every(every), burst)
+				limiters[c.RealIP()] = l
+			}
+			mu.Unlock()
+			if !l.Allow() {
+				c.Response().Header().Set("Retry-After", strconv.Itoa(int(every.Seconds())))
+				return &problem{Status: http.StatusTooManyRequests, Title: "Too many tries", Detail: "Please wait a few seconds and try again."}
+			}
+			return next(c)
+		}
+	}
+}

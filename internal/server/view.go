@@ -1,0 +1,216 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// The views are the objects of the JSON API and of the websocket, and what the pages' templates are filled with.
+
+type connectionView struct {
+	Provider            string       `json:"provider"`
+	DisplayName         string       `json:"display_name"`
+	Account             string       `json:"account"`
+	State               string       `json:"state"`
+	Category            *string      `json:"category"`
+	Message             string       `json:"message"`
+	Detail              string       `json:"detail,omitempty"`
+	Since               *string      `json:"since"`
+	NextAttemptAt       *string      `json:"next_attempt_at"`
+	LastSuccessAt       *string      `json:"last_success_at"`
+	ConsecutiveFailures int          `json:"consecutive_failures"`
+	ExpiresAt           *string      `json:"expires_at"`
+	Streams             []streamView `json:"streams"`
+	Actions             []actionView `json:"actions"`
+}
+
+type streamView struct {
+	Stream        string  `json:"stream"`
+	State         string  `json:"state"`
+	NextAttemptAt *string `json:"next_attempt_at"`
+	LastSuccessAt *string `json:"last_success_at"`
+	Note          string  `json:"note,omitempty"`
+	HistoryDone   int     `json:"history_done,omitempty"`
+	HistoryTotal  int     `json:"history_total,omitempty"`
+}
+
+type actionView struct {
+	Action string `json:"action"`
+	Label  string `json:"label"`
+	URL    string `json:"url,omitempty"`
+}
+
+// message is the one sentence for a condition that no failure explains.
+var messages = map[syncer.Condition]string{
+	syncer.Healthy: "Everything is in order.",
+	syncer.Syncing: "Reading now.",
+	syncer.New:     "Connected; the first reading starts in a moment.",
+	syncer.Paused:  "Paused by you. Nothing is read until you press Resume.",
+}
+
+func viewConnection(s syncer.Status) connectionView {
+	v := connectionView{Provider: s.Provider.Name, DisplayName: s.Provider.DisplayName, Account: s.Connection.Account,
+		State: string(s.Condition), Message: s.Words.Message, Detail: s.Detail, LastSuccessAt: moment(s.LastSuccessAt),
+		ExpiresAt: moment(s.Connection.ExpiresAt), Actions: actionsFor(s), Streams: []streamView{}}
+	if m, ok := messages[s.Condition]; ok && (s.State.Kind == resilience.Ready || s.Condition == syncer.Paused) {
+		v.Message = m
+	}
+	if s.State.Kind != resilience.Ready {
+		category := s.State.Category.String()
+		v.Category, v.Since, v.NextAttemptAt = &category, moment(s.State.Since), moment(s.State.Until)
+		v.ConsecutiveFailures = s.State.Failures
+	}
+	for _, st := range s.Streams {
+		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: moment(st.State.Until),
+			LastSuccessAt: moment(st.LastSuccessAt), Note: st.Note}
+		if st.History {
+			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
+		}
+		v.Streams = append(v.Streams, sv)
+	}
+	return v
+}
+
+// actionsFor lists what the person can do, the most sensible first.
+func actionsFor(s syncer.Status) []actionView {
+	sync := actionView{Action: "sync", Label: "Sync now"}
+	retry := actionView{Action: "retry", Label: "Try again"}
+	pause := actionView{Action: "pause", Label: "Pause"}
+	switch s.Condition {
+	case syncer.Paused:
+		return []actionView{{Action: "resume", Label: "Resume"}}
+	case syncer.NeedsReconnect:
+		reconnect := actionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + s.Provider.Name}
+		if s.State.Category == resilience.Permission {
+			return []actionView{retry, reconnect, pause}
+		}
+		return []actionView{reconnect, retry, pause}
+	case syncer.NeedsAdmin, syncer.Waiting:
+		return []actionView{retry, pause}
+	case syncer.Held, syncer.Syncing:
+		return []actionView{pause}
+	}
+	return []actionView{sync, pause}
+}
+
+type listenView struct {
+	ID            string       `json:"id"`
+	Track         string       `json:"track"`
+	Artist        string       `json:"artist"`
+	Album         string       `json:"album"`
+	PlayedAt      string       `json:"played_at"`
+	DurationMS    *int64       `json:"duration_ms"`
+	ISRC          *string      `json:"isrc"`
+	RecordingMBID *string      `json:"recording_mbid"`
+	Approximate   bool         `json:"approximate"`
+	Sources       []sourceView `json:"sources"`
+}
+
+type sourceView struct {
+	Provider string `json:"provider"`
+	SourceID string `json:"source_id"`
+}
+
+func viewListen(l providers.StoredListen) listenView {
+	v := listenView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, Album: l.Album, PlayedAt: stamp(l.PlayedAt),
+		DurationMS: known64(l.Duration.Milliseconds()), ISRC: knownText(l.ISRC), RecordingMBID: knownText(l.RecordingMBID),
+		Approximate: l.Approximate, Sources: []sourceView{}}
+	for _, src := range l.Sources {
+		v.Sources = append(v.Sources, sourceView(src))
+	}
+	return v
+}
+
+type playlistView struct {
+	ID         string      `json:"id"`
+	Provider   string      `json:"provider"`
+	SourceID   string      `json:"source_id"`
+	Name       string      `json:"name"`
+	TrackCount int         `json:"track_count"`
+	Active     bool        `json:"active"`
+	Tracks     []trackView `json:"tracks,omitempty"`
+}
+
+type trackView struct {
+	Position   int     `json:"position"`
+	Track      string  `json:"track"`
+	Artist     string  `json:"artist"`
+	Album      string  `json:"album"`
+	DurationMS *int64  `json:"duration_ms"`
+	ISRC       *string `json:"isrc"`
+}
+
+func viewPlaylist(p providers.StoredPlaylist, tracks []providers.Track) playlistView {
+	v := playlistView{ID: strconv.FormatInt(p.ID, 10), Provider: p.Provider, SourceID: p.SourceID, Name: p.Name, TrackCount: p.TrackCount, Active: p.Active}
+	for i, t := range tracks {
+		v.Tracks = append(v.Tracks, trackView{Position: i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
+			DurationMS: known64(t.Duration.Milliseconds()), ISRC: knownText(t.ISRC)})
+	}
+	return v
+}
+
+type notificationView struct {
+	ID             string      `json:"id"`
+	Severity       string      `json:"severity"`
+	Title          string      `json:"title"`
+	Message        string      `json:"message"`
+	Detail         string      `json:"detail,omitempty"`
+	Provider       string      `json:"provider"`
+	Category       string      `json:"category"`
+	Action         *linkAction `json:"action"`
+	CreatedAt      string      `json:"created_at"`
+	AcknowledgedAt *string     `json:"acknowledged_at"`
+	ResolvedAt     *string     `json:"resolved_at"`
+}
+
+type linkAction struct {
+	Label string `json:"label"`
+	URL   string `json:"url"`
+}
+
+func viewNotification(n notify.Notification) notificationView {
+	v := notificationView{ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message, Detail: n.Detail,
+		Provider: n.Provider, Category: n.Category, CreatedAt: stamp(n.CreatedAt), AcknowledgedAt: moment(n.AcknowledgedAt), ResolvedAt: moment(n.ResolvedAt)}
+	if n.Action.URL != "" {
+		v.Action = &linkAction{Label: n.Action.Label, URL: n.Action.URL}
+	}
+	return v
+}
+
+func viewAll[T, V any](all []T, view func(T) V) []V {
+	views := make([]V, len(all))
+	for i, v := range all {
+		views[i] = view(v)
+	}
+	return views
+}
+
+// stamp writes a time as the API does; moment does too, and nil for none.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+func moment(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := stamp(t)
+	return &text
+}
+
+func known64(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func knownText(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
+	"nhooyr.io/websocket" //lint:ignore SA1019 the project's frame names this module; its successor has the same API
+
+	"reprise/internal/accounts"
+)
+
+const (
+	writeTimeout = 5 * time.Second
+	readLimit    = 4 << 10 // bytes of one message of a browser, which only acknowledges
+)
+
+// encode writes a message as both kinds of stream carry it.
+func encode(m message) ([]byte, error) { return json.Marshal(m) }
+
+// websocket keeps a browser up to date, and takes its acknowledgements.
+func (s *Server) websocket(c echo.Context) error {
+	f, err := s.openFeed(c.Request())
+	if errors.Is(err, accounts.ErrUnknown) {
+		return &problem{Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first."}
+	}
+	if err != nil {
+		return err
+	}
+	defer f.changes.Close()
+	s.streams.Add(1)
+	defer s.streams.Done()
+	// Accept refuses a request whose Origin is another host.
+	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		s.Log.Debug("websocket refused", "err", err)
+		return nil // Accept has answered
+	}
+	defer socket.CloseNow()
+	socket.SetReadLimit(readLimit)
+
+	g, ctx := errgroup.WithContext(c.Request().Context())
+	timed := func(do func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		return do(ctx)
+	}
+	f.ping = func() error { return timed(socket.Ping) }
+	f.send = func(m message) error {
+		data, err := encode(m)
+		if err != nil {
+			return err
+		}
+		return timed(func(ctx context.Context) error { return socket.Write(ctx, websocket.MessageText, data) })
+	}
+	g.Go(func() error { return s.readAcks(ctx, socket, f.user) })
+	g.Go(func() error {
+		err := f.run(ctx)
+		code, reason := closing(err)
+		_ = socket.Close(code, reason) // ends readAcks
+		return err
+	})
+	s.ended(g.Wait())
+	return nil
+}
+
+func closing(err error) (websocket.StatusCode, string) {
+	switch {
+	case errors.Is(err, errSlow):
+		return websocket.StatusTryAgainLater, "reader too slow; connect again for a fresh snapshot"
+	case errors.Is(err, errClosing):
+		return websocket.StatusGoingAway, "server stops"
+	case errors.Is(err, errSession):
+		return websocket.StatusPolicyViolation, "session ended"
+	}
+	return websocket.StatusNormalClosure, ""
+}
+
+// readAcks takes what the browser says until it is gone. What is not understood is left alone: a newer page may say it.
+func (s *Server) readAcks(ctx context.Context, socket *websocket.Conn, user int64) error {
+	for {
+		_, data, err := socket.Read(ctx)
+		if err != nil {
+			return err
+		}
+		var m struct {
+			Type string `json:"type"`
+			Data struct {
+				ID string `json:"id"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(data, &m) != nil || m.Type != "ack" {
+			continue
+		}
+		if id, err := strconv.ParseInt(m.Data.ID, 10, 64); err == nil {
+			if err := s.Notifier.Acknowledge(ctx, user, id); err != nil {
+				return err
+			}
+		}
+	}
+}

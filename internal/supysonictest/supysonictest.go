@@ -1,0 +1,227 @@
+// Package supysonictest starts a real Subsonic server for tests: Debian's Supysonic, on loopback, with a few tones for
+// music. It speaks API 1.10.2: it refuses token authentication with code 10, and returns nothing from createPlaylist.
+//
+// A machine without the server fails the test with a sentence that says what to install; no test is skipped.
+package supysonictest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// readyWithin is how long a server may take to make its music and answer; a machine busy with other tests is slow.
+const readyWithin = 2 * time.Minute
+
+const needs = "This test needs the Debian packages supysonic python3-waitress ffmpeg (apt-get install them)."
+
+// Titles are the tracks that every server has, in the order of their numbers on the album. Their artist is "The Tones",
+// their album "Test Signals".
+var Titles = []string{"Low", "Middle", "High"}
+
+// Server is one running server with one user and the tracks of [Titles]. It ends with its test.
+type Server struct {
+	URL      string
+	Username string
+	Password string
+
+	t    testing.TB
+	env  []string
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// Start makes the music, adds the user, scans, and returns when the server answers.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	for _, program := range []string{"supysonic-server", "supysonic-cli", "ffmpeg"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("%s is not installed. %s", program, needs)
+		}
+	}
+	home := t.TempDir()
+	s := &Server{
+		Username: "anna", Password: "correct horse ü", t: t, done: make(chan struct{}),
+		env: append(os.Environ(), "HOME="+home, "TMPDIR="+home, "PYTHONDONTWRITEBYTECODE=1", "PYTHONUTF8=1"),
+	}
+	music := filepath.Join(home, "music")
+	if err := prepare(home, music); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), readyWithin)
+	defer cancel()
+	makeTones(ctx, t, music)
+	s.cli(ctx, "user", "add", s.Username, "-p", s.Password)
+	s.cli(ctx, "folder", "add", "music", music)
+	s.cli(ctx, "folder", "scan", "--foreground", "music")
+	s.run(ctx)
+	return s
+}
+
+func prepare(home, music string) error {
+	if err := os.Mkdir(music, 0o700); err != nil {
+		return err
+	}
+	conf := "[base]\ndatabase_uri = sqlite:///" + home + "/supysonic.db\n" +
+		"[webapp]\ncache_dir = " + home + "/cache\nmount_webui = off\n" +
+		"[daemon]\nsocket = " + home + "/supysonic.sock\nrun_watcher = off\n"
+	return os.WriteFile(filepath.Join(home, ".supysonic"), []byte(conf), 0o600)
+}
+
+func makeTones(ctx context.Context, t testing.TB, music string) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i, title := range Titles {
+		wg.Go(func() {
+			cmd := exec.CommandContext(ctx, "ffmpeg", "-nostdin", "-loglevel", "error",
+				"-f", "lavfi", "-i", fmt.Sprintf("sine=frequency=%d:duration=1", 220*(i+1)),
+				"-metadata", "title="+title, "-metadata", "artist=The Tones", "-metadata", "album=Test Signals",
+				"-metadata", fmt.Sprintf("track=%d", i+1), filepath.Join(music, fmt.Sprintf("%d.flac", i+1)))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("ffmpeg: %v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func (s *Server) cli(ctx context.Context, args ...string) {
+	s.t.Helper()
+	cmd := exec.CommandContext(ctx, "supysonic-cli", args...)
+	cmd.Env = s.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("supysonic-cli %s: %v: %s", strings.Join(args[:2], " "), err, out)
+	}
+}
+
+// run starts the server on a free port. Another program may take the port in between; then another one is tried.
+func (s *Server) run(ctx context.Context) {
+	s.t.Helper()
+	for range 5 {
+		port := freePort(s.t)
+		serverCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+		cmd := exec.CommandContext(serverCtx, "supysonic-server", "-S", "waitress", "-h", "127.0.0.1", "-p", port)
+		cmd.Env = s.env
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			stop()
+			s.t.Fatalf("supysonic-server: %v", err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = cmd.Wait() // it ends by our signal
+		}()
+		if answers(ctx, "127.0.0.1:"+port, done) {
+			s.URL, s.stop, s.done = "http://127.0.0.1:"+port, stop, done
+			s.t.Cleanup(s.Stop)
+			return
+		}
+		stop()
+		<-done
+		s.t.Logf("supysonic-server did not come up on port %s: %s", port, out.String())
+	}
+	s.t.Fatal("supysonic-server did not come up. " + needs)
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// answers waits until something listens at addr, and says whether that happened before the process or ctx ended.
+func answers(ctx context.Context, addr string, done <-chan struct{}) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-done:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Stop ends the server; its port then refuses connections.
+func (s *Server) Stop() {
+	s.stop()
+	<-s.done
+}
+
+// SetPassword changes the user's password at the server, as the user would; s.Password stays what it was.
+func (s *Server) SetPassword(password string) {
+	s.t.Helper()
+	s.cli(s.t.Context(), "user", "changepass", s.Username, "-p", password)
+}
+
+// CreatePlaylist makes a playlist of all tracks whose titles are given, through the Subsonic API.
+func (s *Server) CreatePlaylist(name string, titles ...string) {
+	s.t.Helper()
+	params := url.Values{"name": {name}}
+	for _, title := range titles {
+		var found struct {
+			Response struct {
+				Result struct {
+					Song []struct {
+						ID string `json:"id"`
+					} `json:"song"`
+				} `json:"searchResult3"`
+			} `json:"subsonic-response"`
+		}
+		s.api("search3", url.Values{"query": {title}}, &found)
+		if n := len(found.Response.Result.Song); n != 1 {
+			s.t.Fatalf("the server has %d tracks %q", n, title)
+		}
+		params.Add("songId", found.Response.Result.Song[0].ID)
+	}
+	s.api("createPlaylist", params, nil)
+}
+
+func (s *Server) api(method string, params url.Values, v any) {
+	s.t.Helper()
+	for k, value := range map[string]string{"u": s.Username, "p": s.Password, "c": "test", "v": "1.10.2", "f": "json"} {
+		params.Set(k, value)
+	}
+	resp, err := http.PostForm(s.URL+"/rest/"+method+".view", params)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(body), `"ok"`) {
+		s.t.Fatalf("%s: %v: %s", method, err, body)
+	}
+	if v == nil {
+		return
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		s.t.Fatal(err)
+	}
+}
