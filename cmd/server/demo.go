@@ -51,7 +51,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 	}
 	c, err := config.Load(o.config, environ, overrides)
 	if err != nil {
-		return fmt.Errorf("The settings cannot be used:\n%w", err) //nolint // a heading for a person
+		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	return serve(ctx, c, func(ctx context.Context, a *app) error { return furnish(ctx, a, world) }, stdout, stderr)
 }

@@ -66,7 +66,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	}
 	c, err := config.Load(o.config, environ, overrides)
 	if err != nil {
-		return fmt.Errorf("The settings cannot be used:\n%w", err) //nolint // a heading for a person
+		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	return serve(ctx, c, nil, stdout, stderr)
 }

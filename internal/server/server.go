@@ -17,6 +17,7 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
 
 	"reprise/internal/accounts"
 	"reprise/internal/events"
@@ -109,25 +110,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.Serv
 func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) error {
 	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
-	select {
-	case err := <-served:
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		s.close()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		err := srv.Shutdown(stop)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = srv.Close()
+		}
+		s.streams.Wait()
 		return err
-	case <-ctx.Done():
-	}
-	s.close()
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	err := srv.Shutdown(stop)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = srv.Close()
-	}
-	s.streams.Wait()
-	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
-		err = errors.Join(err, serveErr)
-	}
-	return err
+	})
+	return g.Wait()
 }
 
 // RedirectURI is the address that has to be registered with a provider that speaks OAuth.

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the frame of this project names nhooyr.io/websocket; its successor has the same API
+
 package server
 
 import (
@@ -10,7 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
-	"nhooyr.io/websocket" //lint:ignore SA1019 the project's frame names this module; its successor has the same API
+	"nhooyr.io/websocket"
 
 	"reprise/internal/accounts"
 )

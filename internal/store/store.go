@@ -134,7 +134,7 @@ func (s *Store) write(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return local(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing; before, the error that led here counts
+	defer tx.Rollback() // after Commit it does nothing; before, the error that led here counts
 	if err := fn(tx); err != nil {
 		return local(err)
 	}

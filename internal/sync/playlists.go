@@ -26,6 +26,14 @@ type PlaylistStore interface {
 type playlistReading struct {
 	// Shrunk says that the list was seen with fewer than half of its playlists, which is believed when it is seen again.
 	Shrunk bool `json:"shrunk,omitempty"`
+	// Refused are the playlists that cannot be read, by their ids, with the snapshot at which that was found: they are
+	// not asked for again before they change.
+	Refused map[string]string `json:"refused,omitempty"`
+}
+
+func (r playlistReading) refuses(p providers.Playlist) bool {
+	snapshot, ok := r.Refused[p.SourceID]
+	return ok && snapshot != "" && snapshot == p.Snapshot
 }
 
 // readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
@@ -42,8 +50,12 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 	if err != nil {
 		return err
 	}
-	reading, err := s.retire(ctx, c, stored, now)
+	before, err := s.playlistReading(ctx, c)
 	if err != nil {
+		return err
+	}
+	reading := playlistReading{Refused: map[string]string{}}
+	if reading.Shrunk, err = s.retire(ctx, before, stored, now); err != nil {
 		return err
 	}
 	known := make(map[string]*providers.StoredPlaylist, len(stored))
@@ -52,12 +64,15 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 	}
 	var skipped []string
 	for i, p := range now {
-		read, err := s.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
-		if err != nil && resilience.Classify(err).Scope == resilience.ScopeItem {
-			skipped = append(skipped, p.Name) // that one only; the others go on
-			err = nil
+		read, refused := false, before.refuses(p)
+		if !refused {
+			read, err = s.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
+			refused = err != nil && resilience.Classify(err).Scope == resilience.ScopeItem
 		}
-		if err != nil {
+		if refused { // that one only; the others go on
+			skipped = append(skipped, p.Name)
+			reading.Refused[p.SourceID] = p.Snapshot
+		} else if err != nil {
 			return err
 		}
 		if !read {
@@ -73,8 +88,20 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 	return errors.Join(err, s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
 }
 
-// retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted.
-func (s *Syncer) retire(ctx context.Context, c providers.Connection, stored []providers.StoredPlaylist, now []providers.Playlist) (next playlistReading, err error) {
+func (s *Syncer) playlistReading(ctx context.Context, c providers.Connection) (r playlistReading, err error) {
+	text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Playlists)
+	if err != nil || text == "" {
+		return r, err
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return r, fmt.Errorf("read stored position: %w", err)
+	}
+	return r, nil
+}
+
+// retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted:
+// then it says so, and nothing is marked.
+func (s *Syncer) retire(ctx context.Context, before playlistReading, stored []providers.StoredPlaylist, now []providers.Playlist) (doubted bool, err error) {
 	listed := make(map[string]bool, len(now))
 	for _, p := range now {
 		listed[p.SourceID] = true
@@ -90,27 +117,15 @@ func (s *Syncer) retire(ctx context.Context, c providers.Connection, stored []pr
 			missing = append(missing, p)
 		}
 	}
-	if shrinks(active, active-len(missing)) {
-		text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Playlists)
-		if err != nil {
-			return next, err
-		}
-		var before playlistReading
-		if text != "" {
-			if err := json.Unmarshal([]byte(text), &before); err != nil {
-				return next, fmt.Errorf("read stored position: %w", err)
-			}
-		}
-		if !before.Shrunk {
-			return playlistReading{Shrunk: true}, nil
-		}
+	if shrinks(active, active-len(missing)) && !before.Shrunk {
+		return true, nil
 	}
 	for _, p := range missing {
 		if err := s.store.SetGone(ctx, p.ID); err != nil {
-			return next, err
+			return false, err
 		}
 	}
-	return next, nil
+	return false, nil
 }
 
 // readPlaylist stores one playlist with its tracks, after all of them have been read, and says whether it had to.

@@ -1,0 +1,135 @@
+package enginetest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+
+	"reprise/internal/accounts"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/spotify"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// secret seals what the tests store; it is nobody's.
+const secret = "only-the-tests-use-this-key"
+
+// Engine is a running installation without its web side.
+type Engine struct {
+	Store       *store.Store
+	Bus         *events.Bus
+	Backoff     *resilience.Backoff
+	Guard       *syncer.Guard
+	Syncer      *syncer.Syncer
+	Connections *syncer.Connections
+	Registry    providers.Registry
+
+	t    testing.TB
+	stop func()
+}
+
+// Start opens the database in dir, restores what a restart must know, and runs. With wrap a test may put something
+// between the engine and its store. Stop is called at the end of the test, or earlier.
+func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap func(*store.Store) syncer.Store) *Engine {
+	t.Helper()
+	ctx := context.Background()
+	key, err := store.NewKey(secret)
+	require.NoError(t, err)
+	db, err := store.Open(ctx, dir, key)
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	client := resilience.NewClient(&resilience.Transport{Base: up})
+	e := &Engine{Store: db, Bus: &events.Bus{}, t: t, Backoff: resilience.NewBackoff(resilience.Options{}),
+		Registry: providers.Registry{spotify.New(spotify.Config{ClientID: "client"}), listenbrainz.New(listenbrainz.Config{})}}
+	stops, err := db.Stops(ctx)
+	require.NoError(t, err)
+	holds, err := db.Holds(ctx)
+	require.NoError(t, err)
+	syncer.Restore(e.Backoff, stops, holds)
+	e.Guard = &syncer.Guard{Backoff: e.Backoff, Client: client, Tokens: oauth.NewTokens(db, client), Registry: e.Registry, Store: db,
+		Notifier: notify.New(db, e.Bus), Log: log}
+	var pulled syncer.Store = db
+	if wrap != nil {
+		pulled = wrap(db)
+	}
+	e.Syncer = syncer.NewSyncer(opt, e.Guard, pulled, e.Bus)
+	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, db, e.Bus)
+	run, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Syncer.Run(run) }()
+	e.stop = func() {
+		e.stop = func() {}
+		cancel()
+		require.NoError(t, <-ended)
+		require.NoError(t, db.Close())
+	}
+	t.Cleanup(func() { e.stop() })
+	return e
+}
+
+// Stop ends the engine as SIGTERM does.
+func (e *Engine) Stop() { e.stop() }
+
+// AddUser makes an account.
+func (e *Engine) AddUser(name, role string) int64 {
+	e.t.Helper()
+	u, err := e.Store.AddUser(context.Background(), accounts.User{Name: name, PasswordHash: "-", Role: role, CreatedAt: time.Now()}, false)
+	require.NoError(e.t, err)
+	return u.ID
+}
+
+// ConnectSpotify lets the user consent at Spotify as account and come back.
+func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error {
+	access, refresh := up.Consent(account)
+	now := time.Now()
+	grant := oauth.Grant{Credentials: oauth.Credentials(&oauth2.Token{AccessToken: access, RefreshToken: refresh, Expiry: now.Add(time.Hour)}),
+		AuthorizedAt: now, ExpiresAt: now.AddDate(0, 6, 0)}
+	_, err := e.Connections.ConnectOAuth(context.Background(), e.Registry.Get("spotify"), user, grant)
+	return err
+}
+
+// ConnectListenBrainz connects the user's account at ListenBrainz.
+func (e *Engine) ConnectListenBrainz(user int64, account string) error {
+	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user, providers.Credentials{"token": "token-of-" + account})
+	return err
+}
+
+// Status returns the status of one connection.
+func (e *Engine) Status(user int64, provider string) syncer.Status {
+	e.t.Helper()
+	all, err := e.Connections.StatusOf(context.Background(), user, e.Store)
+	require.NoError(e.t, err)
+	for _, s := range all {
+		if s.Provider.Name == provider {
+			return s
+		}
+	}
+	e.t.Fatalf("user %d has no connection to %s", user, provider)
+	return syncer.Status{}
+}
+
+// Open returns the open notifications of a user.
+func (e *Engine) Open(user int64) []notify.Notification {
+	e.t.Helper()
+	open, err := e.Store.Notifications(context.Background(), user, true)
+	require.NoError(e.t, err)
+	return open
+}
+
+// Listens returns how many listens a user has.
+func (e *Engine) Listens(user int64) int {
+	e.t.Helper()
+	n, err := e.Store.CountListens(context.Background(), user)
+	require.NoError(e.t, err)
+	return n
+}

@@ -1,0 +1,289 @@
+// Package enginetest sets up the whole engine (syncer, guard, backoff, bus, notifications, SQLite) over upstreams
+// without sockets, so that a test can live through days in a bubble of fake time. Only the far side of the network is
+// simulated; the adapters are the real ones.
+package enginetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The hosts of the simulated services.
+const (
+	spotifyHost      = "api.spotify.com"
+	spotifyAccounts  = "accounts.spotify.com"
+	listenBrainzHost = "api.listenbrainz.org"
+)
+
+// Play is a track that an account has played.
+type Play struct {
+	Title string
+	At    time.Time
+}
+
+// Call is one request that an upstream has seen.
+type Call struct {
+	At      time.Time
+	Path    string
+	Account string // whose credential it carried; empty when that is not known
+}
+
+// Fault answers a request in the place of a healthy upstream.
+type Fault func(*http.Request) (*http.Response, error)
+
+// Upstreams are Spotify and ListenBrainz with any number of accounts. Safe for concurrent use.
+type Upstreams struct {
+	mu        sync.Mutex
+	plays     map[string][]Play // by account, the oldest first
+	playlists map[string]map[string][]string
+	access    map[string]string // access token → account
+	refresh   map[string]string // refresh token → account
+	tokens    int
+	faults    map[string]Fault // by host
+	calls     map[string][]Call
+	keepOld   bool // the answer to a refresh has no refresh token
+}
+
+// NewUpstreams returns services that hold nothing and fail nowhere.
+func NewUpstreams() *Upstreams {
+	return &Upstreams{plays: map[string][]Play{}, playlists: map[string]map[string][]string{}, access: map[string]string{},
+		refresh: map[string]string{}, faults: map[string]Fault{}, calls: map[string][]Call{}}
+}
+
+// Play adds a play to the history of an account at both services.
+func (u *Upstreams) Play(account, title string, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.plays[account] = append(u.plays[account], Play{title, at.Truncate(time.Second)})
+}
+
+// SetPlaylist gives an account a playlist with these tracks at Spotify; without tracks it takes it away.
+func (u *Upstreams) SetPlaylist(account, name string, tracks ...string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.playlists[account] == nil {
+		u.playlists[account] = map[string][]string{}
+	}
+	u.playlists[account][name] = tracks
+	if len(tracks) == 0 {
+		delete(u.playlists[account], name)
+	}
+}
+
+// Fail makes every request to a service's API end in a fault; nil heals it. The name "spotify accounts" stands for
+// Spotify's token endpoint.
+func (u *Upstreams) Fail(service string, f Fault) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.faults[hostOf(service)] = f
+}
+
+// Revoke ends every permission that an account has given to Spotify's side.
+func (u *Upstreams) Revoke(account string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for token, owner := range u.access {
+		if owner == account {
+			delete(u.access, token)
+		}
+	}
+	for token, owner := range u.refresh {
+		if owner == account {
+			delete(u.refresh, token)
+		}
+	}
+}
+
+// Consent is what a person's new consent at Spotify leads to.
+func (u *Upstreams) Consent(account string) (accessToken, refreshToken string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.issueLocked(account)
+}
+
+func (u *Upstreams) issueLocked(account string) (accessToken, refreshToken string) {
+	u.tokens++
+	accessToken, refreshToken = fmt.Sprintf("access-%d", u.tokens), fmt.Sprintf("refresh-%d", u.tokens)
+	u.access[accessToken], u.refresh[refreshToken] = account, account
+	return accessToken, refreshToken
+}
+
+// Calls returns the requests that a service has seen, in their order.
+func (u *Upstreams) Calls(service string) []Call {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return append([]Call(nil), u.calls[hostOf(service)]...)
+}
+
+func hostOf(service string) string {
+	return map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts, "listenbrainz": listenBrainzHost}[service]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	var form url.Values
+	if req.Body != nil {
+		b, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		req.Body.Close()
+		form, _ = url.ParseQuery(string(b))
+	}
+	u.mu.Lock()
+	account := u.ownerLocked(req)
+	u.calls[req.URL.Host] = append(u.calls[req.URL.Host], Call{time.Now(), req.URL.Path, account})
+	fault := u.faults[req.URL.Host]
+	u.mu.Unlock()
+	if fault != nil {
+		return fault(req)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch req.URL.Host {
+	case spotifyAccounts:
+		return u.tokenLocked(req, form)
+	case spotifyHost:
+		if account == "" {
+			return Answer(req, 401, `{"error":{"status":401,"message":"The access token expired"}}`), nil
+		}
+		return u.spotifyLocked(req, account)
+	case listenBrainzHost:
+		return u.listenBrainzLocked(req, account)
+	}
+	return nil, errors.New("no such host")
+}
+
+func (u *Upstreams) ownerLocked(req *http.Request) string {
+	token := req.Header.Get("Authorization")
+	if t, ok := strings.CutPrefix(token, "Bearer "); ok {
+		return u.access[t]
+	}
+	return strings.TrimPrefix(token, "Token token-of-")
+}
+
+func (u *Upstreams) tokenLocked(req *http.Request, form url.Values) (*http.Response, error) {
+	account, ok := u.refresh[form.Get("refresh_token")]
+	if !ok {
+		return Answer(req, 400, `{"error":"invalid_grant"}`), nil
+	}
+	access, refresh := u.issueLocked(account)
+	answer := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 3600}
+	if u.keepOld {
+		delete(u.refresh, refresh)
+	} else {
+		answer["refresh_token"] = refresh
+		delete(u.refresh, form.Get("refresh_token"))
+	}
+	return jsonAnswer(req, answer), nil
+}
+
+func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Response, error) {
+	path := req.URL.Path
+	switch {
+	case path == "/v1/me":
+		return jsonAnswer(req, map[string]any{"id": account, "display_name": account}), nil
+	case path == "/v1/me/player/recently-played":
+		after, _ := strconv.ParseInt(req.URL.Query().Get("after"), 10, 64)
+		items := []any{}
+		plays := u.plays[account]
+		for i := len(plays) - 1; i >= 0 && len(items) < 50; i-- {
+			if plays[i].At.UnixMilli() > after {
+				items = append(items, map[string]any{"played_at": plays[i].At.UTC().Format("2006-01-02T15:04:05.000Z"), "track": spotifyTrack(plays[i].Title)})
+			}
+		}
+		return jsonAnswer(req, map[string]any{"items": items}), nil
+	case path == "/v1/me/playlists":
+		items := []any{}
+		for name, tracks := range u.playlists[account] {
+			items = append(items, map[string]any{"id": name, "name": name, "snapshot_id": fmt.Sprint(tracks),
+				"tracks": map[string]any{"total": len(tracks)}, "items": map[string]any{"total": len(tracks)}})
+		}
+		return jsonAnswer(req, map[string]any{"items": items, "total": len(items), "next": nil}), nil
+	case strings.HasPrefix(path, "/v1/playlists/"):
+		name := strings.Split(path, "/")[3]
+		items := []any{}
+		for _, title := range u.playlists[account][name] {
+			items = append(items, map[string]any{"item": spotifyTrack(title)})
+		}
+		return jsonAnswer(req, map[string]any{"items": items, "total": len(items), "next": nil}), nil
+	}
+	return Answer(req, 404, `{"error":{"status":404,"message":"Not found"}}`), nil
+}
+
+func spotifyTrack(title string) map[string]any {
+	return map[string]any{"id": "id-" + title, "uri": "spotify:track:id-" + title, "type": "track", "name": title, "duration_ms": 180_000,
+		"artists": []any{map[string]any{"name": "Sigur Rós"}}, "album": map[string]any{"name": "Album"}, "external_ids": map[string]any{}}
+}
+
+func (u *Upstreams) listenBrainzLocked(req *http.Request, account string) (*http.Response, error) {
+	path, query := req.URL.Path, req.URL.Query()
+	switch {
+	case path == "/1/validate-token":
+		return jsonAnswer(req, map[string]any{"code": 200, "message": "Token valid.", "valid": account != "", "user_name": account}), nil
+	case strings.HasSuffix(path, "/listen-count"):
+		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(u.plays[account])}}), nil
+	case strings.HasSuffix(path, "/listens"):
+		before, err := strconv.ParseInt(query.Get("max_ts"), 10, 64)
+		if err != nil {
+			before = 1 << 60
+		}
+		count, _ := strconv.Atoi(query.Get("count"))
+		plays := u.plays[account]
+		listens := []any{}
+		for i := len(plays) - 1; i >= 0 && len(listens) < count; i-- {
+			if at := plays[i].At.Unix(); at < before {
+				listens = append(listens, map[string]any{"listened_at": at, "recording_msid": "msid-" + plays[i].Title,
+					"track_metadata": map[string]any{"artist_name": "Sigur Rós", "track_name": plays[i].Title, "release_name": "Album"}})
+			}
+		}
+		oldest := int64(0)
+		if len(plays) > 0 {
+			oldest = plays[0].At.Unix()
+		}
+		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(listens), "listens": listens, "oldest_listen_ts": oldest}}), nil
+	case strings.Contains(path, "/playlists"):
+		return jsonAnswer(req, map[string]any{"playlists": []any{}, "playlist_count": 0, "count": 0, "offset": 0}), nil
+	}
+	return Answer(req, 404, `{"code":404,"error":"Not found"}`), nil
+}
+
+func jsonAnswer(req *http.Request, v any) *http.Response {
+	b, _ := json.Marshal(v) // maps of plain values
+	return Answer(req, http.StatusOK, string(b))
+}
+
+// Answer is a response with a status, a body and pairs of header names and values.
+func Answer(req *http.Request, status int, body string, header ...string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1, Request: req}
+}
+
+// Status is a fault with that status and these header pairs.
+func Status(status int, header ...string) Fault {
+	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, `{}`, header...), nil }
+}
+
+// Unreachable is the fault of a network that is not there.
+func Unreachable(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
+
+// Silent is the fault of an upstream that accepts and never answers.
+func Silent(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
