@@ -1,0 +1,291 @@
+package sync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/enginetest"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+func TestAWalkThatBreaksOffLeavesNoGap(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		for i := range 100 {
+			up.Play("alice", fmt.Sprintf("Old %d", i), time.Now().Add(time.Duration(i-100)*10*time.Minute))
+		}
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		synctest.Wait()
+		require.Equal(t, 100, e.Listens(user))
+		require.NoError(t, e.Connections.Pause(context.Background(), user, "listenbrainz"))
+		for i := range 2500 {
+			up.Play("alice", fmt.Sprintf("New %d", i), time.Now().Add(time.Duration(i)*5*time.Minute))
+		}
+		time.Sleep(2600 * 5 * time.Minute)
+		// Of the three pages the second fails once.
+		pages := 0
+		up.Fail("listenbrainz", nil)
+		var fault enginetest.Fault
+		fault = func(req *http.Request) (*http.Response, error) {
+			if pages++; pages == 2 {
+				up.Fail("listenbrainz", nil)
+				return enginetest.Answer(req, 503, `{}`), nil
+			}
+			up.Fail("listenbrainz", nil)
+			defer up.Fail("listenbrainz", fault)
+			return up.RoundTrip(req)
+		}
+		up.Fail("listenbrainz", fault)
+		require.NoError(t, e.Connections.Resume(context.Background(), user, "listenbrainz"))
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 2, pages, "the fault has struck")
+		require.Equal(t, 2600, e.Listens(user))
+		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition)
+	})
+}
+
+func TestALongHistoryIsReadInPartsWhileNewPlaysArrive(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		const plays = 70_000 // more than one run reads
+		for i := range plays {
+			up.Play("alice", fmt.Sprintf("Song %d", i%977), time.Now().Add(time.Duration(i-plays)*4*time.Minute))
+		}
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		synctest.Wait()
+		s := e.Status(user, "listenbrainz").Streams[0]
+		require.True(t, s.History)
+		require.Equal(t, plays, s.Total)
+		require.Greater(t, s.Done, plays/2)
+		require.Less(t, s.Done, plays)
+		up.Play("alice", "Just now", time.Now())
+		time.Sleep(12 * time.Minute)
+		require.Equal(t, plays+1, e.Listens(user))
+		require.False(t, e.Status(user, "listenbrainz").Streams[0].History)
+	})
+}
+
+// faultyStore fails to store now and then.
+type faultyStore struct {
+	*store.Store
+	fails int // how many times still
+}
+
+func (s *faultyStore) SaveListens(ctx context.Context, in providers.Intake) (int, error) {
+	if s.fails > 0 && len(in.Listens) > 0 {
+		s.fails--
+		return 0, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: errors.New("disk full")}
+	}
+	return s.Store.SaveListens(ctx, in)
+}
+
+func TestAnInsertThatFailsOnceLosesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, func(s *store.Store) syncer.Store { return &faultyStore{s, 1} })
+		user := e.AddUser("Alice", accounts.Admin)
+		for i := range 50 {
+			up.Play("alice", fmt.Sprintf("Song %d", i), time.Now().Add(time.Duration(i-50)*time.Hour))
+		}
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		s := e.Status(user, "spotify")
+		require.Zero(t, e.Listens(user))
+		require.Contains(t, s.Words.Message, "The disk is full.", "it is said what to do")
+		require.NotContains(t, s.Words.Message, "reconnect")
+		time.Sleep(time.Minute)
+		require.Equal(t, 50, e.Listens(user))
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+	})
+}
+
+func TestTwoRealPlaysStayTwo(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		first := time.Now().Add(-time.Hour)
+		up.Play("alice", "Svefn-g-englar", first)
+		up.Play("alice", "Svefn-g-englar", first.Add(time.Minute))
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		synctest.Wait()
+		page, _, err := e.Store.Listens(context.Background(), user, "", 10)
+		require.NoError(t, err)
+		require.Len(t, page, 2)
+		for _, l := range page {
+			require.Len(t, l.Sources, 2, "each was told of by both services")
+		}
+	})
+}
+
+func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		titles := make([]string, 20)
+		for i := range titles {
+			titles[i] = fmt.Sprintf("Song %d", i)
+		}
+		up.SetPlaylist("alice", "Rain", titles...)
+		up.SetPlaylist("alice", "Sun", "Song 1", "Song 2")
+		up.SetPlaylist("alice", "Wind", "Song 1", "Song 2")
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		active := func() (n, tracks int) {
+			all, err := e.Store.Playlists(ctx, user)
+			require.NoError(t, err)
+			for _, p := range all {
+				if p.Active {
+					n++
+					_, list, err := e.Store.Playlist(ctx, user, p.ID)
+					require.NoError(t, err)
+					tracks += len(list)
+				}
+			}
+			return n, tracks
+		}
+		check := func(wantPlaylists, wantTracks int, why string) {
+			t.Helper()
+			n, tracks := active()
+			require.Equal(t, wantPlaylists, n, why)
+			require.Equal(t, wantTracks, tracks, why)
+		}
+		sync := func() error {
+			return e.Syncer.Sync(ctx, syncer.Key{User: user, Provider: "spotify", Stream: "playlists"})
+		}
+		check(3, 24, "all of it has been read")
+
+		// A read that breaks off after three tracks.
+		up.SetPlaylist("alice", "Rain", append(titles, "One more")...)
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			up.Fail("spotify", nil)
+			resp, err := up.RoundTrip(req)
+			up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+				return enginetest.Answer(req, 200, `{"items":[{"item":{"name":"Song 1"`), nil
+			})
+			return resp, err
+		})
+		require.Error(t, sync())
+		check(3, 24, "twenty remain")
+		up.Fail("spotify", nil)
+		require.NoError(t, e.Connections.Retry(ctx, user, "spotify"))
+		synctest.Wait()
+		check(3, 25, "and the one more, after it was read whole")
+
+		// An empty list, once.
+		empty := func(req *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(req.URL.Path, "/v1/me/playlists") {
+				return enginetest.Answer(req, 200, `{"items":[],"total":0,"next":null}`), nil
+			}
+			return enginetest.Answer(req, 200, `{"items":[]}`), nil
+		}
+		up.Fail("spotify", empty)
+		require.NoError(t, sync())
+		check(3, 25, "none disappears for one empty answer")
+		up.Fail("spotify", nil)
+		require.NoError(t, sync())
+		up.Fail("spotify", empty)
+		require.NoError(t, sync())
+		check(3, 25, "nor for another one, later")
+		require.NoError(t, sync())
+		check(0, 0, "seen twice in a row, it is believed")
+
+		// A playlist that shrinks by more than half must be seen so twice, too; one that loses a few, not.
+		up.Fail("spotify", nil)
+		require.NoError(t, sync())
+		check(3, 25, "they are back")
+		up.SetPlaylist("alice", "Rain", titles[:3]...)
+		require.NoError(t, sync())
+		check(3, 25, "not believed yet")
+		require.NoError(t, sync())
+		check(3, 7, "believed")
+		up.SetPlaylist("alice", "Wind")
+		require.NoError(t, sync())
+		check(2, 5, "one of three may go at once")
+	})
+}
+
+func TestOnePlaylistThatIsClosedDoesNotStopTheOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.SetPlaylist("alice", "Closed", "Song 1")
+		up.SetPlaylist("alice", "Open", "Song 1")
+		refused := 0
+		var fault enginetest.Fault
+		fault = func(req *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(req.URL.Path, "/v1/playlists/Closed") {
+				refused++
+				return enginetest.Answer(req, 403, `{"error":{"status":403,"message":"Forbidden"}}`), nil
+			}
+			up.Fail("spotify", nil)
+			defer up.Fail("spotify", fault)
+			return up.RoundTrip(req)
+		}
+		up.Fail("spotify", fault)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(2 * time.Hour)
+		s := e.Status(user, "spotify")
+		require.Equal(t, syncer.Healthy, s.Condition)
+		require.Contains(t, s.Streams[1].Note, "Closed")
+		require.Equal(t, 1, refused, "not asked for again before it changes")
+		all, err := e.Store.Playlists(context.Background(), user)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+	})
+}
+
+func TestManualRunsJoinTheOneUnderWay(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(time.Second)
+		release := make(chan struct{})
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			<-release
+			return enginetest.Answer(req, 200, `{"items":[]}`), nil
+		})
+		began := time.Now()
+		results := make(chan error, 8)
+		for range 8 {
+			go func() {
+				results <- e.Syncer.Sync(context.Background(), syncer.Key{User: user, Provider: "spotify", Stream: "listens"})
+			}()
+		}
+		synctest.Wait()
+		close(release)
+		for range 8 {
+			require.NoError(t, <-results)
+		}
+		require.Len(t, attempts(up.Calls("spotify"), recent, began), 1)
+	})
+}
+
+func TestDisconnectKeepsOrDeletes(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		for i := range 10 {
+			up.Play("alice", fmt.Sprintf("Song %d", i), time.Now().Add(time.Duration(i-10)*time.Hour))
+		}
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		require.NoError(t, e.Connections.Disconnect(ctx, user, "spotify", false))
+		require.Equal(t, 10, e.Listens(user))
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		require.Equal(t, 10, e.Listens(user), "read again, they are the same")
+		require.Equal(t, int64(2), e.Status(user, "spotify").Connection.Generation)
+		require.NoError(t, e.Connections.Disconnect(ctx, user, "spotify", true))
+		require.Zero(t, e.Listens(user))
+		calls := len(up.Calls("spotify"))
+		time.Sleep(24 * time.Hour)
+		require.Len(t, up.Calls("spotify"), calls)
+	})
+}

@@ -1,0 +1,256 @@
+package sync_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/enginetest"
+	"reprise/internal/events"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+func TestTwelveHoursOf401AreOneCallAndOneNotification(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(time.Second)
+		watch := e.Bus.Subscribe(user)
+		defer watch.Close()
+		up.Fail("spotify", enginetest.Status(401))
+		began := time.Now()
+		time.Sleep(12 * time.Hour)
+		require.Len(t, attempts(up.Calls("spotify"), recent, began), 2, "the call, and its repetition after one refresh")
+		require.Len(t, attempts(up.Calls("spotify accounts"), "/api/token", began), 1)
+		require.Len(t, e.Open(user), 1)
+		announced := 0
+		for len(watch.C) > 0 {
+			if ev := <-watch.C; ev.Type == events.Notification {
+				announced++
+			}
+		}
+		require.Equal(t, 1, announced, "one toast")
+	})
+}
+
+func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		alice, bob := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
+		require.NoError(t, e.ConnectSpotify(up, alice, "alice"))
+		require.NoError(t, e.ConnectSpotify(up, bob, "bob"))
+		synctest.Wait()
+		up.Revoke("alice") // found during a run
+		time.Sleep(10 * time.Minute)
+		e.Stop()
+		up.Revoke("bob") // found by the first run after a restart
+		time.Sleep(time.Hour)
+		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		time.Sleep(time.Minute)
+		for _, user := range []int64{alice, bob} {
+			s := e.Status(user, "spotify")
+			require.Equal(t, syncer.NeedsReconnect, s.Condition)
+			require.Equal(t, resilience.Auth, s.State.Category)
+			require.Len(t, e.Open(user), 1)
+		}
+		require.Equal(t, e.Status(alice, "spotify").Words, e.Status(bob, "spotify").Words)
+		require.Equal(t, e.Open(alice)[0].Message, e.Open(bob)[0].Message)
+	})
+}
+
+func TestAFatalStateIsStillThereADayLaterAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		user := e.AddUser("Alice", accounts.Admin)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Revoke("alice")
+		time.Sleep(12 * time.Hour)
+		first := e.Open(user)
+		require.Len(t, first, 1)
+		e.Stop()
+		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		time.Sleep(12 * time.Hour)
+		require.Equal(t, first, e.Open(user), "the same one, not another")
+		require.Equal(t, first[0].CreatedAt.Truncate(time.Second), e.Status(user, "spotify").State.Since.Truncate(time.Second))
+	})
+}
+
+func TestAReconnectDuringACallOfTheOldCredential(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		// A run with the old credential is under way and will be refused, after the person has reconnected.
+		release := make(chan struct{})
+		var once sync.Once
+		held := make(chan struct{})
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			if req.URL.Path == recent {
+				once.Do(func() { close(held) })
+				<-release
+				return enginetest.Answer(req, 401, `{}`), nil
+			}
+			return enginetest.Answer(req, 200, `{"id":"alice","display_name":"alice","items":[],"total":0}`), nil
+		})
+		<-held
+		up.Revoke("alice")
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		up.Fail("spotify", nil)
+		close(release)
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+		require.Empty(t, e.Open(user))
+	})
+}
+
+func TestAnotherAccountIsAskedAboutNotGuessed(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Revoke("alice")
+		time.Sleep(10 * time.Minute)
+		err := e.ConnectSpotify(up, user, "bob")
+		var other *syncer.OtherAccountError
+		require.ErrorAs(t, err, &other)
+		require.Equal(t, syncer.OtherAccountError{Old: "alice", New: "bob"}, *other)
+		synctest.Wait()
+		require.Len(t, e.Open(user), 1, "the alert stays until the person chooses")
+		require.Equal(t, syncer.NeedsReconnect, e.Status(user, "spotify").Condition)
+
+		_, err = e.Connections.Choose(ctx, user, "spotify", false)
+		require.NoError(t, err)
+		require.Equal(t, "alice", e.Status(user, "spotify").Connection.Account)
+		require.Len(t, e.Open(user), 1)
+
+		require.Error(t, e.ConnectSpotify(up, user, "bob"))
+		_, err = e.Connections.Choose(ctx, user, "spotify", true)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, "bob", e.Status(user, "spotify").Connection.Account)
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+		require.Empty(t, e.Open(user))
+		_, err = e.Connections.Choose(ctx, user, "spotify", true)
+		require.ErrorIs(t, err, providers.ErrNotFound, "the choice is made once")
+	})
+}
+
+func TestAReconnectStartsToReadAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Revoke("alice")
+		time.Sleep(time.Hour)
+		up.Play("alice", "Missed", time.Now().Add(-time.Minute))
+		began := time.Now()
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		require.Equal(t, time.Duration(0), time.Since(began), "no tick was waited for")
+		require.Equal(t, 1, e.Listens(user))
+		require.Equal(t, int64(2), e.Status(user, "spotify").Connection.Generation)
+	})
+}
+
+func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user, providers.Credentials{"token": "token-of-"})
+		require.Equal(t, resilience.Auth, resilience.Classify(err).Category)
+		up.Fail("listenbrainz", enginetest.Unreachable)
+		require.Error(t, e.ConnectListenBrainz(user, "alice"))
+		_, err = e.Store.Connection(ctx, user, "listenbrainz")
+		require.ErrorIs(t, err, providers.ErrNotFound)
+	})
+}
+
+func TestARenewedTokenIsUsedAfterAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		user := e.AddUser("Alice", accounts.Admin)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		time.Sleep(2 * time.Hour)
+		renewed := len(up.Calls("spotify accounts"))
+		// The renewal succeeds; the read after it hangs, and the process ends.
+		up.Fail("spotify", enginetest.Silent)
+		for len(up.Calls("spotify accounts")) == renewed {
+			time.Sleep(time.Minute)
+		}
+		e.Stop()
+		up.Fail("spotify", nil)
+		renewed = len(up.Calls("spotify accounts"))
+		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		synctest.Wait()
+		require.Len(t, up.Calls("spotify accounts"), renewed, "the stored token is used, not renewed again")
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+	})
+}
+
+func TestAHundredConcurrentFailuresAreOneNotification(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Fail("spotify", enginetest.Status(401))
+		c, err := e.Store.Connection(context.Background(), user, "spotify")
+		require.NoError(t, err)
+		watch := e.Bus.Subscribe(user)
+		defer watch.Close()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				_ = e.Guard.Do(context.Background(), c, "listens", func(context.Context, providers.Adapter) error {
+					time.Sleep(time.Second) // all of them are under way
+					return &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401}
+				})
+			})
+		}
+		all.Wait()
+		require.Len(t, e.Open(user), 1)
+		announced := 0
+		for len(watch.C) > 0 {
+			if ev := <-watch.C; ev.Type == events.Notification {
+				announced++
+			}
+		}
+		require.Equal(t, 1, announced)
+	})
+}
+
+func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(time.Second)
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "playlists") {
+				return enginetest.Answer(req, 200, `{"items":[],"total":0}`), nil
+			}
+			return enginetest.Answer(req, 200, `{"items":"none today"}`), nil
+		})
+		began := time.Now()
+		time.Sleep(6 * time.Hour)
+		require.Len(t, attempts(up.Calls("spotify"), recent, began), 3)
+		s := e.Status(user, "spotify")
+		require.Equal(t, syncer.NeedsAdmin, s.Condition)
+		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "the other stream goes on")
+		require.Len(t, e.Open(user), 1)
+		require.NotContains(t, e.Open(user)[0].Title, "reconnect")
+	})
+}

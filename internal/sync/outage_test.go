@@ -1,0 +1,308 @@
+package sync_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/enginetest"
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// bubble runs a test with an engine and one connected user in fake time.
+func bubble(t *testing.T, story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64)) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		user := e.AddUser("Alice", accounts.Admin)
+		story(t, e, up, user)
+	})
+}
+
+// attempts are the times of the calls to one path, relative to since.
+func attempts(calls []enginetest.Call, path string, since time.Time) (at []time.Duration) {
+	for _, c := range calls {
+		if c.Path == path && !c.At.Before(since) {
+			at = append(at, c.At.Sub(since))
+		}
+	}
+	return at
+}
+
+const recent = "/v1/me/player/recently-played"
+
+func TestFirstFailuresWaitLongerAndLonger(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(time.Second)
+		up.Fail("spotify", enginetest.Status(503))
+		began := time.Now()
+		time.Sleep(20 * time.Minute)
+		at := attempts(up.Calls("spotify"), recent, began)
+		require.GreaterOrEqual(t, len(at), 5)
+		for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute} {
+			require.InDelta(t, want.Seconds(), (at[i+1] - at[i]).Seconds(), want.Seconds()/4, "wait %d", i+1)
+		}
+	})
+}
+
+func TestOutagesThatAreNobodysFaultOfThePerson(t *testing.T) {
+	cut := func(req *http.Request) (*http.Response, error) {
+		resp := enginetest.Answer(req, 200, "")
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"items":[{"pla`), failing{}))
+		return resp, nil
+	}
+	page := func(status int) enginetest.Fault {
+		return func(req *http.Request) (*http.Response, error) {
+			return enginetest.Answer(req, status, "<!doctype html><title>Sign in to the hotel's network</title>", "Content-Type", "text/html"), nil
+		}
+	}
+	for name, c := range map[string]struct {
+		service  string
+		fault    enginetest.Fault
+		category resilience.Category
+	}{
+		"token endpoint down":          {"spotify accounts", enginetest.Status(503), resilience.Upstream},
+		"token endpoint behind a page": {"spotify accounts", page(200), resilience.Upstream},
+		"token endpoint unreachable":   {"spotify accounts", enginetest.Unreachable, resilience.Network},
+		"upstream down":                {"spotify", enginetest.Status(502), resilience.Upstream},
+		"unreachable":                  {"spotify", enginetest.Unreachable, resilience.Network},
+		"cut in the middle of a body":  {"spotify", cut, resilience.Network},
+		"a page with 200":              {"spotify", page(200), resilience.Upstream},
+		"a page with 502":              {"spotify", page(502), resilience.Upstream},
+		"a page with 403":              {"spotify", page(403), resilience.Upstream},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+				require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+				synctest.Wait()
+				time.Sleep(2 * time.Hour) // the access token has ended
+				up.Fail(c.service, c.fault)
+				time.Sleep(12 * time.Minute)
+				s := e.Status(user, "spotify")
+				require.Contains(t, []syncer.Condition{syncer.Waiting, syncer.Syncing}, s.Condition)
+				require.Equal(t, c.category, s.State.Category)
+				require.Empty(t, e.Open(user))
+				up.Fail(c.service, nil)
+				time.Sleep(time.Hour)
+				require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+			})
+		})
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+func TestOurOwnEndInTheMiddleOfACallTeachesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		user := e.AddUser("Alice", accounts.Admin)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Fail("spotify", enginetest.Silent)
+		for e.Status(user, "spotify").Condition != syncer.Syncing {
+			time.Sleep(time.Second)
+		}
+		e.Stop()
+		up.Fail("spotify", nil)
+		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		synctest.Wait()
+		s := e.Status(user, "spotify")
+		require.Equal(t, syncer.Healthy, s.Condition)
+		require.Empty(t, s.Detail, "no failure was noted")
+	})
+}
+
+func TestAnUpstreamThatNeverAnswersEndsTheRunNotTheLoop(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		synctest.Wait()
+		up.Fail("spotify", enginetest.Silent)
+		began := time.Now()
+		time.Sleep(time.Hour)
+		require.GreaterOrEqual(t, len(attempts(up.Calls("spotify"), recent, began)), 4, "it is tried again and again")
+		require.GreaterOrEqual(t, len(attempts(up.Calls("listenbrainz"), "/1/user/alice/listens", began)), 10, "and the others keep their interval")
+		require.Equal(t, resilience.Network, e.Status(user, "spotify").State.Category)
+	})
+}
+
+func TestOneDeadUserOfTenDisturbsNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, _ int64) {
+		names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
+		for _, name := range names {
+			require.NoError(t, e.ConnectSpotify(up, e.AddUser(name, accounts.Member), name))
+		}
+		synctest.Wait()
+		up.Revoke("a")
+		time.Sleep(10 * time.Minute)
+		began := time.Now()
+		time.Sleep(time.Hour)
+		per := map[string]int{}
+		for _, c := range up.Calls("spotify") {
+			if c.Path == recent && !c.At.Before(began) {
+				per[c.Account]++
+			}
+		}
+		require.Zero(t, per["a"]+per[""])
+		for _, name := range names[1:] {
+			require.GreaterOrEqual(t, per[name], 11, name)
+			require.LessOrEqual(t, per[name], 14, name)
+		}
+	})
+}
+
+func TestListensGoOnWhilePlaylistsFail(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(req.URL.Path, "/v1/me/playlists") {
+				return enginetest.Answer(req, 503, `{}`), nil
+			}
+			return enginetest.Answer(req, 200, `{"items":[]}`), nil
+		})
+		began := time.Now()
+		time.Sleep(2 * time.Hour)
+		require.GreaterOrEqual(t, len(attempts(up.Calls("spotify"), recent, began)), 22, "listens keep their rhythm")
+		require.LessOrEqual(t, len(attempts(up.Calls("spotify"), "/v1/me/playlists", began)), 12, "playlists back off further and further")
+		s := e.Status(user, "spotify")
+		require.Equal(t, syncer.Healthy, s.Streams[0].Condition)
+		require.Equal(t, syncer.Waiting, s.Streams[1].Condition)
+	})
+}
+
+func TestAWaitThatIsDictatedIsKept(t *testing.T) {
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	for name, c := range map[string]struct {
+		header func() string
+		wait   time.Duration
+		held   bool
+	}{
+		"seconds":      {func() string { return "3600" }, time.Hour, true},
+		"a date":       {func() string { return at(2 * time.Hour) }, 2 * time.Hour, true},
+		"zero":         {func() string { return "0" }, 30 * time.Second, false},
+		"negative":     {func() string { return "-5" }, 30 * time.Second, false},
+		"in the past":  {func() string { return at(-time.Hour) }, 30 * time.Second, false},
+		"a billion":    {func() string { return "1000000000" }, 30 * time.Second, false},
+		"not readable": {func() string { return "soon" }, 30 * time.Second, false},
+		"none":         {func() string { return "" }, 30 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+				require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+				synctest.Wait()
+				time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+				up.Fail("spotify", enginetest.Status(429, "Retry-After", c.header()))
+				now := time.Now()
+				err := e.Syncer.Sync(context.Background(), syncer.Key{User: user, Provider: "spotify", Stream: "listens"})
+				require.Error(t, err)
+				s := e.Status(user, "spotify")
+				if c.held {
+					require.Equal(t, syncer.Held, s.Condition)
+					require.WithinDuration(t, now.Add(c.wait), s.State.Until, time.Second)
+				} else {
+					require.Equal(t, syncer.Waiting, s.Condition)
+					require.InDelta(t, c.wait.Seconds(), time.Until(s.State.Until).Seconds(), c.wait.Seconds()/4)
+				}
+			})
+		})
+	}
+}
+
+func TestTryAgainLiftsABackoffButNeverAHold(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		up.Fail("spotify", enginetest.Status(503))
+		time.Sleep(3 * time.Hour)
+		up.Fail("spotify", nil)
+		require.Equal(t, syncer.Waiting, e.Status(user, "spotify").Condition)
+		require.NoError(t, e.Connections.Retry(ctx, user, "spotify"))
+		synctest.Wait()
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+
+		up.Fail("spotify", enginetest.Status(429, "Retry-After", "7200"))
+		time.Sleep(6 * time.Minute)
+		up.Fail("spotify", nil)
+		calls := len(up.Calls("spotify"))
+		_, held := errors.AsType[*resilience.NotBeforeError](e.Connections.Retry(ctx, user, "spotify"))
+		require.True(t, held)
+		time.Sleep(time.Hour)
+		require.Len(t, up.Calls("spotify"), calls)
+	})
+}
+
+func TestPausedMeansNoCalls(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		synctest.Wait()
+		require.NoError(t, e.Connections.Pause(ctx, user, "spotify"))
+		calls := len(up.Calls("spotify"))
+		time.Sleep(24 * time.Hour)
+		require.Len(t, up.Calls("spotify"), calls)
+		require.Equal(t, syncer.Paused, e.Status(user, "spotify").Condition)
+		require.NoError(t, e.Connections.Resume(ctx, user, "spotify"))
+		synctest.Wait()
+		require.Greater(t, len(up.Calls("spotify")), calls)
+	})
+}
+
+func TestAPanicInAnAdapterIsThatRunsFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		synctest.Wait()
+		up.Fail("spotify", func(*http.Request) (*http.Response, error) { panic("index out of range") })
+		began := time.Now()
+		time.Sleep(time.Hour)
+		require.Equal(t, resilience.Unknown, e.Status(user, "spotify").State.Category)
+		require.GreaterOrEqual(t, len(attempts(up.Calls("listenbrainz"), "/1/user/alice/listens", began)), 10)
+		up.Fail("spotify", nil)
+		time.Sleep(time.Hour)
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+	})
+}
+
+func TestAnAppThatIsRefusedIsToldToTheAdministratorOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
+		member := e.AddUser("Bob", accounts.Member)
+		require.NoError(t, e.ConnectSpotify(up, admin, "alice"))
+		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
+		synctest.Wait()
+		time.Sleep(2 * time.Hour)
+		up.Fail("spotify accounts", func(req *http.Request) (*http.Response, error) {
+			return enginetest.Answer(req, 400, `{"error":"invalid_client"}`), nil
+		})
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, syncer.NeedsAdmin, e.Status(admin, "spotify").Condition)
+		require.Equal(t, syncer.NeedsAdmin, e.Status(member, "spotify").Condition)
+		require.Len(t, e.Open(admin), 1)
+		require.Empty(t, e.Open(member), "not theirs to mend")
+		require.Equal(t, notify.Administrator, e.Status(member, "spotify").Words.Owner)
+		up.Fail("spotify accounts", nil)
+		require.NoError(t, e.Connections.Retry(context.Background(), admin, "spotify"))
+		synctest.Wait()
+		require.Equal(t, syncer.Healthy, e.Status(admin, "spotify").Condition)
+		require.Empty(t, e.Open(admin))
+	})
+}
