@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"time"
 
@@ -40,15 +41,13 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 		return fmt.Errorf("start simulated services: %w", err)
 	}
 	defer world.Close()
-	for path, text := range map[string]string{
+	maps.Copy(overrides, map[string]string{
 		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
 		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
 		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,
 		"providers.spotify.client_secret": "", "providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo",
 		"allow_private_upstreams": "true",
-	} {
-		overrides[path] = text
-	}
+	})
 	c, err := config.Load(o.config, environ, overrides)
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)

@@ -172,13 +172,13 @@ func announce(c config.Config, s server.Config, log *slog.Logger, stdout io.Writ
 		log.Warn("the setting contact is empty; services that ask who calls them cannot reach you")
 	}
 	link := c.BaseURL
+	what := "Reprise is ready:"
 	if s.SetupCode != "" {
 		link += "/setup?code=" + s.SetupCode
-		fmt.Fprintf(stdout, "\nReprise is ready. Make the first account here:\n\n  %s\n\n", link)
-	} else {
-		fmt.Fprintf(stdout, "\nReprise is ready:\n\n  %s\n\n", link)
+		what = "Reprise is ready. Make the first account here:"
 	}
 	log.Info("serving", "url", link, "version", version)
+	fmt.Fprintf(stdout, "\n%s\n\n  %s\n\n", what, link)
 }
 
 // tidy removes what nobody can use any more, at start and every hour.

@@ -168,7 +168,7 @@ func join(sentences ...string) string {
 func Refused(p *providers.Provider, err error) Words {
 	w := Words{Title: p.DisplayName + " was not connected", Owner: Person}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		w.Message = e.Problem
+		w.Message = join(e.Problem, "Nothing was stored.")
 		return w
 	}
 	advice := ""

@@ -5,8 +5,12 @@ import (
 	"time"
 )
 
-// ErrNotFound says that there is no such connection, listen or playlist.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound says that there is no such connection, listen or playlist.
+	ErrNotFound = errors.New("not found")
+	// ErrBadCursor says that a cursor of a list is not one that was handed out.
+	ErrBadCursor = errors.New("not a cursor of this list")
+)
 
 // Source is where a stored listen came from.
 type Source struct {

@@ -63,9 +63,10 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 }
 
 var known = map[error]problem{
-	providers.ErrNotFound: {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
-	accounts.ErrTaken:     {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
-	accounts.ErrWrong:     {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
+	providers.ErrNotFound:  {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
+	providers.ErrBadCursor: {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
+	accounts.ErrTaken:      {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
+	accounts.ErrWrong:      {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
 	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
 		"the administrator for an account."},
 	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +

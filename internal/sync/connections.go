@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"reprise/internal/events"
@@ -69,9 +70,7 @@ func (m *Connections) connect(ctx context.Context, p *providers.Provider, c prov
 	if err != nil {
 		return c, err
 	}
-	for name, value := range account.Learned {
-		c.Credentials[name] = value
-	}
+	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
 	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
 	old, err := m.store.Connection(ctx, c.User, p.Name)

@@ -3,6 +3,7 @@ package sync
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"reprise/internal/providers"
@@ -64,12 +65,7 @@ func (r *Reading) finish(i int) { r.Unread = append(r.Unread[:i:i], r.Unread[i+1
 
 // History says whether some of the history before the first sync is still to be read.
 func (r *Reading) History() bool {
-	for _, s := range r.Unread {
-		if isHistory(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Unread, isHistory)
 }
 
 func isHistory(s providers.Span) bool { return s.After.IsZero() }

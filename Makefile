@@ -1,0 +1,45 @@
+# What there is to do with this project; `make help` lists it.
+SHELL := /bin/bash
+GO ?= go
+PACKAGES := ./...
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run build test check bench tools
+
+help: ## list what there is to do
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: ## serve with simulated services: everything can be seen working in a minute
+	$(GO) run ./cmd/server -demo
+
+run: ## serve for real, with nothing to configure first
+	$(GO) run ./cmd/server
+
+build: ## build bin/reprise
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/reprise ./cmd/server
+
+test: tools ## install what tests need and run all of them
+	$(GO) test -count=1 -shuffle=on $(PACKAGES)
+
+check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	$(GO) vet $(PACKAGES)
+	$(GO) tool staticcheck $(PACKAGES)
+	$(GO) fix -diff $(PACKAGES)
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	$(GO) test -count=1 ./internal
+	$(GO) test -count=1 -race -shuffle=on $(PACKAGES)
+
+bench: ## the speed of what has to be fast
+	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+
+# Chromium for the browser tests, supysonic as a real Subsonic server, ffmpeg for the music in it.
+tools:
+	@missing=; for tool in chromium supysonic-server ffmpeg; do command -v $$tool >/dev/null || missing=1; done; \
+	python3 -c 'import sys' 2>/dev/null || missing=1; \
+	if [ -n "$$missing" ]; then \
+	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	  $$root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y -qq --no-install-recommends \
+	    chromium supysonic python3-waitress ffmpeg fonts-dejavu-core >/dev/null; \
+	fi

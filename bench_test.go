@@ -1,0 +1,65 @@
+package reprise_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/demo"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// BenchmarkIngest reads a history of 100,000 listens from an upstream on loopback through the adapter, the
+// deduplication and the store, as a person's first sync does. BenchmarkBareInserts in internal/store puts the same
+// number of rows into the same tables with nothing around it.
+func BenchmarkIngest(b *testing.B) {
+	const plays = 100_000
+	world, err := demo.Start(demo.Options{Plays: plays})
+	require.NoError(b, err)
+	defer world.Close()
+	ctx := context.Background()
+	key, err := store.NewKey("only-the-tests-use-this-key")
+	require.NoError(b, err)
+	for b.Loop() {
+		b.StopTimer()
+		db, err := store.Open(ctx, b.TempDir(), key)
+		require.NoError(b, err)
+		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
+		require.NoError(b, err)
+		bus := &events.Bus{}
+		client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
+		guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client, Tokens: oauth.NewTokens(db, client),
+			Registry: providers.Registry{listenbrainz.New(listenbrainz.Config{APIURL: world.ListenBrainz.URL})}, Store: db,
+			Notifier: notify.New(db, bus), Log: slog.New(slog.DiscardHandler)}
+		pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
+		run, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- pull.Run(run) }()
+		c, err := db.SaveConnection(ctx, providers.Connection{User: user.ID, Provider: "listenbrainz", AccountID: demo.Alice, Account: demo.Alice,
+			Credentials: providers.Credentials{"token": world.ListenBrainz.Token(demo.Alice), "user": demo.Alice}, CreatedAt: time.Now()})
+		require.NoError(b, err)
+		b.StartTimer()
+		for stored := 0; stored < plays; {
+			require.NoError(b, pull.Sync(ctx, syncer.Key{User: c.User, Provider: c.Provider, Stream: providers.Listens}))
+			stored, err = db.CountListens(ctx, user.ID)
+			require.NoError(b, err)
+		}
+		b.StopTimer()
+		stop()
+		require.NoError(b, <-ended)
+		require.NoError(b, db.Close())
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(plays)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+)
+
+// refuses starts a server that cannot serve, and returns what it says.
+func refuses(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(built, args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s", out.String())
+	require.Equal(t, 2, exit.ExitCode(), "%s", out.String())
+	for _, noise := range []string{"panic", "goroutine", ".go:"} {
+		require.NotContains(t, out.String(), noise)
+	}
+	return out.String()
+}
+
+// used is a data directory that a server has used, with one account.
+func used(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := start(t, dir)
+	p.newcomer()
+	require.NoError(t, p.stop(syscall.SIGTERM))
+	return dir
+}
+
+func TestWhatCannotBeServedIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "reprise.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("listen: nowhere\nsync:\n  wokers: 4\n  run_timeout: soon\nproviders:\n  spotify:\n    client_secret: do-not-print-this\n"), 0o600))
+	said := refuses(t, nil, "-config", file)
+	require.Contains(t, said, `"nowhere"`)
+	require.Contains(t, said, `did you mean "sync.workers"?`)
+	require.Contains(t, said, `"soon" is not a duration`)
+	require.NotContains(t, said, "do-not-print-this")
+
+	require.Contains(t, refuses(t, nil, "-config", file+".not"), "cannot be read")
+	require.Contains(t, refuses(t, nil, "-dmeo"), "did you mean -demo?")
+	require.Contains(t, refuses(t, nil, "serve"), `no command "serve"`)
+	require.Contains(t, refuses(t, []string{"REPRISE_LISTN=:1"}), "REPRISE_LISTEN")
+	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=short"}), "at least 16 characters")
+	require.Contains(t, refuses(t, nil, "-data-dir", "/proc/reprise", "-listen", "127.0.0.1:0"), "cannot be made")
+	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "cannot be made")
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	require.Contains(t, refuses(t, nil, "-listen", l.Addr().String(), "-data-dir", dir), "in use by another program")
+	require.NoDirExists(t, dir, "nothing is made before it is known that it can serve")
+}
+
+func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
+	t.Parallel()
+	dir := used(t)
+	key, database := filepath.Join(dir, "secret.key"), filepath.Join(dir, "reprise.db")
+	before, err := os.ReadFile(database)
+	require.NoError(t, err)
+	secret, err := os.ReadFile(key)
+	require.NoError(t, err)
+	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
+
+	require.NoError(t, os.Remove(key))
+	require.Contains(t, refuses(t, nil, at...), "is missing, but there is a database beside it")
+	require.NoFileExists(t, key)
+	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=another-key-altogether"}, at...), "not the one that this database was written with")
+	after, err := os.ReadFile(database)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+
+	require.NoError(t, os.WriteFile(key, secret, 0o600))
+	start(t, dir).returning()
+}
+
+func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	dir := used(t)
+	database := filepath.Join(dir, "reprise.db")
+	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
+	good, err := os.ReadFile(database)
+	require.NoError(t, err)
+
+	db, err := sql.Open("sqlite", database)
+	require.NoError(t, err)
+	_, err = db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	require.Contains(t, refuses(t, nil, at...), "newer version of Reprise")
+
+	bad := bytes.Clone(good)
+	for i := 8192; i < len(bad)-4096; i += 3 {
+		bad[i] ^= 0x5a
+	}
+	require.NoError(t, os.WriteFile(database, bad, 0o600))
+	require.Contains(t, refuses(t, nil, at...), "is damaged")
+	require.NoError(t, os.WriteFile(database, []byte("this is not a database, whatever its name says, and never was one"), 0o600))
+	require.Contains(t, refuses(t, nil, at...), "is damaged")
+
+	require.NoError(t, os.WriteFile(database, good, 0o600))
+	start(t, dir).returning()
+}
+
+func TestVersionAndHelp(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(built, "-version").CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "reprise "+version)
+	require.Contains(t, string(out), "go1.")
+	out, err = exec.Command(built, "-help").CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "-demo")
+}
+
+func TestWrongAddressesOfAServerAtHome(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	v := p.newcomer()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := l.Addr().String()
+	require.NoError(t, l.Close())
+	for name, url := range map[string]string{"nobody there": "http://" + nobody, "not a Subsonic server": p.url, "with a path": p.url + "/music/",
+		"no address": "http://", "another scheme": "gopher://example.org"} {
+		answer := v.call("PUT", "/connections/navidrome", object{"url": url, "username": "alice", "password": "secret-of-alice"}, http.StatusUnprocessableEntity)
+		require.Contains(t, answer["detail"], "Nothing was stored", name)
+		require.NotContains(t, answer["detail"], "secret-of-alice", name)
+		v.call("GET", "/connections/navidrome", nil, http.StatusNotFound)
+	}
+	require.NotContains(t, p.log.String(), "secret-of-alice")
+}

@@ -1,0 +1,116 @@
+// Package internal holds no code; its test keeps the arrows between the packages as the architecture draws them.
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// arrows says which of our packages a package may import. A new arrow is a decision: it changes this table in the same
+// commit, with the reason.
+var arrows = map[string][]string{
+	"internal/resilience": {},
+	"internal/events":     {},
+	"internal/accounts":   {},
+	"web":                 {},
+	"internal/config":     {"internal/resilience"}, // its Secret, so that settings redact themselves
+	"internal/providers":  {"internal/resilience"},
+	"internal/oauth":      {"internal/providers", "internal/resilience"},
+	"internal/notify":     {"internal/events", "internal/providers", "internal/resilience"},
+	"internal/sync":       {"internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	// The store satisfies the interfaces of those that keep something, with their types.
+	"internal/store":  {"internal/accounts", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/server": {"internal/accounts", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
+	"internal/demo":   {"internal/providers"},
+
+	"internal/providers/spotify":      {"internal/providers", "internal/resilience"},
+	"internal/providers/listenbrainz": {"internal/providers", "internal/resilience"},
+	"internal/providers/navidrome":    {"internal/providers", "internal/resilience"},
+	"internal/providers/providertest": {"internal/providers", "internal/resilience"},
+
+	// For tests only: nothing that is built into the server may import these.
+	"internal/supysonictest": {},
+	"internal/enginetest": {"internal/accounts", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/spotify",
+		"internal/providers/listenbrainz", "internal/resilience", "internal/store", "internal/sync"},
+
+	// The wiring: the only importer of config, store, demo and the adapters.
+	"cmd/server": {"internal/accounts", "internal/config", "internal/demo", "internal/events", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/providers/spotify", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/resilience", "internal/server",
+		"internal/store", "internal/sync"},
+}
+
+func TestArrows(t *testing.T) {
+	root := ".."
+	used := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); name == "testdata" || name == "node_modules" || path != root && strings.HasPrefix(name, ".") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		pkg := filepath.ToSlash(rel)
+		used[pkg] = append(used[pkg], []string{}...)
+		for _, spec := range file.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			if ours, ok := strings.CutPrefix(name, "reprise/"); ok && !slices.Contains(used[pkg], ours) {
+				used[pkg] = append(used[pkg], ours)
+			}
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, used)
+	for pkg, imports := range used {
+		allowed, ok := arrows[pkg]
+		require.True(t, ok, "package %s does not stand in the table of arrows", pkg)
+		for _, name := range imports {
+			require.Contains(t, allowed, name, "%s imports %s, which the table of arrows does not allow", pkg, name)
+		}
+	}
+	for pkg, allowed := range arrows {
+		_, exists := used[pkg]
+		require.True(t, exists, "the table of arrows names %s, which does not exist", pkg)
+		if strings.HasSuffix(pkg, "test") {
+			continue
+		}
+		for _, name := range allowed {
+			require.Contains(t, append(used[pkg], "internal/providers"), name, "%s does not use %s any more: take the arrow out of the table", pkg, name)
+		}
+	}
+}
+
+// Every package says at its head what it promises.
+func TestPackageComments(t *testing.T) {
+	for pkg := range arrows {
+		files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
+		require.NoError(t, err)
+		found := false
+		for _, path := range files {
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			found = found || strings.HasPrefix(string(b), "// Package ") || strings.HasPrefix(string(b), "// Command ") || strings.Contains(string(b), "\n// Package ")
+		}
+		require.True(t, found, "package %s has no comment", pkg)
+	}
+}

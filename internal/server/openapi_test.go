@@ -1,0 +1,56 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"reprise/web"
+)
+
+func newServer(t *testing.T) *Server {
+	t.Helper()
+	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return s
+}
+
+// The description of the API names every call there is, and none that there is not.
+func TestOpenAPIAndRoutesAgree(t *testing.T) {
+	var description struct {
+		Paths map[string]map[string]any `yaml:"paths"`
+	}
+	require.NoError(t, yaml.Unmarshal(web.OpenAPI, &description))
+	var described, served []string
+	for path, operations := range description.Paths {
+		for method := range operations {
+			if method != "parameters" {
+				described = append(described, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	param := regexp.MustCompile(`:(\w+)`)
+	for _, r := range newServer(t).echo.Routes() {
+		path, ours := strings.CutPrefix(r.Path, "/api/v1")
+		if !ours || !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, r.Method) || strings.Contains(path, "*") || path == "" {
+			continue
+		}
+		served = append(served, r.Method+" "+param.ReplaceAllString(path, "{$1}"))
+	}
+	require.ElementsMatch(t, served, described)
+}
+
+func TestLocalPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/listens?before=x": "/listens?before=x", "/": "/", "": "/", "listens": "/", "//evil.example": "/", `/\evil.example`: "/",
+		"https://evil.example/": "/", "/\tx": "/", "javascript:alert(1)": "/", "/%zz": "/",
+	} {
+		require.Equal(t, want, localPath(path), "%q", path)
+	}
+}
