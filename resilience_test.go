@@ -48,7 +48,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		up.SetPlaylist("alice", "Rain", "Song 1", "Song 2", "Song 3")
 		require.NoError(t, e.ConnectSpotify(up, alice, "alice"))
 		require.NoError(t, e.ConnectListenBrainz(alice, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Equal(t, 40, e.Listens(alice), "the same play from two services is one listen")
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Empty(t, e.Open(alice))
@@ -86,7 +86,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		// presses "Sync now"; and so does everybody else who uses the same client id.
 		bob := e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, bob, "bob"))
-		synctest.Wait()
+		enginetest.Settle()
 		up.Fail("spotify", enginetest.Status(429, "Retry-After", "86400"))
 		time.Sleep(6 * time.Minute)
 		held := e.Status(alice, "spotify")
@@ -134,7 +134,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		// Saturday. She reconnects. The alert closes, reading starts at once, and nothing of the week is missing.
 		up.Play("alice", "Friday night", time.Now().Add(-20*time.Minute))
 		require.NoError(t, e.ConnectSpotify(up, alice, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Empty(t, e.Open(alice))
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Equal(t, 65, e.Listens(alice))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -132,4 +133,11 @@ func (e *Engine) Listens(user int64) int {
 	n, err := e.Store.CountListens(context.Background(), user)
 	require.NoError(e.t, err)
 	return n
+}
+
+// Settle lets everything that is under way come to rest. It gives it a second of the bubble's time, because SQLite
+// waits for a moment where two of its connections meet.
+func Settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
 }

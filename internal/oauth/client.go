@@ -1,8 +1,10 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 
 	"reprise/internal/providers"
@@ -37,16 +39,18 @@ func GrantClient(base *http.Client, credentials providers.Credentials) *http.Cli
 	return &client
 }
 
-var errNoRenewal = errors.New("a permission that is not stored cannot be renewed")
-
 // RoundTrip implements http.RoundTripper.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := copies(req)
+	if err != nil {
+		return nil, err
+	}
 	ctx := req.Context()
 	token, err := b.token(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	resp, err := b.send(req, token)
+	resp, err := b.send(req, body, token)
 	if refused, ok := errors.AsType[*resilience.AnswerError](err); !ok || !refused.Unauthorized() {
 		return resp, err
 	}
@@ -57,17 +61,29 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if renewErr != nil {
 		return nil, renewErr
 	}
-	return b.send(req, token)
+	return b.send(req, body, token)
 }
 
-func (b *bearer) send(req *http.Request, token string) (*http.Response, error) {
-	out := req.Clone(req.Context())
+// copies takes the request's body and returns a way to send it more than once; nil when there is none.
+func copies(req *http.Request) (func() (io.ReadCloser, error), error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	defer req.Body.Close()
 	if req.GetBody != nil {
-		body, err := req.GetBody()
-		if err != nil {
+		return req.GetBody, nil
+	}
+	text, err := io.ReadAll(req.Body)
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }, err
+}
+
+func (b *bearer) send(req *http.Request, body func() (io.ReadCloser, error), token string) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	if body != nil {
+		var err error
+		if out.Body, err = body(); err != nil {
 			return nil, err
 		}
-		out.Body = body
 	}
 	out.Header.Set("Authorization", "Bearer "+token)
 	return b.base.RoundTrip(out)

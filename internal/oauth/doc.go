@@ -9,8 +9,9 @@
 // # Renewal
 //
 // [Tokens] hands out access tokens. At most one renewal per connection is under way, however many ask; its result is
-// stored before anybody uses it, so that a killed process never holds the only copy of a rotated refresh token. A
-// renewal for a credential that was replaced meanwhile changes nothing.
+// stored before anybody uses it, so that a killed process never holds the only copy of a rotated refresh token; while
+// the store cannot take it, it is kept and nothing is sent. A credential that was replaced meanwhile is neither sent nor
+// stored again.
 //
 // Everything here is safe for concurrent use.
 package oauth

@@ -16,7 +16,9 @@ import (
 	"reprise/internal/resilience"
 )
 
-// stateLife is how long a person has for the consent at the provider (issue: ten minutes).
+const authorizationPage = "authorization page"
+
+// stateLife is how long a person has for the consent at the provider.
 const stateLife = 10 * time.Minute
 
 var (
@@ -50,7 +52,7 @@ type Flow struct {
 	client *http.Client
 }
 
-// NewFlow returns a Flow that exchanges codes with client.
+// NewFlow returns a Flow that exchanges codes with client, which must be on a resilience.Transport.
 func NewFlow(states StateStore, client *http.Client) *Flow {
 	return &Flow{states: states, client: client}
 }
@@ -108,16 +110,17 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 		if code == "access_denied" {
 			return g, ErrRefused
 		}
-		endpoint := "authorization page"
-		m := resilience.TokenMeaning(http.StatusBadRequest, code)
-		return g, &resilience.AnswerError{Endpoint: endpoint, Status: http.StatusBadRequest, Code: resilience.Excerpt(code),
-			Message: resilience.Excerpt(answer.Get("error_description")), Meaning: &m}
+		return g, &resilience.AnswerError{Endpoint: authorizationPage, Status: http.StatusBadRequest, Code: resilience.Excerpt(code),
+			Message: resilience.Excerpt(answer.Get("error_description")), Meaning: meaning(http.StatusBadRequest, code)}
+	}
+	code := answer.Get("code")
+	if code == "" {
+		return g, &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
 	}
 	now := time.Now()
-	ctx = tokenContext(ctx, f.client)
-	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(s.Verifier))
+	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(ctx, f.client), code, oauth2.VerifierOption(s.Verifier))
 	if err != nil {
-		return g, tokenError(ctx, err)
+		return g, tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)
 	}
 	g.Credentials, g.AuthorizedAt = merge(nil, token), now
 	if months := r.Provider.OAuth.Months; months > 0 {

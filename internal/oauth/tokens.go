@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -22,10 +23,11 @@ import (
 const (
 	accessToken  = "access_token"
 	refreshToken = "refresh_token"
-	tokenEnd     = "token_end" // RFC 3339; absent when the provider names none
+	tokenEnd     = "token_end" // when to renew the access token, RFC 3339; absent when the provider names no end
 )
 
-// early is how long before its end an access token is renewed.
+// early is how long before its end an access token is renewed; one that lasts less than twice as long is renewed at
+// half its life.
 const early = time.Minute
 
 // CredentialStore keeps connections' credentials.
@@ -38,53 +40,111 @@ type CredentialStore interface {
 // Tokens hands out access tokens.
 type Tokens struct {
 	store  CredentialStore
-	client *http.Client // for the token endpoint
+	client *http.Client
 	flight singleflight.Group
+	// unsaved are renewed credentials that the store could not take, by flight key: the provider has already made
+	// them the only ones that count.
+	unsaved sync.Map
 }
 
-// NewTokens returns Tokens over a store.
+// NewTokens returns Tokens over a store. client, which must be on a resilience.Transport, calls the token endpoint.
 func NewTokens(store CredentialStore, client *http.Client) *Tokens {
 	return &Tokens{store: store, client: client}
 }
 
+var (
+	errNoRenewal = errors.New("this permission cannot be renewed")
+	// errReplaced is an end of our own making: it says nothing about the provider.
+	errReplaced = fmt.Errorf("the connection was replaced or removed: %w", context.Canceled)
+)
+
 // Fresh returns an access token for the connection, renewed once for all who ask. stale is a token that the provider
 // has refused; empty when there is none.
+//
+// A caller whose connection has been replaced since, by a new consent of the same account, goes on with the new token.
+// When it was removed, belongs to another account now, or is replaced during the renewal, the error wraps
+// context.Canceled.
 func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c providers.Connection, stale string) (string, error) {
 	if usable(c.Credentials, stale) {
 		return c.Credentials[accessToken], nil
 	}
-	result, err, _ := t.flight.Do(fmt.Sprintf("%d/%s/%d", c.User, c.Provider, c.Generation), func() (any, error) {
-		// The caller's end must not cut off a renewal: a rotated token that nobody stored is lost. The transport
-		// bounds how long it takes.
-		return t.renew(context.WithoutCancel(ctx), p, c, stale)
-	})
-	if err != nil {
-		return "", err
+	for {
+		mine := false
+		result, err, _ := t.flight.Do(flightKey(c), func() (any, error) {
+			mine = true
+			// The caller's end must not cut off a renewal: a rotated token that nobody stored is lost. The transport
+			// bounds how long it takes.
+			return t.renew(context.WithoutCancel(ctx), p, c, stale)
+		})
+		if err != nil {
+			return "", err
+		}
+		// Somebody else, who had not been refused, may have been given the very token that was refused here.
+		if token := result.(string); mine || token != stale {
+			return token, nil
+		}
 	}
-	return result.(string), nil
+}
+
+func flightKey(c providers.Connection) string {
+	return fmt.Sprintf("%d/%s/%d", c.User, c.Provider, c.Generation)
 }
 
 func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c providers.Connection, stale string) (string, error) {
-	now, err := t.store.Connection(ctx, c.User, c.Provider)
+	now, err := t.current(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	if now.Generation == c.Generation && usable(now.Credentials, stale) {
+	if now.Generation != c.Generation {
+		return t.Fresh(ctx, p, now, stale) // a flight of its own
+	}
+	if usable(now.Credentials, stale) {
 		return now.Credentials[accessToken], nil // somebody was faster
 	}
-	if now.Generation == c.Generation {
-		c.Credentials = now.Credentials
+	old := now.Credentials[refreshToken]
+	if old == "" {
+		if token := now.Credentials[accessToken]; token != stale {
+			return token, nil // whether it has ended is the provider's to say
+		}
+		return "", errNoRenewal
 	}
 	ctx = tokenContext(ctx, t.client)
-	token, err := config(p.OAuth, "").TokenSource(ctx, &oauth2.Token{RefreshToken: c.Credentials[refreshToken]}).Token()
+	token, err := config(p.OAuth, "").TokenSource(ctx, &oauth2.Token{RefreshToken: old}).Token()
 	if err != nil {
-		return "", tokenError(ctx, err)
+		return "", tokenError(err, old, p.OAuth.ClientSecret)
 	}
-	c.Credentials = merge(c.Credentials, token)
-	if err := t.store.SaveCredentials(ctx, c); err != nil && !errors.Is(err, providers.ErrNotFound) {
-		return "", fmt.Errorf("store renewed token: %w", err)
+	now.Credentials = merge(now.Credentials, token)
+	err = t.save(ctx, now)
+	if errors.Is(err, providers.ErrNotFound) { // replaced while the provider answered
+		return "", errReplaced
 	}
-	return token.AccessToken, nil
+	return token.AccessToken, err
+}
+
+// current is the connection as it stands now, which may be of a later generation than c, of the same account.
+func (t *Tokens) current(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+	if kept, ok := t.unsaved.Load(flightKey(c)); ok {
+		c = kept.(providers.Connection)
+		if err := t.save(ctx, c); !errors.Is(err, providers.ErrNotFound) {
+			return c, err
+		}
+	}
+	now, err := t.store.Connection(ctx, c.User, c.Provider)
+	if errors.Is(err, providers.ErrNotFound) || err == nil && now.Generation != c.Generation && now.AccountID != c.AccountID {
+		return now, errReplaced
+	}
+	return now, err
+}
+
+// save stores renewed credentials, or keeps them until the store takes them.
+func (t *Tokens) save(ctx context.Context, c providers.Connection) error {
+	err := t.store.SaveCredentials(ctx, c)
+	if err == nil || errors.Is(err, providers.ErrNotFound) {
+		t.unsaved.Delete(flightKey(c))
+		return err
+	}
+	t.unsaved.Store(flightKey(c), c)
+	return fmt.Errorf("store renewed token: %w", err)
 }
 
 func usable(c providers.Credentials, stale string) bool {
@@ -92,7 +152,7 @@ func usable(c providers.Credentials, stale string) bool {
 		return false
 	}
 	end, err := time.Parse(time.RFC3339, c[tokenEnd])
-	return err != nil || time.Until(end) > early
+	return err != nil || time.Until(end) > 0
 }
 
 // merge puts a token into credentials. A provider that sends no new refresh token means the old one to go on.
@@ -106,8 +166,8 @@ func merge(old providers.Credentials, t *oauth2.Token) providers.Credentials {
 		c[refreshToken] = t.RefreshToken
 	}
 	delete(c, tokenEnd)
-	if !t.Expiry.IsZero() {
-		c[tokenEnd] = t.Expiry.UTC().Format(time.RFC3339)
+	if life := time.Until(t.Expiry); life > 0 { // zero or negative: some servers' way to name none
+		c[tokenEnd] = t.Expiry.Add(-min(early, life/2)).UTC().Format(time.RFC3339Nano)
 	}
 	return c
 }
@@ -121,12 +181,13 @@ func tokenContext(ctx context.Context, client *http.Client) context.Context {
 	return context.WithValue(resilience.WithEndpoint(ctx, tokenEndpoint), oauth2.HTTPClient, client)
 }
 
-// tokenError gives what the oauth2 package returns the type that says what it means.
-func tokenError(ctx context.Context, err error) error {
-	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok { // an error inside a 2xx
-		m := resilience.TokenMeaning(re.Response.StatusCode, re.ErrorCode)
-		return &resilience.AnswerError{Endpoint: tokenEndpoint, Status: re.Response.StatusCode, Code: re.ErrorCode,
-			Message: resilience.Excerpt(re.ErrorDescription), Meaning: &m}
+// tokenError gives what the oauth2 package returns the type that says what it means. Some servers repeat what they were
+// sent: secrets are what must not appear in the error's text.
+func tokenError(err error, secrets ...string) error {
+	words := func(text string) string { return resilience.Excerpt(hide(text, secrets)) }
+	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok { // an error inside a 2xx, or a redirect
+		return &resilience.AnswerError{Endpoint: tokenEndpoint, Status: re.Response.StatusCode, Code: words(re.ErrorCode),
+			Message: words(re.ErrorDescription), Meaning: meaning(re.Response.StatusCode, re.ErrorCode)}
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		var body struct {
@@ -134,17 +195,35 @@ func tokenError(ctx context.Context, err error) error {
 			Description string `json:"error_description"`
 		}
 		if !e.HTML && json.Unmarshal(e.Body, &body) == nil {
-			e.Code, e.Message = resilience.Excerpt(body.Error), resilience.Excerpt(body.Description)
+			e.Code, e.Message = words(body.Error), words(body.Description)
 		}
-		m := resilience.TokenMeaning(e.Status, e.Code)
-		e.Meaning = &m
+		e.Meaning = meaning(e.Status, body.Error)
 		return e
 	}
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		return ue.Err // typed by the transport; the URL stays out of it
 	}
-	if errors.Is(err, context.Canceled) {
-		return err
+	return &resilience.ContractError{Endpoint: tokenEndpoint, What: words(strings.TrimPrefix(err.Error(), "oauth2: "))}
+}
+
+func hide(text string, secrets []string) string {
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, resilience.Secret(s).String())
+		}
 	}
-	return &resilience.ContractError{Endpoint: tokenEndpoint, What: resilience.Excerpt(strings.TrimPrefix(err.Error(), "oauth2: "))}
+	return text
+}
+
+// meaning is what the general table says, with the two codes by which a server owns up to trouble of its own (RFC 6749,
+// section 4.1.2.1), whatever status they come with.
+func meaning(status int, code string) *resilience.Meaning {
+	switch code {
+	case "server_error":
+		status = http.StatusInternalServerError
+	case "temporarily_unavailable":
+		status = http.StatusServiceUnavailable
+	}
+	m := resilience.TokenMeaning(status, code)
+	return &m
 }

@@ -46,7 +46,8 @@ func DecodeJSON(a *resilience.Answer, v any) error {
 // the table gives them their meaning. explain may be nil.
 func Call(client *http.Client, req *http.Request, endpoint string, t Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
 	a, err := resilience.Send(client, req, endpoint)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+	// What has its meaning already does not speak about this call: the client could not renew the access token.
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning == nil {
 		if explain != nil && !e.HTML {
 			explain(e)
 		}

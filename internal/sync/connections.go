@@ -106,7 +106,7 @@ func (m *Connections) take(ctx context.Context, c providers.Connection) (provide
 		m.guard.Notifier.Resolve(ctx, c.User, c.Provider),
 		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...))
 	m.publish(c.User, c.Provider)
-	m.syncer.Start(c)
+	m.syncer.StartAnew(c)
 	return c, err
 }
 

@@ -26,7 +26,7 @@ func TestAWalkThatBreaksOffLeavesNoGap(t *testing.T) {
 			up.Play("alice", fmt.Sprintf("Old %d", i), time.Now().Add(time.Duration(i-100)*10*time.Minute))
 		}
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Equal(t, 100, e.Listens(user))
 		require.NoError(t, e.Connections.Pause(context.Background(), user, "listenbrainz"))
 		for i := range 2500 {
@@ -62,7 +62,7 @@ func TestALongHistoryIsReadInPartsWhileNewPlaysArrive(t *testing.T) {
 			up.Play("alice", fmt.Sprintf("Song %d", i%977), time.Now().Add(time.Duration(i-plays)*4*time.Minute))
 		}
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		s := e.Status(user, "listenbrainz").Streams[0]
 		require.True(t, s.History)
 		require.Equal(t, plays, s.Total)
@@ -100,7 +100,7 @@ func TestAnInsertThatFailsOnceLosesNothing(t *testing.T) {
 			up.Play("alice", fmt.Sprintf("Song %d", i), time.Now().Add(time.Duration(i-50)*time.Hour))
 		}
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		s := e.Status(user, "spotify")
 		require.Zero(t, e.Listens(user))
 		require.Contains(t, s.Words.Message, "The disk is full.", "it is said what to do")
@@ -117,9 +117,9 @@ func TestTwoRealPlaysStayTwo(t *testing.T) {
 		up.Play("alice", "Svefn-g-englar", first)
 		up.Play("alice", "Svefn-g-englar", first.Add(time.Minute))
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		page, _, err := e.Store.Listens(context.Background(), user, "", 10)
 		require.NoError(t, err)
 		require.Len(t, page, 2)
@@ -140,7 +140,7 @@ func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
 		up.SetPlaylist("alice", "Sun", "Song 1", "Song 2")
 		up.SetPlaylist("alice", "Wind", "Song 1", "Song 2")
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		active := func() (n, tracks int) {
 			all, err := e.Store.Playlists(ctx, user)
 			require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
 		check(3, 24, "twenty remain")
 		up.Fail("spotify", nil)
 		require.NoError(t, e.Connections.Retry(ctx, user, "spotify"))
-		synctest.Wait()
+		enginetest.Settle()
 		check(3, 25, "and the one more, after it was read whole")
 
 		// An empty list, once.
@@ -259,7 +259,7 @@ func TestManualRunsJoinTheOneUnderWay(t *testing.T) {
 				results <- e.Syncer.Sync(context.Background(), syncer.Key{User: user, Provider: "spotify", Stream: "listens"})
 			}()
 		}
-		synctest.Wait()
+		enginetest.Settle()
 		close(release)
 		for range 8 {
 			require.NoError(t, <-results)
@@ -275,11 +275,11 @@ func TestDisconnectKeepsOrDeletes(t *testing.T) {
 			up.Play("alice", fmt.Sprintf("Song %d", i), time.Now().Add(time.Duration(i-10)*time.Hour))
 		}
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.NoError(t, e.Connections.Disconnect(ctx, user, "spotify", false))
 		require.Equal(t, 10, e.Listens(user))
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Equal(t, 10, e.Listens(user), "read again, they are the same")
 		require.Equal(t, int64(2), e.Status(user, "spotify").Connection.Generation)
 		require.NoError(t, e.Connections.Disconnect(ctx, user, "spotify", true))

@@ -87,7 +87,7 @@ func TestOutagesThatAreNobodysFaultOfThePerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 				require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-				synctest.Wait()
+				enginetest.Settle()
 				time.Sleep(2 * time.Hour) // the access token has ended
 				up.Fail(c.service, c.fault)
 				time.Sleep(12 * time.Minute)
@@ -115,7 +115,7 @@ func TestOurOwnEndInTheMiddleOfACallTeachesNothing(t *testing.T) {
 		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		up.Fail("spotify", enginetest.Silent)
 		for e.Status(user, "spotify").Condition != syncer.Syncing {
 			time.Sleep(time.Second)
@@ -123,7 +123,7 @@ func TestOurOwnEndInTheMiddleOfACallTeachesNothing(t *testing.T) {
 		e.Stop()
 		up.Fail("spotify", nil)
 		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
-		synctest.Wait()
+		enginetest.Settle()
 		s := e.Status(user, "spotify")
 		require.Equal(t, syncer.Healthy, s.Condition)
 		require.Empty(t, s.Detail, "no failure was noted")
@@ -134,7 +134,7 @@ func TestAnUpstreamThatNeverAnswersEndsTheRunNotTheLoop(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		up.Fail("spotify", enginetest.Silent)
 		began := time.Now()
 		time.Sleep(time.Hour)
@@ -150,7 +150,7 @@ func TestOneDeadUserOfTenDisturbsNobody(t *testing.T) {
 		for _, name := range names {
 			require.NoError(t, e.ConnectSpotify(up, e.AddUser(name, accounts.Member), name))
 		}
-		synctest.Wait()
+		enginetest.Settle()
 		up.Revoke("a")
 		time.Sleep(10 * time.Minute)
 		began := time.Now()
@@ -172,7 +172,7 @@ func TestOneDeadUserOfTenDisturbsNobody(t *testing.T) {
 func TestListensGoOnWhilePlaylistsFail(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
 			if strings.HasPrefix(req.URL.Path, "/v1/me/playlists") {
 				return enginetest.Answer(req, 503, `{}`), nil
@@ -208,7 +208,7 @@ func TestAWaitThatIsDictatedIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 				require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-				synctest.Wait()
+				enginetest.Settle()
 				time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 				up.Fail("spotify", enginetest.Status(429, "Retry-After", c.header()))
 				now := time.Now()
@@ -231,13 +231,13 @@ func TestTryAgainLiftsABackoffButNeverAHold(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		up.Fail("spotify", enginetest.Status(503))
 		time.Sleep(3 * time.Hour)
 		up.Fail("spotify", nil)
 		require.Equal(t, syncer.Waiting, e.Status(user, "spotify").Condition)
 		require.NoError(t, e.Connections.Retry(ctx, user, "spotify"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
 
 		up.Fail("spotify", enginetest.Status(429, "Retry-After", "7200"))
@@ -255,14 +255,14 @@ func TestPausedMeansNoCalls(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.NoError(t, e.Connections.Pause(ctx, user, "spotify"))
 		calls := len(up.Calls("spotify"))
 		time.Sleep(24 * time.Hour)
 		require.Len(t, up.Calls("spotify"), calls)
 		require.Equal(t, syncer.Paused, e.Status(user, "spotify").Condition)
 		require.NoError(t, e.Connections.Resume(ctx, user, "spotify"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Greater(t, len(up.Calls("spotify")), calls)
 	})
 }
@@ -271,7 +271,7 @@ func TestAPanicInAnAdapterIsThatRunsFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
-		synctest.Wait()
+		enginetest.Settle()
 		up.Fail("spotify", func(*http.Request) (*http.Response, error) { panic("index out of range") })
 		began := time.Now()
 		time.Sleep(time.Hour)
@@ -288,7 +288,7 @@ func TestAnAppThatIsRefusedIsToldToTheAdministratorOnce(t *testing.T) {
 		member := e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, admin, "alice"))
 		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
-		synctest.Wait()
+		enginetest.Settle()
 		time.Sleep(2 * time.Hour)
 		up.Fail("spotify accounts", func(req *http.Request) (*http.Response, error) {
 			return enginetest.Answer(req, 400, `{"error":"invalid_client"}`), nil
@@ -301,7 +301,7 @@ func TestAnAppThatIsRefusedIsToldToTheAdministratorOnce(t *testing.T) {
 		require.Equal(t, notify.Administrator, e.Status(member, "spotify").Words.Owner)
 		up.Fail("spotify accounts", nil)
 		require.NoError(t, e.Connections.Retry(context.Background(), admin, "spotify"))
-		synctest.Wait()
+		enginetest.Settle()
 		require.Equal(t, syncer.Healthy, e.Status(admin, "spotify").Condition)
 		require.Empty(t, e.Open(admin))
 	})

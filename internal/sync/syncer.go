@@ -188,17 +188,24 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 }
 
 // Start makes all streams of a connection due now, and returns at once. Runs that are under way count.
-func (s *Syncer) Start(c providers.Connection) {
-	if p := s.guard.Registry.Get(c.Provider); p != nil {
-		s.mu.Lock()
-		for _, stream := range p.Streams {
-			if k := (Key{c.User, c.Provider, stream}); s.runs[k] == nil {
-				s.queue.add(k, time.Now())
-			}
-		}
-		s.mu.Unlock()
-		s.wake()
+func (s *Syncer) Start(c providers.Connection) { s.start(c, false) }
+
+// StartAnew is Start for a connection that is not what it was: a run that is under way is followed by another.
+func (s *Syncer) StartAnew(c providers.Connection) { s.start(c, true) }
+
+func (s *Syncer) start(c providers.Connection, anew bool) {
+	p := s.guard.Registry.Get(c.Provider)
+	if p == nil {
+		return
 	}
+	s.mu.Lock()
+	for _, stream := range p.Streams {
+		if k := (Key{c.User, c.Provider, stream}); anew || s.runs[k] == nil {
+			s.queue.add(k, time.Now())
+		}
+	}
+	s.mu.Unlock()
+	s.wake()
 }
 
 // Sync runs one stream of a connection now, or joins the run that is under way, and returns its outcome.

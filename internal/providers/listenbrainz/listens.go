@@ -20,6 +20,7 @@ const (
 	countRoute   = "/1/user/{name}/listen-count"
 
 	listensPerPage = 1000 // the most that ListenBrainz returns
+	recentPerPage  = 100  // enough for what is new since the last day, and for what was submitted late
 )
 
 // listensBody is one page of listens; only what is used is named, for a page holds far more.
@@ -89,12 +90,15 @@ func nameHash(artist, title string) string {
 // Listens implements providers.ListenSource.
 func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield func(providers.ListenPage, error) bool) {
-		w, total := walk{}, -1
+		w, total := walk{count: listensPerPage}, -1
+		if !span.After.IsZero() && time.Since(span.After) < 24*time.Hour {
+			w.count = recentPerPage // a household that is asked about every few minutes costs little
+		}
 		if !span.Before.IsZero() {
 			w.maxTS = span.Before.Unix() + 1
 		}
 		for {
-			body, err := a.listens(ctx, w.maxTS)
+			body, err := a.listens(ctx, w)
 			if err == nil && total < 0 {
 				total, err = a.total(ctx, span)
 			}
@@ -114,11 +118,11 @@ func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[pr
 	}
 }
 
-// listens reads the newest listens before maxTS, or of all when it is 0. An answer without a body is an empty page.
-func (a *adapter) listens(ctx context.Context, maxTS int64) (*listensBody, error) {
-	query := url.Values{"count": {strconv.Itoa(listensPerPage)}}
-	if maxTS > 0 {
-		query.Set("max_ts", strconv.FormatInt(maxTS, 10))
+// listens reads the page at which a walk stands. An answer without a body is an empty page.
+func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
+	query := url.Values{"count": {strconv.Itoa(w.count)}}
+	if w.maxTS > 0 {
+		query.Set("max_ts", strconv.FormatInt(w.maxTS, 10))
 	}
 	answer, err := a.getUser(ctx, listensRoute, query)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // page begins with the last second of the one before, without what that one held; only when a page is all one second
 // the walk steps over it, for asking again would bring the same.
 type walk struct {
+	count  int      // asked for per page
 	maxTS  int64    // of the next page, in Unix seconds; 0 for the newest
 	border []string // SourceIDs that have been read in the second before maxTS
 }
@@ -48,6 +49,6 @@ func (w *walk) page(body *listensBody) (page providers.ListenPage, more bool) {
 			}
 		}
 	}
-	ended := len(all) < listensPerPage && body.Payload.Oldest > 0 && oldest <= body.Payload.Oldest
+	ended := len(all) < w.count && body.Payload.Oldest > 0 && oldest <= body.Payload.Oldest
 	return page, !ended
 }

@@ -1,0 +1,235 @@
+package oauth_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+
+	"reprise/internal/accounts"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+)
+
+// buildServer builds the real server from its own module, so that the product does not depend on it.
+func buildServer(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "oidcserver")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("testdata", "oidcserver"), "-o", program, ".")
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("The OAuth 2 server of this test cannot be built. Its module, github.com/zitadel/oidc/v3, has to come from the "+
+			"module cache or from the Go proxy (%v):\n%s", err, out)
+	}
+	return program
+}
+
+// startServer runs the server until the end of the test and returns its address.
+func startServer(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, append([]string{"-redirect", redirect}, args...)...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		require.NoError(t, stdin.Close())
+		require.NoError(t, cmd.Wait(), "it ends with its standard input")
+	})
+	address, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err, "the server does not start")
+	return strings.TrimSpace(address)
+}
+
+// installation is Reprise's side of a real server: the database, and what stands on it.
+type installation struct {
+	db       *store.Store
+	dir      string
+	user     int64
+	client   *http.Client
+	provider *providers.Provider
+	flow     *oauth.Flow
+	tokens   *oauth.Tokens
+
+	userinfo, revocation string
+	exchanges            atomic.Int64 // calls of the token endpoint
+}
+
+func startInstallation(t *testing.T, program string, args ...string) *installation {
+	t.Helper()
+	issuer := startServer(t, program, args...)
+	var found struct {
+		Auth       string `json:"authorization_endpoint"`
+		Token      string `json:"token_endpoint"`
+		Userinfo   string `json:"userinfo_endpoint"`
+		Revocation string `json:"revocation_endpoint"`
+	}
+	resp, err := http.Get(issuer + ".well-known/openid-configuration")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&found))
+
+	in := &installation{dir: t.TempDir(), userinfo: found.Userinfo, revocation: found.Revocation}
+	base := resilience.NewBase(nil)
+	t.Cleanup(base.CloseIdleConnections)
+	in.client = client(inMemory(func(r *http.Request) (*http.Response, error) {
+		if strings.HasPrefix(r.URL.String(), found.Token) {
+			in.exchanges.Add(1)
+		}
+		return base.RoundTrip(r)
+	}))
+	in.provider = &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: found.Auth, TokenURL: found.Token,
+		Scopes: []string{"openid", "profile", "offline_access"}, AuthParams: map[string]string{"prompt": "consent"}, Months: 6}}
+	in.open(t)
+	u, err := in.db.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
+	require.NoError(t, err)
+	in.user = u.ID
+	return in
+}
+
+func (in *installation) open(t *testing.T) {
+	t.Helper()
+	key, err := store.NewKey(secret)
+	require.NoError(t, err)
+	db, err := store.Open(t.Context(), in.dir, key)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	in.db, in.flow, in.tokens = db, oauth.NewFlow(db, in.client), oauth.NewTokens(db, in.client)
+}
+
+// restart is a new process on the same database.
+func (in *installation) restart(t *testing.T) {
+	t.Helper()
+	require.NoError(t, in.db.Close())
+	in.open(t)
+}
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="id" value="([^"]+)">`)
+
+// consent sends Alice's browser to the server, where she signs in, and returns the query with which it comes back.
+func (in *installation) consent(t *testing.T) (oauth.Request, url.Values) {
+	t.Helper()
+	asked := oauth.Request{Provider: in.provider, User: in.user, Session: "alice's browser", RedirectURI: redirect, ReturnTo: "/connections"}
+	to, err := in.flow.Begin(t.Context(), asked)
+	require.NoError(t, err)
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := &http.Client{Jar: jar, Transport: in.client.Transport.(*resilience.Transport).Base, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if strings.HasPrefix(r.URL.String(), redirect) {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	page, err := browser.Get(to)
+	require.NoError(t, err)
+	text := read(t, page)
+	id := hidden.FindStringSubmatch(text)
+	require.Len(t, id, 2, text)
+	back, err := browser.PostForm(page.Request.URL.String(), url.Values{"id": {html.UnescapeString(id[1])},
+		"username": {"test-user@127.0.0.1"}, "password": {"verysecure"}})
+	require.NoError(t, err)
+	text = read(t, back)
+	callback, err := back.Location()
+	require.NoError(t, err, text)
+	require.Equal(t, redirect, callback.Scheme+"://"+callback.Host+callback.Path)
+	return asked, callback.Query()
+}
+
+func read(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// connect is the whole way from the button to the stored connection.
+func (in *installation) connect(t *testing.T) providers.Connection {
+	t.Helper()
+	asked, callback := in.consent(t)
+	grant, err := in.flow.Complete(t.Context(), asked, callback)
+	require.NoError(t, err)
+	require.Equal(t, "/connections", grant.ReturnTo)
+	account, err := in.account(t.Context(), oauth.GrantClient(in.client, grant.Credentials))
+	require.NoError(t, err)
+	c, err := in.db.SaveConnection(t.Context(), providers.Connection{User: in.user, Provider: in.provider.Name, AccountID: account, Account: "Alice",
+		App: "reprise", Credentials: grant.Credentials, AuthorizedAt: grant.AuthorizedAt, ExpiresAt: grant.ExpiresAt, CreatedAt: time.Now()})
+	require.NoError(t, err)
+	return c
+}
+
+// account asks the server whose token it is, as a provider's Prove does.
+func (in *installation) account(ctx context.Context, c *http.Client) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.userinfo, nil)
+	if err != nil {
+		return "", err
+	}
+	got, err := resilience.Send(c, req, "GET /userinfo")
+	if err != nil {
+		return "", err
+	}
+	var body struct {
+		Subject string `json:"sub"`
+	}
+	return body.Subject, json.Unmarshal(got.Body, &body)
+}
+
+// call makes one call in the name of the connection.
+func (in *installation) call(ctx context.Context, c providers.Connection) error {
+	_, err := in.account(ctx, in.tokens.Client(in.client, in.provider, c))
+	return err
+}
+
+func (in *installation) stored(t *testing.T) providers.Connection {
+	t.Helper()
+	c, err := in.db.Connection(t.Context(), in.user, in.provider.Name)
+	require.NoError(t, err)
+	return c
+}
+
+// revoke takes a token back at the server (RFC 7009).
+func (in *installation) revoke(t *testing.T, token string) {
+	t.Helper()
+	resp, err := http.PostForm(in.revocation, url.Values{"token": {token}, "client_id": {"reprise"}})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode, read(t, resp))
+}
+
+func withCredentials(c providers.Connection, credentials providers.Credentials) providers.Connection {
+	c.Credentials = credentials
+	return c
+}
+
+// thief is a store that does not know the verifiers.
+type thief struct{ *store.Store }
+
+func (s thief) TakeState(ctx context.Context, id string) (oauth.State, error) {
+	state, err := s.Store.TakeState(ctx, id)
+	state.Verifier = oauth2.GenerateVerifier()
+	return state, err
+}

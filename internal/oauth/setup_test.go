@@ -1,0 +1,227 @@
+package oauth_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const (
+	user     = int64(7)
+	secret   = "keep-this-secret"
+	redirect = "http://127.0.0.1:8420/connect/spotify/callback"
+)
+
+// provider is Spotify with its token endpoint elsewhere.
+func provider(tokenURL string) *providers.Provider {
+	return &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: "https://accounts.example/authorize",
+		TokenURL: tokenURL, Scopes: []string{"user-read-recently-played", "playlist-read-private"},
+		AuthParams: map[string]string{"show_dialog": "true"}, Months: 6, SettingUp: "Create an app there."}}
+}
+
+// client is the installation's, on a transport of its own.
+func client(rt http.RoundTripper) *http.Client {
+	return resilience.NewClient(&resilience.Transport{Base: rt})
+}
+
+// onLoopback is a client whose connections end with the test.
+func onLoopback(t *testing.T) *http.Client {
+	base := resilience.NewBase(nil)
+	t.Cleanup(base.CloseIdleConnections)
+	return client(base)
+}
+
+// connection is connected, with an access token that has ended.
+func connection() providers.Connection {
+	return providers.Connection{User: user, Provider: "spotify", AccountID: "alice", Generation: 1,
+		Credentials: ended("access-1", "refresh-1")}
+}
+
+func ended(access, refresh string) providers.Credentials {
+	return providers.Credentials{"access_token": access, "refresh_token": refresh, "token_end": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
+}
+
+// valid is a connection whose access token should still do.
+func valid() providers.Connection {
+	c := connection()
+	c.Credentials["token_end"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	return c
+}
+
+// memory is the store of both halves of the package.
+type memory struct {
+	reading func() // called before a connection is read, without the lock
+
+	mu         sync.Mutex
+	states     map[string]oauth.State
+	connection *providers.Connection
+	saves      int
+	broken     error // what every write returns
+}
+
+func storeWith(c providers.Connection) *memory { return &memory{connection: &c} }
+
+func (m *memory) SaveState(_ context.Context, s oauth.State) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.states == nil {
+		m.states = map[string]oauth.State{}
+	}
+	m.states[s.ID] = s
+	return m.broken
+}
+
+func (m *memory) TakeState(_ context.Context, id string) (oauth.State, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.states[id]
+	if m.broken != nil {
+		return s, m.broken
+	}
+	if !ok {
+		return s, providers.ErrNotFound
+	}
+	delete(m.states, id)
+	return s, nil
+}
+
+func (m *memory) Connection(context.Context, int64, string) (providers.Connection, error) {
+	if m.reading != nil {
+		m.reading()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.connection == nil {
+		return providers.Connection{}, providers.ErrNotFound
+	}
+	c := *m.connection
+	c.Credentials = maps.Clone(c.Credentials)
+	return c, nil
+}
+
+func (m *memory) SaveCredentials(_ context.Context, c providers.Connection) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return m.broken
+	}
+	if m.connection == nil || m.connection.Generation != c.Generation {
+		return providers.ErrNotFound
+	}
+	m.saves++
+	m.connection.Credentials = maps.Clone(c.Credentials)
+	return nil
+}
+
+// set changes what is stored.
+func (m *memory) set(c *providers.Connection, broken error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.connection, m.broken = c, broken
+}
+
+func (m *memory) credentials() providers.Credentials {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.connection.Credentials)
+}
+
+// endpoint is a token endpoint, and remembers the forms it was sent, in order.
+type endpoint struct {
+	*httptest.Server
+
+	mu    sync.Mutex
+	forms []url.Values
+}
+
+// answers starts a token endpoint that always says the same.
+func answers(t *testing.T, status int, header http.Header, file string) *endpoint {
+	text := golden(t, file)
+	return serves(t, func(w http.ResponseWriter, _ *http.Request) { say(w, status, header, text) })
+}
+
+func serves(t *testing.T, answer http.HandlerFunc) *endpoint {
+	e := &endpoint{}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ParseForm() == nil {
+			e.mu.Lock()
+			e.forms = append(e.forms, r.PostForm)
+			e.mu.Unlock()
+		}
+		answer(w, r)
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+func (e *endpoint) calls() []url.Values {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.forms
+}
+
+func say(w http.ResponseWriter, status int, header http.Header, text string) {
+	kind := "application/json"
+	if strings.HasPrefix(text, "<") {
+		kind = "text/html; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	maps.Copy(w.Header(), header)
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+func golden(t *testing.T, file string) string {
+	t.Helper()
+	if file == "" {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join("testdata", "token", file))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// inMemory is a network without sockets, for a bubble of fake time.
+type inMemory func(*http.Request) (*http.Response, error)
+
+func (f inMemory) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func answer(text string) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	say(w, http.StatusOK, nil, text)
+	return w.Result(), nil
+}
+
+// requireMeans checks what an error means, but for its time.
+func requireMeans(t *testing.T, class resilience.Class, category resilience.Category, scope resilience.Scope, err error) {
+	t.Helper()
+	require.Error(t, err)
+	v := resilience.Classify(err)
+	require.Equal(t, [3]string{class.String(), category.String(), scope.String()},
+		[3]string{v.Class.String(), v.Category.String(), v.Scope.String()}, err.Error())
+}
+
+// requireNoSecret checks that an error's text, in whatever form it is printed, holds none of the secrets.
+func requireNoSecret(t *testing.T, err error, secrets ...string) {
+	t.Helper()
+	for ; err != nil; err = errors.Unwrap(err) {
+		for _, s := range secrets {
+			require.NotContains(t, err.Error(), s)
+		}
+	}
+}
