@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -248,6 +251,11 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 		body := v.text(resp, 400)
 		require.NotContains(t, body, "json:")
 	}
+	req, err = http.NewRequest("PUT", p.url+"/api/v1/connections/listenbrainz", strings.NewReader(`{"token":"`+strings.Repeat("x", 1<<20)+`"}`))
+	require.NoError(t, err)
+	resp, err = v.Do(req)
+	require.NoError(t, err)
+	require.Contains(t, v.text(resp, 413), "too large")
 	require.Contains(t, v.page("/nowhere", 404), "Not found")
 	require.Contains(t, v.page("/playlists/x", 404), "Not found")
 	require.Contains(t, v.page("/connect/deezer", 404), "no service of that name")
@@ -289,4 +297,90 @@ func TestASessionThatEndsClosesItsTabs(t *testing.T) {
 	v.call("DELETE", "/session", nil, 204)
 	for range tb.messages { // until it is closed
 	}
+}
+
+func TestServerSentEventsTellTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	v := p.newcomer()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", p.url+"/api/v1/events/sse", nil)
+	require.NoError(t, err)
+	resp, err := v.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	wanted := []string{"event: snapshot", "event: connection", "event: listens"}
+	for lines := bufio.NewScanner(resp.Body); len(wanted) > 0; {
+		require.True(t, lines.Scan(), "the stream ended before %v", wanted)
+		wanted = slices.DeleteFunc(wanted, func(s string) bool { return s == lines.Text() })
+	}
+	p.visitor().call("GET", "/events/sse", nil, 401)
+}
+
+func TestPeopleSeeOnlyWhatIsTheirs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	alice := p.newcomer()
+	alice.consent(w, agree(), 200)
+	alice.becomes("spotify", "healthy")
+	list := alice.call("GET", "/playlists", nil, 200)["playlists"].([]any)[0].(object)["id"].(string)
+	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
+	alice.becomes("spotify", "needs_reconnect")
+	note := alice.call("GET", "/notifications?open=true", nil, 200)["notifications"].([]any)[0].(object)["id"].(string)
+
+	alice.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
+	bob := p.visitor()
+	bob.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
+	require.Empty(t, bob.call("GET", "/connections", nil, 200)["connections"])
+	require.Empty(t, bob.call("GET", "/listens", nil, 200)["listens"])
+	require.Empty(t, bob.call("GET", "/playlists", nil, 200)["playlists"])
+	require.Empty(t, bob.call("GET", "/notifications", nil, 200)["notifications"])
+	bob.call("GET", "/playlists/"+list, nil, 404)
+	bob.call("POST", "/notifications/"+note+"/ack", nil, 404)
+	bob.call("POST", "/connections/spotify/retry", nil, 404)
+	bob.call("DELETE", "/connections/spotify", nil, 404)
+	require.Equal(t, []any{object{"provider": "spotify", "state": "needs_reconnect"}}, alice.call("GET", "/health", nil, 200)["connections"])
+	require.NotContains(t, bob.page("/", 200), "needs to be reconnected")
+}
+
+func TestKilledAgainAndAgainNothingIsLostOrDouble(t *testing.T) {
+	t.Parallel()
+	const plays = 12_000
+	w := newWorld(t, demo.Options{Plays: plays})
+	dir := t.TempDir()
+	p := start(t, dir, worldEnv(w)...)
+	v := p.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	for range 8 {
+		// It dies while pages are being read and stored.
+		tb, _ := v.open()
+		tb.next("progress", func(d object) bool { return d["stream"] == "listens" })
+		require.Error(t, p.stop(syscall.SIGKILL))
+		p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), worldEnv(w)...)
+	}
+	v.becomes("listenbrainz", "healthy")
+	count, next := 0, ""
+	sources := map[string]bool{}
+	for {
+		page := v.call("GET", "/listens?limit=1000"+next, nil, 200)
+		for _, l := range page["listens"].([]any) {
+			count++
+			for _, src := range l.(object)["sources"].([]any) {
+				id := src.(object)["source_id"].(string)
+				require.False(t, sources[id], "double: %s", id)
+				sources[id] = true
+			}
+		}
+		if page["next"] == nil {
+			break
+		}
+		next = "&before=" + url.QueryEscape(page["next"].(string))
+	}
+	require.Equal(t, plays, count)
+	require.Len(t, sources, plays)
 }

@@ -33,7 +33,9 @@ func (s *Server) render(c echo.Context, status int, name, title string, page any
 			return err
 		}
 		l.Alerts = viewAll(open, viewNotification)
-		l.Flash = s.sessions.PopString(ctx, flashKey)
+		if c.Request().Header.Get("X-Reprise-Refresh") == "" { // else a script looks, and a sentence for a person has to wait
+			l.Flash = s.sessions.PopString(ctx, flashKey)
+		}
 	}
 	var b bytes.Buffer
 	if err := s.pages.Render(&b, name, l); err != nil {

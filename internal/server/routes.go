@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"reprise/web"
 )
@@ -13,6 +14,9 @@ import (
 // contentPolicy allows nothing from elsewhere, and no script or style inside a page.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// maxBody is the most that a form or a call may send.
+const maxBody = "256K"
 
 func (s *Server) routes() (*echo.Echo, error) {
 	e := echo.New()
@@ -23,7 +27,7 @@ func (s *Server) routes() (*echo.Echo, error) {
 		return nil, err
 	}
 	e.IPExtractor = extract
-	e.Use(s.recoverPanic, s.secure)
+	e.Use(s.recoverPanic, s.secure, middleware.BodyLimit(maxBody))
 
 	e.GET("/livez", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", s.ready)
