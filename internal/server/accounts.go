@@ -85,6 +85,9 @@ func (s *Server) setupForm(c echo.Context) error {
 	}
 	if err != nil {
 		p := s.problemOf(c, err)
+		if !s.setup.is(in.Code) { // the form would not serve
+			in.Code = ""
+		}
 		return s.render(c, p.Status, "setup", "Welcome", setupView{Code: in.Code, Name: in.Name, Problem: p.Detail})
 	}
 	return c.Redirect(http.StatusSeeOther, "/")
@@ -187,7 +190,7 @@ func (s *Server) userForm(c echo.Context) error {
 	if err == nil {
 		_, err = s.Accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
 	}
-	return s.settled(c, err, "The account "+in.Name+" has been made. Tell its owner the password; it can be changed on this page.")
+	return s.settled(c, settingsView{Form: "user", Name: in.Name, Role: in.Role}, err, "The account "+in.Name+" has been made. Tell its owner the password; it can be changed on this page.")
 }
 
 func (s *Server) passwordForm(c echo.Context) error {
@@ -195,14 +198,15 @@ func (s *Server) passwordForm(c echo.Context) error {
 	if errors.Is(err, accounts.ErrWrong) {
 		err = accounts.InputError("The old password is not right. Nothing was changed.")
 	}
-	return s.settled(c, err, "Your password has been changed.")
+	return s.settled(c, settingsView{Form: "password"}, err, "Your password has been changed.")
 }
 
-// settled ends a form of the settings page: with a sentence on it, or with the problem.
-func (s *Server) settled(c echo.Context, err error, done string) error {
+// settled ends a form of the settings page: with a sentence on it, or with the problem and what was typed.
+func (s *Server) settled(c echo.Context, v settingsView, err error, done string) error {
 	if err != nil {
 		p := s.problemOf(c, err)
-		return s.showSettings(c, p.Status, p.Detail)
+		v.Problem = p.Detail
+		return s.showSettings(c, p.Status, v)
 	}
 	s.sessions.Put(c.Request().Context(), flashKey, done)
 	return c.Redirect(http.StatusSeeOther, "/settings")

@@ -13,7 +13,8 @@ import (
 type settingsView struct {
 	Providers []providerSetting
 	Users     []userView // for administrators
-	Problem   string
+	// What was sent and did not do: in which form, the problem with it, and what was typed.
+	Form, Problem, Name, Role string
 }
 
 type providerSetting struct {
@@ -23,15 +24,16 @@ type providerSetting struct {
 	Connection  *connectionView
 }
 
-func (s *Server) settingsPage(c echo.Context) error { return s.showSettings(c, http.StatusOK, "") }
+func (s *Server) settingsPage(c echo.Context) error {
+	return s.showSettings(c, http.StatusOK, settingsView{})
+}
 
-func (s *Server) showSettings(c echo.Context, status int, trouble string) error {
+func (s *Server) showSettings(c echo.Context, status int, v settingsView) error {
 	ctx, user := c.Request().Context(), userOf(c)
 	all, err := s.statuses(ctx, user.ID)
 	if err != nil {
 		return err
 	}
-	v := settingsView{Problem: trouble}
 	for _, p := range s.Registry {
 		item := providerSetting{Provider: p}
 		if p.OAuth != nil {

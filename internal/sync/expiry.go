@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/notify"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // ends are the notices before an authorization ends by itself, the nearest first (product page: 30, 7 and 1 days).
@@ -31,7 +32,7 @@ func (s *Syncer) announceEnds(ctx context.Context) error {
 	for _, c := range connections {
 		p := s.guard.Registry.Get(c.Provider)
 		left := time.Until(c.ExpiresAt)
-		if p == nil || p.OAuth == nil || c.ExpiresAt.IsZero() || left <= 0 {
+		if p == nil || p.OAuth == nil || c.ExpiresAt.IsZero() || left <= 0 || s.guard.Backoff.State(keyOf(c, "")).Kind == resilience.Stopped {
 			continue
 		}
 		errs = append(errs, s.announceEnd(ctx, p, c, left))

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
 	"reprise/internal/events"
+	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
@@ -254,5 +255,26 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "the other stream goes on")
 		require.Len(t, e.Open(user), 1)
 		require.NotContains(t, e.Open(user)[0].Title, "reconnect")
+	})
+}
+
+func TestTheNoticeOfAnEndGoesWhenTheEndHasCome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: 48 * time.Hour}, nil)
+		user := e.AddUser("Alice", accounts.Admin)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		time.Sleep(time.Until(e.Status(user, "spotify").Connection.ExpiresAt) - 29*24*time.Hour)
+		require.Len(t, e.Open(user), 1)
+		require.Equal(t, notify.CauseEnds30, e.Open(user)[0].Cause)
+		up.Revoke("alice")
+		time.Sleep(5 * 24 * time.Hour)
+		require.Len(t, e.Open(user), 1)
+		require.Equal(t, "auth", e.Open(user)[0].Cause)
+		time.Sleep(40 * 24 * time.Hour)
+		require.Len(t, e.Open(user), 1, "and no more notices of an end that has come")
 	})
 }

@@ -124,6 +124,9 @@ func (g *Guard) stopped(ctx context.Context, p *providers.Provider, c providers.
 	if words.Owner == notify.Administrator {
 		return errors.Join(err, g.tellAdmins(ctx, p, cause, words, v, detail))
 	}
+	if ch.State.Category == resilience.Auth { // it has ended: that it will is no news any more
+		err = errors.Join(err, g.Notifier.Resolve(ctx, c.User, c.Provider, notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
+	}
 	return errors.Join(err, g.tell(ctx, c, p, cause, words, notify.Error, v, detail))
 }
 

@@ -1,82 +1,150 @@
-// Keeps a page alive: follows the user's events, shows toasts, fetches the parts of the page that have changed, and lets
-// times and countdowns run. Without it every page still works; it is only as old as its last load.
+// Keeps a page alive: follows the user's events, shows toasts, brings the parts of the page up to date that have changed,
+// and lets times and countdowns run. Without it every page still works; it is only as old as its last load.
 "use strict";
 
 (() => {
   if (document.body.dataset.live !== "yes") return;
 
   // ---- times -------------------------------------------------------------------------------------------------------
-  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-  const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-  const shortYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-  const longDate = new Intl.DateTimeFormat(undefined, { dateStyle: "long" });
+  // The pages speak English and write days before months, so times do too, in the reader's own zone.
+  const format = (options) => new Intl.DateTimeFormat("en-GB", options);
+  const exact = format({ dateStyle: "medium", timeStyle: "medium" });
+  const clock = format({ hour: "2-digit", minute: "2-digit" });
+  const short = format({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const shortYear = format({ day: "numeric", month: "short", year: "numeric" });
+  const longDate = format({ dateStyle: "long" });
   const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 
-  function ago(seconds, at) {
-    if (seconds < 45) return "just now";
-    if (seconds < 3600) return relative.format(-Math.round(seconds / 60), "minute");
-    if (seconds < 86400) return relative.format(-Math.round(seconds / 3600), "hour");
-    return seconds < 300 * 86400 ? short.format(at) : shortYear.format(at);
-  }
+  const words = {
+    ago(at, now) {
+      const seconds = (now - at) / 1000;
+      if (seconds < 45) return "just now";
+      if (seconds < 3570) return relative.format(-Math.round(seconds / 60), "minute");
+      if (seconds < 84600) return relative.format(-Math.round(seconds / 3600), "hour");
+      return seconds < 300 * 86400 ? short.format(at) : shortYear.format(at);
+    },
+    until(at, now) {
+      const s = Math.ceil((at - now) / 1000);
+      const two = (n) => String(n).padStart(2, "0");
+      if (s <= 0) return "now";
+      if (s < 3600) return `in ${Math.floor(s / 60)}:${two(s % 60)}`;
+      if (s < 86400) return `in ${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)} h`;
+      return short.format(at);
+    },
+    date: (at) => longDate.format(at),
+    at: (at, now) => (at.toDateString() === new Date(now).toDateString() ? clock : short).format(at),
+  };
 
-  function ahead(seconds, at) {
-    if (seconds <= 0) return "now";
-    const s = Math.ceil(seconds);
-    const two = (n) => String(n).padStart(2, "0");
-    if (s < 3600) return `in ${Math.floor(s / 60)}:${two(s % 60)}`;
-    if (s < 86400) return `in ${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)} h`;
-    return short.format(at);
-  }
-
+  const tapped = new WeakMap(); // a time -> until when it shows itself exactly
   function showTimes(root) {
     const now = Date.now();
     for (const el of root.querySelectorAll("time[data-time]")) {
       const at = new Date(el.dateTime);
-      const kind = el.dataset.time;
-      const text = kind === "until" ? ahead((at - now) / 1000, at) : kind === "date" ? longDate.format(at) : ago((now - at) / 1000, at);
+      const full = exact.format(at);
+      const text = tapped.get(el) > now ? full : words[el.dataset.time](at, now);
       if (el.textContent !== text) el.textContent = text;
-      el.title = exact.format(at);
+      if (el.title !== full) el.title = full;
     }
   }
+  document.addEventListener("click", (e) => {
+    const el = e.target.closest("time[data-time]");
+    if (!el) return;
+    tapped.set(el, Date.now() + 4000);
+    showTimes(document);
+  });
 
   // ---- parts: what a page shows that can change --------------------------------------------------------------------
-  let fetching = false, again = false, timer = 0;
+  // A page without parts of its own only has the bell and the banners, which every page has.
+  const here = document.querySelector("main [data-part]") ? location.pathname + location.search : "/";
+  const pause = 1000; // milliseconds between two refreshes
+  let timer = 0, fetching = false, again = false, last = 0;
 
   function refreshSoon() {
-    clearTimeout(timer);
-    timer = setTimeout(refresh, 150);
+    if (fetching) again = true;
+    else if (!timer) timer = setTimeout(refresh, Math.max(150, last + pause - Date.now()));
   }
 
+  // The header says that no person is looking, so that a sentence meant for one is kept for the page they open.
+  const page = (address) => fetch(address, { headers: { Accept: "text/html", "X-Reprise-Refresh": "yes" }, redirect: "manual" });
+
   async function refresh() {
-    if (fetching) { again = true; return; }
+    timer = 0;
     fetching = true;
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-      if (answer.redirected && new URL(answer.url).pathname === "/login") { location.reload(); return; }
+      let answer = await page(here);
+      if (answer.status >= 400) answer = await page("/");
+      if (answer.type === "opaqueredirect") location.assign(answer.url); // signed out, or what the page showed is gone
       if (!answer.ok) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-part]")) {
         const next = fresh.getElementById(part.id);
-        if (next) replace(part, document.adoptNode(next));
+        if (next) exchange(part, next);
       }
+      showRuns();
     } catch {
       // The next event, or the next connection, tries again.
     } finally {
+      last = Date.now();
       fetching = false;
       if (again) { again = false; refreshSoon(); }
     }
   }
 
-  // replace exchanges a part and keeps what the person is doing in it: the focus, and what is unfolded.
-  function replace(old, next) {
+  function exchange(part, next) {
     showTimes(next);
-    if (old.outerHTML === next.outerHTML) return;
-    const focus = old.contains(document.activeElement) ? document.activeElement : null;
-    if (focus && /^(INPUT|SELECT|TEXTAREA)$/.test(focus.tagName)) return;
-    const open = [...old.querySelectorAll("details")].map((d) => d.open);
-    next.querySelectorAll("details").forEach((d, i) => { d.open = open[i] || d.open; });
-    old.replaceWith(next);
-    if (focus && focus.id) document.getElementById(focus.id)?.focus();
+    const focus = part.contains(document.activeElement) ? document.activeElement : null;
+    morph(part, next);
+    // Who used the keyboard on something that is gone goes on from this part, not from the top of the page.
+    if (focus && focus !== document.activeElement) (focus.isConnected ? focus : part).focus({ preventScroll: true });
+  }
+
+  // morph makes old equal to next and touches only what differs. So the focus, what is unfolded and what is selected
+  // stay. Elements with an id are only ever matched with themselves.
+  function morph(old, next) {
+    if (old.isEqualNode(next)) return;
+    for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+    for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    let at = old.firstChild;
+    for (const n of [...next.childNodes]) {
+      const match = counterpart(at, n, old);
+      if (!match) { old.insertBefore(document.adoptNode(n), at); continue; }
+      if (n.id && match !== at) old.insertBefore(match, at);
+      else while (at !== match) at = drop(at);
+      if (n.nodeType === Node.ELEMENT_NODE) morph(match, n);
+      else if (match.data !== n.data) match.data = n.data;
+      at = match.nextSibling;
+    }
+    while (at) at = drop(at);
+  }
+
+  // counterpart finds the node, from at on, that n is the new version of.
+  function counterpart(at, n, parent) {
+    if (n.id) return [...parent.children].find((o) => o.id === n.id && o.nodeName === n.nodeName);
+    if (n.nodeType !== Node.ELEMENT_NODE) return at?.nodeType === n.nodeType ? at : null;
+    const like = (o) => !o.id && o.nodeName === n.nodeName && o.classList?.[0] === n.classList[0];
+    for (let o = at; o && !o.id; o = o.nextSibling) if (like(o)) return o;
+    return null;
+  }
+
+  function drop(node) {
+    const following = node.nextSibling;
+    node.remove();
+    return following;
+  }
+
+  // ---- progress ----------------------------------------------------------------------------------------------------
+  const worthShowing = 1500; // milliseconds; a run that is over sooner would only flicker
+  const runs = new Map(); // provider/stream -> { since, done, total }
+
+  function showRuns() {
+    for (const [key, run] of runs) {
+      const box = document.querySelector(`[data-progress="${key}"]`);
+      if (!box || (box.hidden && Date.now() - run.since < worthShowing)) continue;
+      const bar = box.querySelector("progress");
+      box.hidden = false;
+      box.querySelector(".figures").textContent = run.done.toLocaleString("en") + (run.total ? ` of ${run.total.toLocaleString("en")}` : "");
+      if (run.total) { bar.max = run.total; bar.value = run.done; } else { bar.removeAttribute("value"); }
+    }
   }
 
   // ---- toasts ------------------------------------------------------------------------------------------------------
@@ -95,7 +163,6 @@
 
   function toast(severity, title, message, ...controls) {
     const box = element("div", "", `toast toast-${severity}`);
-    if (severity === "error") box.setAttribute("role", "alert");
     box.append(element("strong", title));
     if (message) box.append(element("p", message));
     if (controls.length) {
@@ -107,11 +174,14 @@
     return box;
   }
 
+  function hide(id) {
+    shown.get(id)?.remove();
+    shown.delete(id);
+  }
+
   function showNotification(n) {
     if (n.resolved_at || n.acknowledged_at) {
-      const box = shown.get(n.id);
-      shown.delete(n.id);
-      box?.remove();
+      hide(n.id);
       if (n.resolved_at && announced().has(keyOf(n)) && !announced().has(`${keyOf(n)}/solved`)) {
         announce(`${keyOf(n)}/solved`);
         const gone = toast("success", "Solved", n.title + ".");
@@ -128,7 +198,8 @@
       controls.push(link);
     }
     const close = element("button", "I have seen it", "second");
-    close.addEventListener("click", () => { say({ type: "ack", data: { id: n.id } }); shown.get(n.id)?.remove(); shown.delete(n.id); });
+    close.type = "button";
+    close.addEventListener("click", () => { say({ type: "ack", data: { id: n.id } }); hide(n.id); });
     controls.push(close);
     shown.set(n.id, toast(n.severity, n.title, n.message, ...controls));
   }
@@ -136,24 +207,26 @@
   // ---- events ------------------------------------------------------------------------------------------------------
   const handlers = {
     snapshot(data) {
+      document.body.dataset.linked = "yes"; // the page is up to date, and follows what happens
       // A toast is said once in this browser; what stays open is on the page anyway.
       const known = announced();
       for (const n of data.notifications) if (!known.has(keyOf(n))) showNotification(n);
       for (const id of [...shown.keys()]) {
-        if (!data.notifications.some((n) => n.id === id && !n.acknowledged_at)) { shown.get(id).remove(); shown.delete(id); }
+        if (!data.notifications.some((n) => n.id === id && !n.acknowledged_at)) hide(id);
       }
+      runs.clear();
       refreshSoon();
     },
-    connection() { refreshSoon(); },
+    connection(c) {
+      for (const s of c.streams) if (s.state !== "syncing") runs.delete(`${c.provider}/${s.stream}`);
+      refreshSoon();
+    },
     notification(n) { showNotification(n); refreshSoon(); },
     listens() { refreshSoon(); },
     progress(p) {
-      for (const box of document.querySelectorAll(`[data-progress="${p.provider}/${p.stream}"]`)) {
-        const bar = box.querySelector("progress");
-        box.hidden = false;
-        box.querySelector(".figures").textContent = p.done.toLocaleString("en") + (p.total ? ` of ${p.total.toLocaleString("en")}` : "");
-        if (p.total) { bar.max = p.total; bar.value = p.done; } else { bar.removeAttribute("value"); }
-      }
+      const key = `${p.provider}/${p.stream}`;
+      runs.set(key, { since: runs.get(key)?.since ?? Date.now(), done: p.done, total: p.total });
+      showRuns();
     },
   };
 
@@ -165,41 +238,70 @@
   const link = document.getElementById("link");
   function connected(yes) {
     link.hidden = yes;
-    link.textContent = yes ? "" : "· not connected to the server; trying again";
+    link.textContent = yes ? "" : "Not connected to the server; trying again.";
   }
 
-  let socket = null, failures = 0;
+  let socket = null, source = null, failures = 0;
   function say(m) {
     if (socket?.readyState === WebSocket.OPEN) { socket.send(JSON.stringify(m)); return; }
     fetch(`/api/v1/notifications/${m.data.id}/ack`, { method: "POST" }).catch(() => {});
   }
 
+  const openWithin = 10000; // milliseconds; some networks swallow a websocket's handshake
   function open() {
-    // A network that breaks websockets still lets Server-Sent Events through.
-    if (failures >= 2 && failures % 2 === 0) { openEvents(); return; }
+    // A network that breaks websockets still lets Server-Sent Events through. But browsers allow few such streams to one
+    // server at a time, over all tabs; so a tab that nobody looks at has none.
+    if (failures >= 2 && failures % 2 === 0 && !document.hidden) { openEvents(); return; }
     const address = new URL("/api/v1/events", location.href);
     address.protocol = address.protocol.replace("http", "ws");
-    socket = new WebSocket(address);
-    socket.addEventListener("open", () => { failures = 0; connected(true); });
-    socket.addEventListener("message", (e) => receive(e.data));
-    socket.addEventListener("close", (e) => { socket = null; if (e.code === 1008) location.reload(); else retry(); });
+    const opening = socket = new WebSocket(address);
+    const patience = setTimeout(() => opening.close(), openWithin);
+    opening.addEventListener("open", () => { clearTimeout(patience); failures = 0; connected(true); });
+    opening.addEventListener("message", (e) => receive(e.data));
+    opening.addEventListener("close", (e) => {
+      clearTimeout(patience);
+      socket = null;
+      if (e.code === 1008) refreshSoon(); // signed out; the refresh leads to where one signs in
+      retry();
+    });
   }
 
   function openEvents() {
-    const source = new EventSource("/api/v1/events/sse");
-    source.addEventListener("open", () => connected(true));
+    source = new EventSource("/api/v1/events/sse");
+    source.addEventListener("open", () => { failures = 1; connected(true); });
     for (const type of Object.keys(handlers)) source.addEventListener(type, (e) => receive(e.data));
-    source.addEventListener("error", () => { source.close(); retry(); });
+    source.addEventListener("error", () => { closeEvents(); retry(); });
   }
 
+  function closeEvents() {
+    source?.close();
+    source = null;
+  }
+
+  let waiting = 0;
   function retry() {
     failures++;
-    if (failures > 1) connected(false);
-    setTimeout(open, Math.min(30000, 500 * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
+    if (failures > 1) { connected(false); refreshSoon(); } // notices, too, that one is no longer signed in
+    clearTimeout(waiting);
+    waiting = setTimeout(open, Math.min(30000, 500 * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
   }
+
+  // openNow goes on at once when there is neither a stream nor one being opened, beginning with what works everywhere.
+  function openNow() {
+    if (socket || source) return;
+    clearTimeout(waiting);
+    failures += failures % 2;
+    open();
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) { closeEvents(); return; }
+    showTimes(document);
+    openNow();
+  });
+  addEventListener("online", openNow);
 
   showTimes(document);
   setInterval(() => { if (!document.hidden) showTimes(document); }, 1000);
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) showTimes(document); });
   open();
 })();

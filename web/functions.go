@@ -1,0 +1,162 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// functions are what the templates may call.
+var functions = template.FuncMap{
+	"asset":     asset,
+	"when":      func(t any) template.HTML { return timeElement(t, "ago") },
+	"until":     func(t any) template.HTML { return timeElement(t, "until") },
+	"date":      func(t any) template.HTML { return timeElement(t, "date") },
+	"say":       say,
+	"guide":     guide,
+	"length":    length,
+	"number":    number,
+	"count":     count,
+	"state":     func(name string) string { return stateWords[name] },
+	"dict":      dict,
+	"service":   service,
+	"within":    within,
+	"upper":     strings.ToUpper,
+	"sentences": func(text string) []string { return strings.SplitAfter(text, ". ") },
+}
+
+// asset is the address of a static file, with its fingerprint.
+func asset(name string) (string, error) {
+	b, err := fs.ReadFile(files, "static/"+name)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return "/static/" + name + "?v=" + hex.EncodeToString(sum[:6]), nil
+}
+
+// timeElement writes a time so that it can be read without JavaScript, and shown in the reader's own zone with it: as
+// how long ago ("ago"), how long until then ("until"), a date ("date") or a time of day ("at"). t is an RFC 3339 text, or
+// a pointer to one; nil gives nothing.
+func timeElement(t any, kind string) template.HTML {
+	var text string
+	switch v := t.(type) {
+	case string:
+		text = v
+	case *string:
+		if v == nil {
+			return ""
+		}
+		text = *v
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return ""
+	}
+	plain := at.UTC().Format("2 Jan 2006, 15:04 UTC")
+	if kind == "date" {
+		plain = at.UTC().Format("2 January 2006")
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-time="%s" title="%s">%s</time>`, at.UTC().Format(time.RFC3339), kind, plain, plain))
+}
+
+var (
+	stamps = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	// pages are addresses with a path; those without are examples of what to type in.
+	pages = regexp.MustCompile(`https://[^\s/"'<>]+/[^\s"'<>]*[^\s"'<>.,:;)]`)
+)
+
+// say writes a sentence, with the RFC 3339 times in it as times of day.
+func say(text string) template.HTML {
+	return replace(text, stamps, func(stamp string) template.HTML { return timeElement(stamp, "at") })
+}
+
+// guide writes a provider's own instruction, with links to the pages that it names.
+func guide(text string) template.HTML {
+	return replace(text, pages, func(url string) template.HTML {
+		url = template.HTMLEscapeString(url)
+		return template.HTML(`<a href="` + url + `" target="_blank" rel="noreferrer">` + url + `</a>`)
+	})
+}
+
+// replace escapes a text and puts elements in the place of what matches.
+func replace(text string, what *regexp.Regexp, by func(string) template.HTML) template.HTML {
+	var b strings.Builder
+	last := 0
+	for _, m := range what.FindAllStringIndex(text, -1) {
+		b.WriteString(template.HTMLEscapeString(text[last:m[0]]))
+		b.WriteString(string(by(text[m[0]:m[1]])))
+		last = m[1]
+	}
+	b.WriteString(template.HTMLEscapeString(text[last:]))
+	return template.HTML(b.String())
+}
+
+// length writes a track's length as minutes and seconds.
+func length(ms *int64) string {
+	if ms == nil {
+		return ""
+	}
+	s := (*ms + 500) / 1000
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// number writes a whole number, 0 or more, with separators.
+func number(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// count writes a number and its noun: count 1200 "listen" "listens" is "1,200 listens".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// stateWords are the states in words; the shape that stands beside each is in the partial "shape".
+var stateWords = map[string]string{
+	"healthy":         "In order",
+	"syncing":         "Reading",
+	"waiting":         "Waiting",
+	"held":            "On hold",
+	"needs_reconnect": "Needs you",
+	"needs_admin":     "Needs the administrator",
+	"paused":          "Paused",
+	"new":             "New",
+}
+
+// service is a provider's name as people write it.
+func service(name string) string {
+	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube"}
+	if n, ok := names[name]; ok {
+		return n
+	}
+	return name
+}
+
+// within says whether a page belongs to a section of the site: it is the section's own page, or stands below it.
+func within(path, section string) bool {
+	return path == section || strings.HasPrefix(path, section+"/")
+}
+
+// dict builds the argument of a partial from names and values.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict: a name without a value")
+	}
+	m := make(map[string]any, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m, nil
+}
