@@ -107,7 +107,7 @@ func (a *Accounts) hash(ctx context.Context, password string) (string, error) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < 10:
 		return "", InputError("The password needs at least 10 characters. A few random words make a good one.")
-	case len(password) > 1024:
+	case n > 1024:
 		return "", InputError("The password is longer than 1,024 characters.")
 	}
 	release, err := a.slot(ctx)

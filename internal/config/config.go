@@ -1,15 +1,16 @@
-// Package config reads the settings: defaults, then a YAML file, then the environment.
+// Package config reads the settings: defaults, then a YAML file, then the environment, then the command line.
 //
-// Every setting stands once, in the table of settings.go, with its default and its check. Load reports everything that
-// is wrong, not the first problem only. Nothing here is global; other packages take values, never the Config.
+// Every setting stands once, in the table of settings.go, with its default and its check. An empty value in the file or
+// the environment is none: what stood before it counts. Load reports everything that is wrong, not the first problem only. Nothing here is global;
+// other packages take values, never the Config.
 package config
 
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -70,25 +71,36 @@ func Load(file string, environ []string, overrides map[string]string) (Config, e
 	problems = append(problems, fromFile(file, table, values)...)
 	problems = append(problems, fromEnvironment(environ, table, values)...)
 	for path, text := range overrides {
-		values[path] = value{text, "the command line"}
+		values[path] = value{text, "the command line"} // also an empty one: it takes a setting back
 	}
 	for _, s := range table {
 		v := values[s.path]
 		if err := s.set(v.text); err != nil {
-			problems = append(problems, fmt.Sprintf("%s (%s): %s", s.path, v.from, err))
+			problems = append(problems, sentence(fmt.Sprintf("%s (%s): %s", s.path, v.from, err)))
 		}
 	}
-	if len(problems) == 0 {
-		problems = c.validate()
-	}
+	problems = append(problems, c.validate()...)
 	if len(problems) > 0 {
 		return c, problems
 	}
 	return c, nil
 }
 
+func sentence(s string) string {
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
 // value is a setting's text and where it came from.
 type value struct{ text, from string }
+
+func give(values map[string]value, path, text, from string) {
+	if strings.TrimSpace(text) != "" {
+		values[path] = value{text, from}
+	}
+}
 
 func fromFile(file string, table []setting, values map[string]value) (problems Problems) {
 	if file == "" {
@@ -104,12 +116,12 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 	}
 	flat := map[string]string{}
 	flatten("", tree, flat)
-	for _, path := range sortedKeys(flat) {
+	for _, path := range slices.Sorted(maps.Keys(flat)) {
 		if !known(table, path) {
 			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path, nearest(path, paths(table))))
 			continue
 		}
-		values[path] = value{flat[path], file}
+		give(values, path, flat[path], file)
 	}
 	return problems
 }
@@ -131,7 +143,7 @@ func flatten(prefix string, node any, out map[string]string) {
 			items[i] = fmt.Sprint(item)
 		}
 		out[prefix] = strings.Join(items, ",")
-	case nil: // a key without a value keeps its default
+	case nil: // a key without a value
 	default:
 		out[prefix] = fmt.Sprint(v)
 	}
@@ -153,29 +165,45 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 			names = append(names, envName(s.path)+"_FILE")
 		}
 	}
-	slices.Sort(environ)
+	given := map[string]string{}
 	for _, pair := range environ {
-		name, text, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, envPrefix) {
-			continue
+		if name, text, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) {
+			given[name] = text
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		text := given[name]
 		if s, ok := byName[name]; ok {
-			values[s.path] = value{text, name}
+			give(values, s.path, text, name)
 			continue
 		}
-		s, ok := byName[strings.TrimSuffix(name, "_FILE")]
-		if !ok || !s.secret || !strings.HasSuffix(name, "_FILE") {
+		plain, isFile := strings.CutSuffix(name, "_FILE")
+		if s, ok := byName[plain]; !isFile || !ok || !s.secret {
 			problems = append(problems, fmt.Sprintf("There is no setting for the environment variable %s%s", name, nearest(name, names)))
-			continue
+		} else if text != "" && given[plain] != "" {
+			problems = append(problems, fmt.Sprintf("Both %s and %s are set. Keep one of them.", plain, name))
+		} else if secret, err := secretFile(name, text); err != nil {
+			problems = append(problems, err.Error())
+		} else {
+			give(values, s.path, secret, name)
 		}
-		content, err := os.ReadFile(text)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s names a file that cannot be read: %v.", name, err))
-			continue
-		}
-		values[s.path] = value{strings.TrimSpace(string(content)), name}
 	}
 	return problems
+}
+
+// secretFile reads the file that a variable names; without a name there is no secret.
+func secretFile(variable, file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", Problems{fmt.Sprintf("%s names a file that cannot be read: %v.", variable, err)}
+	}
+	if strings.TrimSpace(string(content)) == "" {
+		return "", Problems{fmt.Sprintf("%s names a file that is empty: %s.", variable, file)}
+	}
+	return string(content), nil
 }
 
 func known(table []setting, path string) bool {
@@ -188,13 +216,4 @@ func paths(table []setting) []string {
 		all[i] = s.path
 	}
 	return all
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

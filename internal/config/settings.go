@@ -25,9 +25,9 @@ type setting struct {
 func (c *Config) settings() []setting {
 	table := []setting{
 		{path: "listen", def: "127.0.0.1:8420", set: address(&c.Listen)},
-		{path: "base_url", set: webURL(&c.BaseURL)},
+		{path: "base_url", set: baseURL(&c.BaseURL)},
 		{path: "data_dir", def: "./data", set: text(&c.DataDir)},
-		{path: "secret_key", secret: true, set: secret(&c.SecretKey)},
+		{path: "secret_key", secret: true, set: c.setSecretKey},
 		{path: "contact", set: text(&c.Contact)},
 		{path: "log.level", def: "info", set: c.setLogLevel},
 		{path: "log.format", def: "auto", set: oneOf(&c.LogFormat, "auto", "text", "json")},
@@ -50,24 +50,21 @@ func (c *Config) settings() []setting {
 // settings are those of a provider; without an authorization page only its address.
 func (p *Provider) settings(name, api, auth, token string) []setting {
 	prefix := "providers." + name + "."
-	table := []setting{{path: prefix + "api_url", def: api, set: webURL(&p.APIURL)}}
+	table := []setting{{path: prefix + "api_url", def: api, set: baseURL(&p.APIURL)}}
 	if auth == "" {
 		return table
 	}
 	return append(table,
-		setting{path: prefix + "auth_url", def: auth, set: webURL(&p.AuthURL)},
-		setting{path: prefix + "token_url", def: token, set: webURL(&p.TokenURL)},
+		setting{path: prefix + "auth_url", def: auth, set: pageURL(&p.AuthURL)},
+		setting{path: prefix + "token_url", def: token, set: pageURL(&p.TokenURL)},
 		setting{path: prefix + "client_id", set: text(&p.ClientID)},
 		setting{path: prefix + "client_secret", secret: true, set: secret(&p.ClientSecret)})
 }
 
-// validate checks what concerns more than one setting.
+// validate checks what concerns more than one setting; those that are wrong by themselves are zero here.
 func (c *Config) validate() (problems Problems) {
-	if c.BackoffMax < c.BackoffBase {
+	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).", c.BackoffMax, c.BackoffBase))
-	}
-	if c.SecretKey != "" && len(c.SecretKey) < 16 {
-		problems = append(problems, "secret_key needs at least 16 characters. Leave it empty to have one made in the data directory.")
 	}
 	return problems
 }
@@ -87,6 +84,14 @@ func text(to *string) func(string) error {
 
 func secret(to *resilience.Secret) func(string) error {
 	return func(s string) error { *to = resilience.Secret(strings.TrimSpace(s)); return nil }
+}
+
+func (c *Config) setSecretKey(s string) error {
+	if s = strings.TrimSpace(s); s != "" && len(s) < 16 {
+		return errors.New("it needs at least 16 characters; leave it empty to have one made in the data directory")
+	}
+	c.SecretKey = resilience.Secret(s)
+	return nil
 }
 
 func oneOf(to *string, names ...string) func(string) error {
@@ -156,6 +161,7 @@ func duration(to *time.Duration, least time.Duration) func(string) error {
 
 func address(to *string) func(string) error {
 	return func(s string) error {
+		s = strings.TrimSpace(s)
 		_, port, err := net.SplitHostPort(s)
 		if n, convErr := strconv.Atoi(port); err != nil || convErr != nil || n < 0 || n > 65535 {
 			return fmt.Errorf("%q is not an address such as 127.0.0.1:8420 or :8420", s)
@@ -165,20 +171,37 @@ func address(to *string) func(string) error {
 	}
 }
 
-func webURL(to *string) func(string) error {
+// baseURL is an address that others are built from, kept without a slash at its end.
+func baseURL(to *string) func(string) error {
+	set := pageURL(to)
+	return func(s string) error {
+		if err := set(s); err != nil {
+			return err
+		}
+		if strings.ContainsAny(*to, "?#") {
+			defer func() { *to = "" }()
+			return fmt.Errorf("%q must not have a part that begins with ? or #", *to)
+		}
+		*to = strings.TrimRight(*to, "/")
+		return nil
+	}
+}
+
+// pageURL is a whole address.
+func pageURL(to *string) func(string) error {
 	return func(s string) error {
 		s = strings.TrimSpace(s)
 		if s == "" {
 			return nil
 		}
 		u, err := url.Parse(s)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		switch {
+		case err == nil && u.User != nil: // said first, since the others repeat what was given
+			return errors.New("an address must not hold a name or password")
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 			return fmt.Errorf("%q is not an address that begins with http:// or https://", s)
 		}
-		if u.User != nil {
-			return errors.New("an address must not hold a name or password")
-		}
-		*to = strings.TrimRight(s, "/")
+		*to = s
 		return nil
 	}
 }

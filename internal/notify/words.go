@@ -103,8 +103,15 @@ func explainStop(p *providers.Provider, c providers.Connection, s resilience.Sta
 		return Words{Title: name + " does not allow this", Owner: Person, Message: join(
 			fmt.Sprintf("%s does not let us read this account%s.", name, about(s, stream)), advice)}
 	case s.Category == resilience.Config:
+		if advice == "" {
+			advice = "Connect it once more and check each field."
+		}
 		return Words{Title: name + " needs other settings", Owner: Person, Message: join(
 			name+" cannot be used with the settings it has now.", advice)}
+	case s.Category != resilience.Auth: // kept by another version, which knew more
+		return Words{Title: "Reading " + name + " has stopped", Owner: Person, Message: join(
+			fmt.Sprintf("Reading from %s has stopped%s.", name, about(s, stream)), advice,
+			"Press Try again. If that does not help, connect it once more; nothing that was stored is lost.")}
 	}
 	return Words{Title: name + " needs to be reconnected", Owner: Person,
 		Message: join(whyEnded(p, c, s, advice), "Nothing that was stored is lost, and reading goes on as soon as you have reconnected.")}
@@ -126,7 +133,7 @@ func whyEnded(p *providers.Provider, c providers.Connection, s resilience.State,
 // Ending is the notice before an authorization's end.
 func Ending(p *providers.Provider, c providers.Connection) Words {
 	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person, Message: fmt.Sprintf(
-		"%s ends every permission after %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
+		"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
 		p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
 }
 
@@ -169,6 +176,10 @@ func Refused(p *providers.Provider, err error) Words {
 	w := Words{Title: p.DisplayName + " was not connected", Owner: Person}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		w.Message = join(e.Problem, "Nothing was stored.")
+		if strings.Contains(e.Setting, ".") { // a setting of the installation, not a field of the form
+			w.Owner = Administrator
+			w.Message = join("The setting "+e.Setting+" is not right.", e.Problem, "The administrator must fix this. Nothing was stored.")
+		}
 		return w
 	}
 	advice := ""
@@ -180,6 +191,7 @@ func Refused(p *providers.Provider, err error) Words {
 	case advice != "":
 		w.Message = advice
 	case v.Scope == resilience.ScopeApp && v.Class == resilience.Fatal:
+		w.Owner = Administrator
 		w.Message = p.DisplayName + " does not accept this installation: its client id or secret is wrong. The administrator must fix this in the settings."
 	case v.Category == resilience.Auth && p.OAuth != nil:
 		w.Message = p.DisplayName + " did not accept the permission. Please connect once more."

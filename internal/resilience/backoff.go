@@ -34,31 +34,40 @@ type connKey struct {
 
 type appKey struct{ provider, app string }
 
+// What a call that goes well reads of these stands first in each, so that it costs few lines of the processor's cache.
 type conn struct {
-	unit
 	generation int64
 	app        *app
-	streams    []*stream // one to three
+	streams    *stream // one to three, linked
+	unit
 }
 
 type app struct {
-	unit
 	name string
+	unit
 }
 
 type stream struct {
-	unit
 	name string
+	next *stream
+	unit
+}
+
+// find returns the stream of that name, or nil when nothing is known of it.
+func (c *conn) find(name string) *stream {
+	s := c.streams
+	for s != nil && s.name != name {
+		s = s.next
+	}
+	return s
 }
 
 func (c *conn) stream(name string) *stream {
-	for _, s := range c.streams {
-		if s.name == name {
-			return s
-		}
+	s := c.find(name)
+	if s == nil {
+		s = &stream{name: name, next: c.streams}
+		c.streams = s
 	}
-	s := &stream{name: name}
-	c.streams = append(c.streams, s)
 	return s
 }
 
@@ -107,8 +116,10 @@ func (b *Backoff) Acquire(k Key, generation int64) (Permit, State, bool) {
 	defer b.mu.Unlock()
 	c := b.connLocked(k)
 	s := c.stream(k.Stream)
-	if c.kind|c.app.kind|s.kind != Ready {
-		if st := effectiveLocked(c, s, time.Now()); st.Kind != Ready {
+	p := Permit{b: b, c: c, s: s, app: c.app, generation: generation}
+	trouble := c.kind|c.app.kind|s.kind != Ready
+	if trouble {
+		if st := p.effectiveLocked(time.Now()); st.Kind != Ready {
 			return Permit{}, st, false
 		}
 	}
@@ -116,10 +127,12 @@ func (b *Backoff) Acquire(k Key, generation int64) (Permit, State, bool) {
 		c.generation = generation
 	}
 	b.seq++
-	p := Permit{b: b, c: c, s: s, app: c.app, id: b.seq, generation: generation}
-	for _, u := range p.units() {
-		if u.kind != Ready {
-			u.probe = p.id
+	p.id = b.seq
+	if trouble {
+		for _, u := range p.units() {
+			if u.kind != Ready {
+				u.probe = p.id
+			}
 		}
 	}
 	return p, State{}, true
@@ -130,163 +143,19 @@ func (p *Permit) units() [3]*unit { return [3]*unit{&p.app.unit, &p.c.unit, &p.s
 
 var unitScopes = [3]Scope{ScopeApp, ScopeConnection, ScopeStream}
 
-// effectiveLocked is the worst of the states that bear on a stream and do not allow a call now: a stop before a wait,
-// a longer wait before a shorter one.
-func effectiveLocked(c *conn, s *stream, now time.Time) State {
+// effectiveLocked is the worst of the states that do not allow the permit's call now: a stop before a wait, a longer wait
+// before a shorter one.
+func (p *Permit) effectiveLocked(now time.Time) State {
 	var worst State
-	p := Permit{c: c, s: s, app: c.app}
 	for i, u := range p.units() {
 		if u.mayCall(now) {
 			continue
 		}
-		st := u.state(unitScopes[i])
+		st := u.shown(unitScopes[i], now)
 		if worst.Kind == Ready || st.Kind == Stopped && worst.Kind != Stopped ||
 			(st.Kind == Stopped) == (worst.Kind == Stopped) && st.Until.After(worst.Until) {
 			worst = st
 		}
 	}
 	return worst
-}
-
-// Done gives the permit back with what its call came to, and says whether that changed the state. Only the first call
-// counts. An outcome of a credential that has been replaced since changes nothing, nor does a success that was under
-// way before the latest failure.
-func (p *Permit) Done(v Verdict) Change {
-	b := p.b
-	if b == nil {
-		return Change{}
-	}
-	p.b = nil
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, u := range p.units() {
-		if u.probe == p.id {
-			u.probe = 0
-		}
-	}
-	if p.generation < p.c.generation || v.Class == Canceled {
-		return Change{}
-	}
-	if v.Class == OK {
-		return p.succeedLocked()
-	}
-	u, scope := p.faultLocked(v.Scope)
-	if v.Class == Fatal {
-		return b.stopLocked(u, scope, v.Category, p.id)
-	}
-	return b.waitLocked(u, scope, v, p.id)
-}
-
-func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
-	switch s {
-	case ScopeApp, ScopeKey:
-		return &p.app.unit, ScopeApp
-	case ScopeConnection:
-		return &p.c.unit, ScopeConnection
-	}
-	return &p.s.unit, ScopeStream
-}
-
-func (p *Permit) succeedLocked() Change {
-	var ended State
-	for i, u := range p.units() {
-		if u.kind == Ready || u.kind == Stopped || u.failedAt > p.id {
-			continue
-		}
-		if st := u.state(unitScopes[i]); ended.Kind == Ready || st.Since.Before(ended.Since) {
-			ended = st
-		}
-		u.reset()
-	}
-	if ended.Kind == Ready {
-		return Change{}
-	}
-	return Change{Kind: Recovered, State: ended}
-}
-
-func (b *Backoff) stopLocked(u *unit, scope Scope, c Category, permit uint64) Change {
-	if u.kind == Stopped {
-		return Change{}
-	}
-	b.seq++
-	if u.since.IsZero() {
-		u.since = time.Now()
-	}
-	u.kind, u.category, u.until, u.failedAt = Stopped, c, time.Time{}, b.seq
-	u.failures++
-	return Change{Kind: BecameFatal, State: u.state(scope)}
-}
-
-func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
-	if u.kind == Stopped {
-		return Change{}
-	}
-	now := time.Now()
-	before := *u
-	if u.failedAt < permit { // else the call began before the latest failure and tells nothing new
-		if u.failures == 0 {
-			u.since = now
-		}
-		u.failures++
-		if v.FatalAfter == 0 || u.category != v.Category {
-			u.repeats = 0
-		}
-		u.repeats++
-		if v.FatalAfter > 0 && u.repeats >= v.FatalAfter {
-			return b.stopLocked(u, scope, Contract, permit)
-		}
-		delay, capped := b.delay(u.failures, v.FirstDelay)
-		u.category = v.Category
-		u.until = now.Add(delay)
-		if before.kind != Held || !before.until.After(u.until) {
-			u.kind = Waiting
-		} else {
-			u.until = before.until
-		}
-		if capped && u.capSince.IsZero() {
-			u.capSince = now
-		}
-		b.seq++
-		u.failedAt = b.seq
-	}
-	newHold := b.holdLocked(u, v, before)
-	ch := Change{State: u.state(scope), NewHold: newHold}
-	switch {
-	case before.kind == Ready:
-		ch.Kind = Began
-	case !u.capSince.IsZero() && !u.capTold && now.Sub(u.capSince) >= stillFailingAfter:
-		u.capTold = true
-		ch.Kind = StillFailing
-	}
-	return ch
-}
-
-// holdLocked applies the wait that the upstream dictated. A rate limit is kept to the second; for an outage it is the
-// least that we wait. A smaller value never shortens a hold that already stands.
-func (b *Backoff) holdLocked(u *unit, v Verdict, before unit) bool {
-	if v.NotBefore.IsZero() || before.kind == Held && !v.NotBefore.After(before.until) {
-		return false
-	}
-	exact := v.Category != Upstream && v.Category != Network
-	if !exact && !v.NotBefore.After(u.until) {
-		return false
-	}
-	u.kind, u.until, u.category = Held, v.NotBefore, v.Category
-	return true
-}
-
-// delay is the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)], so that it never
-// exceeds max and still varies there.
-func (b *Backoff) delay(n int, first time.Duration) (d time.Duration, capped bool) {
-	d = b.opt.Base
-	if first > 0 {
-		d = min(d, first)
-	}
-	for i := 1; i < n && d < b.opt.Max; i++ {
-		d *= 2
-	}
-	d = min(d, b.opt.Max)
-	j := max(b.opt.Jitter, 0)
-	low, high := 1-j, min(1+j, float64(b.opt.Max)/float64(d))
-	return time.Duration(float64(d) * (low + (high-low)*b.opt.Rand())), d == b.opt.Max
 }

@@ -81,14 +81,9 @@ func StatusMeaning(status int) Meaning {
 }
 
 // TokenMeaning is the general table for a token endpoint, where a refusal speaks about the authorization. Its code is
-// the `error` of RFC 6749, section 5.2.
+// the `error` of RFC 6749, section 5.2; it does not count in an answer that is an outage by its status, which never means
+// "reconnect".
 func TokenMeaning(status int, code string) Meaning {
-	switch code {
-	case "invalid_grant":
-		return Meaning{Class: Fatal, Category: Auth, Scope: ScopeConnection}
-	case "invalid_client", "unauthorized_client":
-		return Meaning{Class: Fatal, Category: Config, Scope: ScopeApp}
-	}
 	switch {
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
 		m := StatusMeaning(status)
@@ -96,6 +91,10 @@ func TokenMeaning(status int, code string) Meaning {
 			m.Scope = ScopeConnection
 		}
 		return m
+	case code == "invalid_grant":
+		return Meaning{Class: Fatal, Category: Auth, Scope: ScopeConnection}
+	case code == "invalid_client", code == "unauthorized_client":
+		return Meaning{Class: Fatal, Category: Config, Scope: ScopeApp}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Meaning{Class: Fatal, Category: Auth, Scope: ScopeConnection}
 	case status >= 400:

@@ -1,27 +1,33 @@
 package resilience
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // State returns what stands against a call of k now; a zero State when nothing does. A backoff that has ended, and
 // waits for its next attempt, still shows as Waiting until that attempt succeeds.
 func (b *Backoff) State(k Key) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now()
 	if _, ok := b.conns[connKey{k.User, k.Provider}]; !ok {
 		if a, ok := b.apps[appKey{k.Provider, k.App}]; ok {
-			return a.state(ScopeApp)
+			return a.shown(ScopeApp, now)
 		}
 		return State{}
 	}
 	c := b.connLocked(k)
-	s := c.stream(k.Stream)
-	if st := effectiveLocked(c, s, time.Now()); st.Kind != Ready {
+	p := Permit{c: c, s: c.find(k.Stream), app: c.app}
+	if p.s == nil {
+		p.s = &stream{}
+	}
+	if st := p.effectiveLocked(now); st.Kind != Ready {
 		return st
 	}
-	p := Permit{c: c, s: s, app: c.app}
 	for i, u := range p.units() {
 		if u.kind != Ready {
-			return u.state(unitScopes[i])
+			return u.shown(unitScopes[i], now)
 		}
 	}
 	return State{}
@@ -35,8 +41,12 @@ func (b *Backoff) Reconnected(k Key, generation int64) {
 	defer b.mu.Unlock()
 	c := b.connLocked(k)
 	c.generation = max(c.generation, generation)
+	now := time.Now()
+	b.seq++
 	for _, u := range c.units() {
-		if u != &c.app.unit || u.kind != Held {
+		if u == &c.app.unit && u.hold.After(now) {
+			u.lift(b.seq, now)
+		} else {
 			u.reset()
 		}
 	}
@@ -49,14 +59,14 @@ func (b *Backoff) Retry(k Key) (State, bool) {
 	defer b.mu.Unlock()
 	c := b.connLocked(k)
 	now := time.Now()
+	b.seq++
 	for _, u := range c.units() {
-		if u.kind == Waiting || u.kind == Stopped {
-			*u = unit{kind: Waiting, category: u.category, since: u.since, until: now, failedAt: u.failedAt, probe: u.probe}
-		}
+		u.lift(b.seq, now)
 	}
-	worst := effectiveLocked(c, &stream{}, now)
-	for _, s := range c.streams {
-		if st := effectiveLocked(c, s, now); st.Until.After(worst.Until) {
+	p := Permit{c: c, s: &stream{}, app: c.app}
+	worst := p.effectiveLocked(now)
+	for p.s = c.streams; p.s != nil; p.s = p.s.next {
+		if st := p.effectiveLocked(now); st.Until.After(worst.Until) {
 			worst = st
 		}
 	}
@@ -66,17 +76,21 @@ func (b *Backoff) Retry(k Key) (State, bool) {
 // units are the connection's own, its streams' and its app's.
 func (c *conn) units() []*unit {
 	all := []*unit{&c.app.unit, &c.unit}
-	for _, s := range c.streams {
+	for s := c.streams; s != nil; s = s.next {
 		all = append(all, &s.unit)
 	}
 	return all
 }
 
-// Forget drops everything known of a connection, when it is disconnected.
+// Forget drops everything known of a connection, when it is disconnected. Outcomes of its calls change nothing from now
+// on.
 func (b *Backoff) Forget(user int64, provider string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.conns, connKey{user, provider})
+	if c, ok := b.conns[connKey{user, provider}]; ok {
+		c.generation = math.MaxInt64 // of those that hold a permit still
+		delete(b.conns, connKey{user, provider})
+	}
 }
 
 // RestoreStop puts back, after a restart, a stop that was stored when it happened.
@@ -89,13 +103,14 @@ func (b *Backoff) RestoreStop(s Stop) {
 	if s.Key.Stream != "" {
 		u = &c.stream(s.Key.Stream).unit
 	}
-	*u = unit{kind: Stopped, category: s.Category, since: s.Since, failures: 1, failedAt: u.failedAt}
+	*u = unit{kind: Stopped, category: s.Category, since: s.Since, failures: 1, failedAt: u.failedAt, hold: u.hold, holdFor: u.holdFor}
 }
 
 // RestoreHold puts back, after a restart, a hold that was stored when it began. One that has ended meanwhile is left
 // out.
 func (b *Backoff) RestoreHold(h Hold) {
-	if !h.Until.After(time.Now()) {
+	now := time.Now()
+	if !h.Until.After(now) {
 		return
 	}
 	b.mu.Lock()
@@ -109,15 +124,19 @@ func (b *Backoff) RestoreHold(h Hold) {
 	default:
 		u = &b.connLocked(h.Key).stream(h.Key.Stream).unit
 	}
-	if u.kind != Stopped {
-		*u = unit{kind: Held, category: h.Category, since: h.Since, until: h.Until, failures: 1, failedAt: u.failedAt}
+	if !u.dictate(h.Until, h.Category, now) || u.kind == Stopped {
+		return
 	}
+	if u.kind == Ready {
+		u.since, u.failures = h.Since, 1
+	}
+	u.settle(now)
 }
 
 func (b *Backoff) connLocked(k Key) *conn {
 	c, ok := b.conns[connKey{k.User, k.Provider}]
 	if !ok {
-		c = &conn{streams: make([]*stream, 0, 2)}
+		c = &conn{}
 		b.conns[connKey{k.User, k.Provider}] = c
 	}
 	if c.app == nil || c.app.name != k.App {

@@ -15,7 +15,7 @@
 // state. So exactly one caller announces a change, however many failed at once.
 //
 // What must outlive the process (holds, fatal states) is in the [Change] that Done returns; the caller stores it and
-// hands it back with [Backoff.RestoreHold] and [Backoff.RestoreFatal].
+// hands it back with [Backoff.RestoreHold] and [Backoff.RestoreStop].
 //
 // # Transport
 //

@@ -51,14 +51,17 @@ type Change struct {
 type unit struct {
 	kind     Kind
 	category Category
+	holdFor  Category // why the upstream dictated hold
+	repeats  uint8    // of the same FatalAfter category in a row
+	capTold  bool
 	failures int
-	repeats  uint8 // of the same FatalAfter category in a row
+	failedAt uint64 // sequence number of the last recorded failure
+	liftedAt uint64 // sequence number of the last "Try again" that lifted something
+	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 	since    time.Time
 	until    time.Time
+	hold     time.Time // the latest instant that the upstream dictated, also while kind is Waiting or Stopped
 	capSince time.Time // when the backoff reached its cap; zero before
-	capTold  bool
-	failedAt uint64 // sequence number of the last recorded failure
-	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 }
 
 func (u *unit) state(scope Scope) State {
@@ -72,13 +75,63 @@ func (u *unit) state(scope Scope) State {
 	return s
 }
 
+// shown is the state as it is now: a hold that has ended stands against nothing, and only waits for its next attempt.
+func (u *unit) shown(scope Scope, now time.Time) State {
+	s := u.state(scope)
+	if s.Kind == Held && !u.until.After(now) {
+		s.Kind = Waiting
+	}
+	return s
+}
+
 // mayCall says whether a call may go out now, as far as u is concerned.
 func (u *unit) mayCall(now time.Time) bool {
 	return u.kind == Ready || u.kind != Stopped && u.probe == 0 && !u.until.After(now)
 }
 
+// dictate notes a wait that the upstream dictated. It says whether that is news: a smaller value never shortens a hold.
+func (u *unit) dictate(notBefore time.Time, why Category, now time.Time) bool {
+	if !notBefore.After(now) || !notBefore.After(u.hold) {
+		return false
+	}
+	u.hold, u.holdFor = notBefore, why
+	return true
+}
+
+// settle gives a wait that we guess up for one that the upstream dictated. A rate limit is kept to the second; for an
+// outage it is the least that we wait.
+func (u *unit) settle(now time.Time) {
+	exact := u.holdFor != Upstream && u.holdFor != Network
+	if u.hold.After(now) && (exact || u.hold.After(u.until)) {
+		u.kind, u.until, u.category = Held, u.hold, u.holdFor
+	}
+}
+
+// repeated counts a failure that is fatal after some in a row, and says whether these are so many.
+func (u *unit) repeated(v Verdict) bool {
+	if v.FatalAfter == 0 {
+		return false
+	}
+	if u.category != v.Category {
+		u.repeats = 0
+	}
+	u.repeats++
+	return u.repeats >= v.FatalAfter
+}
+
+// lift ends a stop or a backoff, so that one call may find out at once, but not what the upstream dictated. A call that
+// is finding out already is left to it.
+func (u *unit) lift(seq uint64, now time.Time) {
+	if u.kind != Stopped && (u.kind != Waiting || u.probe != 0) {
+		return
+	}
+	*u = unit{kind: Waiting, category: u.category, since: u.since, until: now, hold: u.hold, holdFor: u.holdFor,
+		failedAt: seq, liftedAt: seq, probe: u.probe}
+	u.settle(now)
+}
+
 // reset forgets everything but the order of events.
-func (u *unit) reset() { *u = unit{failedAt: u.failedAt} }
+func (u *unit) reset() { *u = unit{failedAt: u.failedAt, liftedAt: u.liftedAt} }
 
 // Stop is a fatal state as it is stored, to be put back after a restart. An empty Key.Stream means the whole
 // connection.

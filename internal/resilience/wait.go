@@ -30,8 +30,12 @@ func ParseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool
 
 // After is the instant so many seconds after now, or bad where [ParseRetryAfter] says so.
 func After(seconds float64, now time.Time) (notBefore time.Time, bad bool) {
-	if !(seconds > 0 && seconds <= maxWait.Seconds()) {
+	if !(seconds <= maxWait.Seconds()) { // also NaN
 		return time.Time{}, true
 	}
-	return now.Add(time.Duration(seconds * float64(time.Second))), false
+	wait := time.Duration(max(seconds, 0) * float64(time.Second))
+	if wait == 0 {
+		return time.Time{}, true
+	}
+	return now.Add(wait), false
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,14 +31,17 @@ func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added i
 		}
 		return execTx(ctx, tx, saveReading, page.User, page.Provider, providers.Listens, page.Reading, page.Note)
 	})
-	return added, err
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
 }
 
 // unknownPlays returns the plays of the page that this provider has not told of before, in the order of their time.
 func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*providers.Listen, error) {
 	seen := make(map[string]bool, len(page.Listens))
 	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
-	const most = 500
+	const most = 100
 	for chunk := range slices.Chunk(page.Listens, most) {
 		args := make([]any, 0, len(chunk)+2)
 		args = append(args, page.User, page.Provider)
@@ -67,30 +69,36 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*pr
 }
 
 func addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) (added int, err error) {
-	stored, err := playsBetween(ctx, tx, user, fresh[0].PlayedAt.Add(-maxWindow), fresh[len(fresh)-1].PlayedAt.Add(maxWindow))
+	m, err := playsBetween(ctx, tx, user, fresh[0].PlayedAt.Add(-reach), fresh[len(fresh)-1].PlayedAt.Add(reach))
 	if err != nil {
 		return 0, err
 	}
-	next, err := nextIDs(ctx, tx, "listens", len(fresh))
-	if err != nil {
-		return 0, err
-	}
-	const listenWidth, sourceWidth = 11, 4
-	m := newMatcher(provider, stored)
-	listens := make([]any, 0, len(fresh)*listenWidth)
-	sources := make([]any, 0, len(fresh)*sourceWidth)
-	for _, l := range fresh {
-		key := matchKey(l.Title, l.Artist)
-		id := next
-		if p := m.same(l, key); p == nil {
-			next++
+	reports, keys := make([]report, len(fresh)), make([]int64, len(fresh))
+	for i, l := range fresh {
+		reports[i] = report{provider: provider, sourceID: l.SourceID, at: l.PlayedAt, length: l.Duration}
+		keys[i] = matchKey(l.Title, l.Artist)
+		if l.Approximate || !m.join(&reports[i], keys[i]) {
 			added++
-		} else if id = p.id; !p.learns(l) {
-			sources = append(sources, user, provider, l.SourceID, id)
-			continue
 		}
-		listens = append(listens, id, user, key, l.Title, l.Artist, l.Album, millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
-		sources = append(sources, user, provider, l.SourceID, id)
+	}
+	next, err := nextIDs(ctx, tx, "listens", added)
+	if err != nil {
+		return 0, err
+	}
+	const listenWidth, sourceWidth = 11, 5
+	listens := make([]any, 0, added*listenWidth)
+	sources := make([]any, 0, len(fresh)*sourceWidth)
+	for i, l := range fresh {
+		id, p := next, reports[i].play
+		if p == nil {
+			next++
+		} else {
+			id = p.id
+		}
+		if p == nil || p.learns(l) {
+			listens = append(listens, id, user, keys[i], l.Title, l.Artist, l.Album, millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
+		}
+		sources = append(sources, user, provider, l.SourceID, id, millis(l.PlayedAt))
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
 		listenWidth, listens, `ON CONFLICT (id) DO UPDATE SET
@@ -100,7 +108,25 @@ func addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fres
 	if err != nil {
 		return 0, err
 	}
-	return added, insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id)", sourceWidth, sources, "")
+	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id, played_at)", sourceWidth, sources, ""); err != nil {
+		return 0, err
+	}
+	return added, moveSources(ctx, tx, user, m.stored)
+}
+
+// moveSources stores which reports of earlier pages have become sources of other listens.
+func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) error {
+	for _, r := range stored {
+		if !r.moved {
+			continue
+		}
+		err := execTx(ctx, tx, "UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND provider = $3 AND source_id = $4",
+			r.play.id, user, r.provider, r.sourceID)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // learns says whether another service's report of the play tells something that is not known of it yet.
@@ -108,29 +134,31 @@ func (p *play) learns(l *providers.Listen) bool {
 	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
 }
 
-// playsBetween returns the stored plays of a stretch of time, the earliest first, each with the providers that told
-// of it.
-func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) ([]*play, error) {
-	scan := func(r scanner) (*play, error) {
-		p := &play{}
-		var at, ms int64
-		var provider string
-		err := r.Scan(&p.id, &p.match, &at, &ms, &p.isrc, &p.mbid, &provider)
-		p.at, p.length, p.providers = instant(at), time.Duration(ms)*time.Millisecond, []string{provider}
-		return p, err
+// playsBetween returns a matcher for the stored plays of a stretch of time.
+func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) (*matcher, error) {
+	m := &matcher{known: map[int64][]*play{}}
+	last := &play{}
+	scan := func(r scanner) (*report, error) {
+		var p play
+		var v report
+		var match, ms, at int64
+		if err := r.Scan(&p.id, &match, &ms, &p.isrc, &p.mbid, &v.provider, &v.sourceID, &at); err != nil {
+			return nil, err
+		}
+		if p.id != last.id {
+			p.length = time.Duration(ms) * time.Millisecond
+			last = &p
+			m.known[match] = append(m.known[match], last)
+		}
+		v.at, v.length, v.play = instant(at), last.length, last
+		last.reports = append(last.reports, &v)
+		return &v, nil
 	}
-	pairs, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider
+	var err error
+	m.stored, err = list(ctx, tx, scan, `SELECT l.id, l.match_key, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider, s.source_id, s.played_at
 		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`, user, millis(from), millis(to))
-	plays := pairs[:0]
-	for _, p := range pairs {
-		if n := len(plays); n > 0 && plays[n-1].id == p.id {
-			plays[n-1].providers = append(plays[n-1].providers, p.providers...)
-			continue
-		}
-		plays = append(plays, p)
-	}
-	return plays, err
+	return m, err
 }
 
 // PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.
@@ -172,28 +200,25 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page providers.Intake) erro
 		`ON CONFLICT (user_id, provider, track_id) DO UPDATE SET plays = excluded.plays, played_at = excluded.played_at`)
 }
 
-// ErrBadCursor says that a cursor is not one that Listens returned.
-var ErrBadCursor = errors.New("not a cursor of this list")
-
 // Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end. limit
-// is 1 to 1,000.
+// is 1 to 1,000; a cursor that is none is providers.ErrBadCursor.
 func (s *Store) Listens(ctx context.Context, user int64, before string, limit int) (page []providers.StoredListen, next string, err error) {
-	at, id := int64(1<<62), int64(1<<62)
+	at, id := int64(1<<62), int64(0)
 	if before != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(before)
 		if err != nil {
-			return nil, "", ErrBadCursor
+			return nil, "", providers.ErrBadCursor
 		}
 		a, i, _ := strings.Cut(string(raw), ".")
 		var errA, errI error
 		at, errA = strconv.ParseInt(a, 10, 64)
 		id, errI = strconv.ParseInt(i, 10, 64)
 		if errA != nil || errI != nil {
-			return nil, "", ErrBadCursor
+			return nil, "", providers.ErrBadCursor
 		}
 	}
 	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate
-		FROM listens WHERE user_id = $1 AND (played_at < $2 OR played_at = $2 AND id < $3)
+		FROM listens WHERE user_id = $1 AND (played_at, id) < ($2, $3)
 		ORDER BY played_at DESC, id DESC LIMIT $4`, user, at, id, limit+1)
 	if err != nil {
 		return nil, "", err

@@ -8,8 +8,6 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
-	"reprise/internal/providers"
 )
 
 // The bounds of the window in which plays of one track at two services count as the same play. A service may report
@@ -17,8 +15,12 @@ import (
 const (
 	unknownLength = 4 * time.Minute // when neither service tells the length
 	clockSlack    = 30 * time.Second
-	maxWindow     = 15 * time.Minute
+	maxWindow     = time.Hour
 )
+
+// reach is how far around a page stored plays are looked at: beyond the window, so that a row of repeats that reaches
+// out of the page can be put in order.
+const reach = 2 * maxWindow
 
 func window(a, b time.Duration) time.Duration {
 	length := max(a, b)
@@ -38,33 +40,50 @@ func matchKey(title, artist string) int64 {
 	return int64(h.Sum64())
 }
 
+// titleMarks begin what services add to a title; artistMarks stand between the artists of a track, as services and
+// tags join them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
+var (
+	titleMarks  = []string{" (feat", " [feat", " feat. ", " featuring ", " (ft. ", " [ft. ", " (ft ", " ft. ", " (with ", " [with "}
+	artistMarks = []string{", ", "; ", " feat", " ft.", " ft ", " & ", " and ", " x ", " × ", " + ", " vs. ", " vs ", " with ", " / ", " • "}
+)
+
 func normalTitle(title string) string {
 	lower := strings.ToLower(title)
-	cut := len(title)
-	for _, mark := range []string{" (feat", " [feat", " feat. ", " (ft. ", " (with ", " - remaster", " (remaster"} {
-		if i := strings.Index(lower, mark); i > 0 {
-			cut = min(cut, i)
-		}
-	}
-	// "Title - 2011 Remaster" and "Title (2011 Remaster)"
-	if i := strings.LastIndexAny(lower, "-("); i > 1 && strings.Contains(lower[i:], "remaster") {
-		cut = min(cut, i)
-	}
-	if cut > len(title) || len(lower) != len(title) { // a letter whose lower case is longer
-		return normal(lower[:min(cut, len(lower))])
-	}
-	return normal(title[:cut])
+	return normal(lower[:min(firstOf(lower, titleMarks), remasterAt(lower))])
 }
 
 func firstArtist(artist string) string {
 	lower := strings.ToLower(artist)
+	return lower[:firstOf(lower, artistMarks)]
+}
+
+// firstOf is where the first of the marks stands; without one, or with one at the very start only, it is the end.
+func firstOf(lower string, marks []string) int {
 	cut := len(lower)
-	for _, mark := range []string{", ", "; ", " feat", " ft.", " & ", " and ", " x ", " with ", " / "} {
+	for _, mark := range marks {
 		if i := strings.Index(lower, mark); i > 0 {
 			cut = min(cut, i)
 		}
 	}
-	return lower[:cut]
+	return cut
+}
+
+// remasterAt is where the remark of a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)" and
+// "Title [2011 - Remaster]"; without one it is the end.
+func remasterAt(lower string) int {
+	at := strings.LastIndex(lower, "remaster")
+	if at < 0 {
+		return len(lower)
+	}
+	if i := strings.LastIndexAny(lower[:at], "(["); i > 0 && !strings.ContainsAny(lower[i:at], ")]") {
+		return i
+	}
+	for _, dash := range []string{" - ", " – "} {
+		if i := strings.LastIndex(lower[:at], dash); i > 0 {
+			return i
+		}
+	}
+	return len(lower)
 }
 
 // normal keeps letters and digits, in lower case and without accents. A name of symbols only stays as it is.
@@ -99,44 +118,85 @@ func normal(s string) string {
 	return b.String()
 }
 
-// play is a stored or new listen as matching sees it.
+// report is what one service told of a play.
+type report struct {
+	provider string
+	sourceID string
+	at       time.Time
+	length   time.Duration
+	play     *play // whose source it is; nil for a new listen
+	moved    bool  // from the listen that it was a source of before
+}
+
+// play is a stored listen as matching sees it.
 type play struct {
-	id        int64
-	match     int64
-	at        time.Time
-	length    time.Duration
-	providers []string
-	isrc      bool // known
-	mbid      bool
+	id      int64
+	length  time.Duration
+	isrc    bool // known
+	mbid    bool // known
+	reports []*report
 }
 
 // matcher finds, for each play that a provider reports, the listen that is the same play at another service.
 type matcher struct {
-	provider string
-	known    map[int64][]*play // by match key, the earliest first
+	known  map[int64][]*play // by match key, the earliest first
+	stored []*report         // all reports of the known plays
 }
 
-func newMatcher(provider string, stored []*play) *matcher {
-	m := &matcher{provider: provider, known: make(map[int64][]*play, len(stored))}
-	for _, p := range stored {
-		m.known[p.match] = append(m.known[p.match], p)
-	}
-	return m
+// maxRearranged bounds the search for an order of repeats.
+const maxRearranged = 64
+
+// join makes r a source of a listen that another service told of within the window and r's own has not, and says
+// whether there is one. Each listen takes one play of a provider, so two real plays of a track never become one. Where
+// a row of repeats lies closer together than the window, an earlier report of the same provider may be the one that
+// belongs elsewhere: then it moves on. So as many plays find their counterpart as can, in whatever order they arrive
+// (an augmenting path, as in the matching of bipartite graphs).
+func (m *matcher) join(r *report, match int64) bool {
+	return join(r, m.known[match], nil)
 }
 
-// same returns the earliest listen within the window that this provider has not told of yet, or nil. Plays must be
-// asked for in the order of their time: then as many of them find their counterpart as can, and two real plays of one
-// track never become one, since each listen takes one play of a provider.
-func (m *matcher) same(l *providers.Listen, match int64) *play {
-	if l.Approximate {
-		return nil
-	}
-	for _, p := range m.known[match] {
-		w := window(p.length, l.Duration)
-		if d := l.PlayedAt.Sub(p.at); d <= w && d >= -w && !slices.Contains(p.providers, m.provider) {
-			p.providers = append(p.providers, m.provider)
-			return p
+func join(r *report, among []*play, tried map[*play]bool) bool {
+	for _, p := range among {
+		if p.of(r.provider) < 0 && p.fits(r) {
+			r.play = p
+			p.reports = append(p.reports, r)
+			return true
 		}
 	}
-	return nil
+	for _, p := range among {
+		if tried[p] || len(tried) >= maxRearranged || !p.fits(r) {
+			continue
+		}
+		if tried == nil {
+			tried = map[*play]bool{}
+		}
+		tried[p] = true
+		i := p.of(r.provider)
+		if other := p.reports[i]; join(other, among, tried) {
+			other.moved = true
+			r.play, p.reports[i] = p, r
+			return true
+		}
+	}
+	return false
+}
+
+// of is the index of the provider's report of p, or -1.
+func (p *play) of(provider string) int {
+	return slices.IndexFunc(p.reports, func(r *report) bool { return r.provider == provider })
+}
+
+// fits says whether r can be the same play as what all other services reported as p.
+func (p *play) fits(r *report) bool {
+	others := false
+	for _, o := range p.reports {
+		if o.provider == r.provider {
+			continue
+		}
+		others = true
+		if w := window(p.length, r.length); r.at.Sub(o.at).Abs() > w {
+			return false
+		}
+	}
+	return others
 }

@@ -30,8 +30,9 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 		stored, err = scanNotification(tx.QueryRowContext(ctx, `INSERT INTO notifications
 			(id, user_id, provider, cause, generation, severity, category, title, message, detail, action_label, action_url, created_at, acknowledged_at, resolved_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0)
-			ON CONFLICT (user_id, provider, cause, generation) DO UPDATE SET severity = excluded.severity, title = excluded.title,
-			message = excluded.message, detail = excluded.detail, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
+			ON CONFLICT (user_id, provider, cause, generation) DO UPDATE SET severity = excluded.severity, category = excluded.category,
+			title = excluded.title, message = excluded.message, detail = excluded.detail, action_label = excluded.action_label,
+			action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
 			WHERE notifications.resolved_at > 0 RETURNING`+notificationColumns,
 			id, n.User, n.Provider, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail, n.Action.Label, n.Action.URL, millis(n.CreatedAt)))
 		if errors.Is(err, sql.ErrNoRows) {

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 type Store struct {
 	path   string
 	key    *Key
+	steps  fs.FS   // the migrations
 	writer *sql.DB // one connection: SQLite has one writer, and waiting in Go is fair
 	reader *sql.DB
 }
@@ -38,8 +40,15 @@ const readers = 4
 // Open opens the database in dir, makes it where there is none, and brings it up to date (after a copy of it, see
 // migrate). Every error is a sentence for the person who starts the server.
 func Open(ctx context.Context, dir string, key *Key) (*Store, error) {
-	path := filepath.Join(dir, FileName)
-	s := &Store{path: path, key: key}
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return openWith(ctx, dir, key, steps)
+}
+
+func openWith(ctx context.Context, dir string, key *Key, steps fs.FS) (*Store, error) {
+	s := &Store{path: filepath.Join(dir, FileName), key: key, steps: steps}
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -48,6 +57,9 @@ func Open(ctx context.Context, dir string, key *Key) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
+	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be written,
+	// or none can be made, SQLite says so below.
+	_ = private(s.path)
 	var err error
 	if s.writer, err = sql.Open("sqlite", dsn(s.path, "_txlock=immediate")); err != nil {
 		return fmt.Errorf("open database: %w", err)
@@ -64,7 +76,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	return s.checkKey(ctx)
+	return s.Ping(ctx)
 }
 
 func dsn(path, more string) string {
@@ -125,7 +137,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.reader.PingContext(ctx); err != nil {
 		return local(err)
 	}
-	return s.write(ctx, func(*sql.Tx) error { return nil })
+	return s.exec(ctx, "DELETE FROM facts WHERE name = ''") // there is none: it asks for the right to write, no more
 }
 
 // write runs fn in one transaction: all of it is stored, or nothing.
@@ -135,10 +147,13 @@ func (s *Store) write(ctx context.Context, fn func(*sql.Tx) error) error {
 		return local(err)
 	}
 	defer tx.Rollback() // after Commit it does nothing; before, the error that led here counts
-	if err := fn(tx); err != nil {
-		return local(err)
+	if err = fn(tx); err == nil {
+		err = tx.Commit()
 	}
-	return local(tx.Commit())
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the end of ctx was faster in rolling back
+		err = ctx.Err()
+	}
+	return local(err)
 }
 
 // exec runs one statement that stands for itself.

@@ -56,11 +56,13 @@ func (s *Store) SaveFailure(ctx context.Context, user int64, provider, stream, a
 		user, provider, stream, advice, detail)
 }
 
-// SaveStop keeps a stop, so that a restart does not send a dead credential again.
+// SaveStop keeps a stop, so that a restart does not send a dead credential again. When the connection has moved on to
+// another generation meanwhile, or is gone, nothing is kept: the stop speaks about a credential that nobody uses.
 func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
-	return s.exec(ctx, upsertStream+`stop_category, stop_since) VALUES ($1, $2, $3, $4, $5)
+	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, provider, $3, $4, $5 FROM connections
+		WHERE user_id = $1 AND provider = $2 AND generation = $6
 		ON CONFLICT (user_id, provider, stream) DO UPDATE SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
-		v.Key.User, v.Key.Provider, v.Key.Stream, v.Category.String(), millis(v.Since))
+		v.Key.User, v.Key.Provider, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
 }
 
 // ClearStops forgets the stops of a connection, when its person wants it tried again.

@@ -121,6 +121,7 @@ CREATE TABLE listen_sources (
     provider  TEXT NOT NULL,
     source_id TEXT NOT NULL,
     listen_id INTEGER NOT NULL REFERENCES listens (id) ON DELETE CASCADE,
+    played_at BIGINT NOT NULL, -- as this provider tells it, which may be the start or the end of the play
     PRIMARY KEY (user_id, provider, source_id)
 );
 CREATE INDEX listen_sources_listen ON listen_sources (listen_id);

@@ -1,0 +1,215 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// memory is a Store for one test.
+type memory struct {
+	mu    sync.Mutex
+	users map[string]User
+	err   error // what every call answers, if set
+}
+
+func (m *memory) AddUser(_ context.Context, u User, first bool) (User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch _, taken := m.users[u.Name]; {
+	case m.err != nil:
+		return u, m.err
+	case first && len(m.users) > 0:
+		return u, ErrNotFirst
+	case taken:
+		return u, ErrTaken
+	}
+	u.ID = int64(len(m.users) + 1)
+	m.users[u.Name] = u
+	return u, nil
+}
+
+func (m *memory) UserByName(_ context.Context, name string) (User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u, ok := m.users[name]
+	if m.err != nil {
+		return u, m.err
+	}
+	if !ok {
+		return u, ErrUnknown
+	}
+	return u, nil
+}
+
+func (m *memory) SetPassword(_ context.Context, user int64, hash string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, u := range m.users {
+		if u.ID == user {
+			u.PasswordHash = hash
+			m.users[name] = u
+		}
+	}
+	return m.err
+}
+
+func setup(t testing.TB) (*Accounts, *memory) {
+	t.Helper()
+	m := &memory{users: map[string]User{}}
+	a, err := New(m)
+	require.NoError(t, err)
+	return a, m
+}
+
+const password = "a few random words"
+
+func TestCreateAndCheck(t *testing.T) {
+	t.Parallel()
+	a, m := setup(t)
+	alice, err := a.Create(t.Context(), "  Alice ", password, Admin, true)
+	require.NoError(t, err)
+	require.Equal(t, "Alice", alice.Name)
+	require.Equal(t, Admin, alice.Role)
+	require.WithinDuration(t, time.Now(), alice.CreatedAt, time.Minute)
+	require.True(t, strings.HasPrefix(alice.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$"), alice.PasswordHash)
+	bob, err := a.Create(t.Context(), "Bob", password, Member, false)
+	require.NoError(t, err)
+	require.NotEqual(t, alice.PasswordHash, bob.PasswordHash, "each has its own salt")
+
+	got, err := a.Check(t.Context(), "Alice", password)
+	require.NoError(t, err)
+	require.Equal(t, alice, got)
+	_, wrong := a.Check(t.Context(), "Alice", password+" ")
+	_, unknown := a.Check(t.Context(), "Nobody", password)
+	_, decoy := a.Check(t.Context(), "Nobody", "no account has this password")
+	for _, err := range []error{wrong, unknown, decoy} {
+		require.Equal(t, ErrWrong, err)
+	}
+
+	_, err = a.Create(t.Context(), "Carol", password, Admin, true)
+	require.ErrorIs(t, err, ErrNotFirst)
+	_, err = a.Create(t.Context(), "Bob", password, Member, false)
+	require.ErrorIs(t, err, ErrTaken)
+	require.Len(t, m.users, 2)
+}
+
+func TestInputIsRefusedInASentence(t *testing.T) {
+	t.Parallel()
+	a, m := setup(t)
+	cases := []struct{ name, password, role, want string }{
+		{"", password, Member, "A name has 1 to 64 characters."},
+		{" \t ", password, Member, "A name has 1 to 64 characters."},
+		{strings.Repeat("ü", 65), password, Member, "A name has 1 to 64 characters."},
+		{"Al\x00ice", password, Member, "A name has only characters that can be seen."},
+		{"Ali\u200bce", password, Member, "A name has only characters that can be seen."},
+		{"Al\nice", password, Member, "A name has only characters that can be seen."},
+		{"Alice", "nine char", Member, "The password needs at least 10 characters. A few random words make a good one."},
+		{"Alice", strings.Repeat("ü", 9), Member, "The password needs at least 10 characters. A few random words make a good one."},
+		{"Alice", strings.Repeat("x", 1025), Member, "The password is longer than 1,024 characters."},
+		{"Alice", password, "owner", `The role is either "admin" or "member".`},
+	}
+	for _, c := range cases {
+		_, err := a.Create(t.Context(), c.name, c.password, c.role, false)
+		require.Equal(t, InputError(c.want), err)
+	}
+	require.Empty(t, m.users)
+	for i, longest := range []string{strings.Repeat("x", 10), strings.Repeat("ü", 10), strings.Repeat("ü", 1024)} {
+		name := fmt.Sprint(i, strings.Repeat("ü", 63))
+		_, err := a.Create(t.Context(), name, longest, Member, false)
+		require.NoError(t, err)
+		_, err = a.Check(t.Context(), name, longest)
+		require.NoError(t, err)
+	}
+}
+
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	a, _ := setup(t)
+	_, err := a.Create(t.Context(), "Alice", password, Admin, true)
+	require.NoError(t, err)
+	const next = "some other random words"
+	require.ErrorIs(t, a.ChangePassword(t.Context(), "Alice", "not the old one", next), ErrWrong)
+	require.ErrorIs(t, a.ChangePassword(t.Context(), "Nobody", password, next), ErrWrong)
+	_, short := errors.AsType[InputError](a.ChangePassword(t.Context(), "Alice", password, "short"))
+	require.True(t, short)
+	_, err = a.Check(t.Context(), "Alice", password)
+	require.NoError(t, err, "still the old one")
+	require.NoError(t, a.ChangePassword(t.Context(), "Alice", password, next))
+	_, err = a.Check(t.Context(), "Alice", password)
+	require.ErrorIs(t, err, ErrWrong)
+	_, err = a.Check(t.Context(), "Alice", next)
+	require.NoError(t, err)
+}
+
+func TestAFaultOfTheStoreIsNoWrongPassword(t *testing.T) {
+	t.Parallel()
+	a, m := setup(t)
+	_, err := a.Create(t.Context(), "Alice", password, Admin, true)
+	require.NoError(t, err)
+	m.users["Broken"] = User{PasswordHash: "not a hash"}
+	_, err = a.Check(t.Context(), "Broken", password)
+	require.ErrorContains(t, err, "compare password")
+	require.NotErrorIs(t, err, ErrWrong)
+	m.err = errors.New("the disk is gone")
+	_, err = a.Check(t.Context(), "Alice", password)
+	require.ErrorIs(t, err, m.err)
+	_, err = a.Create(t.Context(), "Bob", password, Member, false)
+	require.ErrorIs(t, err, m.err)
+}
+
+// TestOnlyAFewHashAtOnce fills every place but one, so that one goes ahead and the next has to wait.
+func TestOnlyAFewHashAtOnce(t *testing.T) {
+	t.Parallel()
+	a, m := setup(t)
+	synctest.Test(t, func(t *testing.T) {
+		a := &Accounts{store: m, decoy: a.decoy, slots: make(chan struct{}, hashesAtOnce)} // a channel of the bubble
+		for range hashesAtOnce - 1 {
+			a.slots <- struct{}{}
+		}
+		_, err := a.Create(t.Context(), "Alice", password, Admin, true)
+		require.NoError(t, err)
+		require.Len(t, a.slots, hashesAtOnce-1, "its place is free again")
+
+		a.slots <- struct{}{}
+		results := make(chan error, 4)
+		go func() { _, err := a.Check(t.Context(), "Alice", password); results <- err }()
+		go func() { _, err := a.Check(t.Context(), "Nobody", password); results <- err }()
+		go func() { _, err := a.Create(t.Context(), "Bob", password, Member, false); results <- err }()
+		synctest.Wait()
+		require.Empty(t, results, "all wait for a place")
+		<-a.slots
+		got := map[error]int{<-results: 1}
+		got[<-results]++
+		got[<-results]++
+		require.Equal(t, map[error]int{nil: 2, ErrWrong: 1}, got, "and come through it one after the other")
+		require.Len(t, a.slots, hashesAtOnce-1)
+	})
+}
+
+func TestWhoeverStopsWaitingIsLetGo(t *testing.T) {
+	t.Parallel()
+	a, m := setup(t)
+	synctest.Test(t, func(t *testing.T) {
+		a := &Accounts{store: m, decoy: a.decoy, slots: make(chan struct{}, hashesAtOnce)}
+		for range hashesAtOnce {
+			a.slots <- struct{}{}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := a.Check(ctx, "Nobody", password)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		ctx, cancel = context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err = a.Create(ctx, "Bob", password, Member, false)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Len(t, a.slots, hashesAtOnce, "no place was taken or given back")
+	})
+}

@@ -1,0 +1,279 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/resilience"
+)
+
+// write puts a file with this text into a folder of the test and returns its path.
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "reprise.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func defaults(t testing.TB) Config {
+	t.Helper()
+	c, err := Load("", nil, nil)
+	require.NoError(t, err)
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, Config{
+		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto", ShutdownTimeout: 20 * time.Second,
+		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, Workers: 8, RunTimeout: 10 * time.Minute,
+		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, AllowPrivateUpstreams: true,
+		Spotify: Provider{APIURL: "https://api.spotify.com", AuthURL: "https://accounts.spotify.com/authorize",
+			TokenURL: "https://accounts.spotify.com/api/token"},
+		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org"},
+	}, defaults(t))
+}
+
+// everything sets every setting to something else than its default.
+const everything = `
+listen: ":9000"
+base_url: https://music.example.org/
+data_dir: /var/lib/reprise
+secret_key: sixteen characters at least
+contact: me@example.org
+log: {level: Debug, format: json}
+shutdown_timeout: 1m30s
+trusted_proxies:
+  - 10.0.0.0/8
+  - 192.168.1.7
+  - ::1
+sync:
+  listens_every: 1s
+  playlists_every: 1h
+  workers: 1
+  run_timeout: 30s
+backoff:
+  base: 100ms
+  max: 100ms
+  jitter: 0
+allow_private_upstreams: false
+providers:
+  spotify:
+    api_url: http://127.0.0.1:1/api/
+    auth_url: http://127.0.0.1:1/authorize/?tenant=1
+    token_url: http://[::1]:1/token/
+    client_id: id
+    client_secret: "  secret "
+  listenbrainz: {api_url: "http://lb.local"}
+`
+
+func TestEverySettingIsRead(t *testing.T) {
+	t.Parallel()
+	want := Config{
+		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", SecretKey: "sixteen characters at least",
+		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
+		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
+		Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+		Spotify: Provider{APIURL: "http://127.0.0.1:1/api", AuthURL: "http://127.0.0.1:1/authorize/?tenant=1", TokenURL: "http://[::1]:1/token/",
+			ClientID: "id", ClientSecret: "secret"},
+		ListenBrainz: Provider{APIURL: "http://lb.local"},
+	}
+	got, err := Load(write(t, everything), nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
+	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
+		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
+		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
+		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
+		"REPRISE_BACKOFF_JITTER=0", "REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",
+		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1", "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",
+		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=secret", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local"}
+	given := slices.Clone(environ)
+	got, err = Load("", environ, nil)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, given, environ, "the caller's list stays as it is")
+}
+
+func TestWhatCountsMore(t *testing.T) {
+	t.Parallel()
+	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file\nsync: {workers: 2}")
+	c, err := Load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment"}, map[string]string{"contact": "command line"})
+	require.NoError(t, err)
+	want := defaults(t)
+	want.Listen, want.DataDir, want.Contact, want.Workers = "file:1", "environment", "command line", 2
+	require.Equal(t, want, c)
+}
+
+func TestAnEmptyValueIsNone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n", "listen: \"\"\ntrusted_proxies: []\nsync: {workers: ' '}",
+		"providers: {spotify: {api_url: ''}}"} {
+		c, err := Load(write(t, text), []string{"REPRISE_LISTEN=", "REPRISE_SYNC_WORKERS= ", "REPRISE_SECRET_KEY_FILE=", "REPRISE_TRUSTED_PROXIES="}, nil)
+		require.NoError(t, err)
+		require.Equal(t, defaults(t), c, text)
+	}
+	c, err := Load(write(t, "contact: file\nsync: {workers: 2}"), []string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "file", c.Contact, "an empty variable hides nothing")
+	require.Equal(t, 2, c.Workers)
+
+	c, err = Load("", []string{"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=of another app"}, map[string]string{"providers.spotify.client_secret": ""})
+	require.NoError(t, err)
+	require.Empty(t, string(c.Spotify.ClientSecret), "the command line takes it back")
+}
+
+func TestSecretsFromFiles(t *testing.T) {
+	t.Parallel()
+	key, secret := write(t, "the key of this test\n"), write(t, "\tthe secret \r\n")
+	c, err := Load(write(t, "secret_key: in the file, and less"), []string{"REPRISE_SECRET_KEY_FILE=" + key, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=" + secret}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "the key of this test", string(c.SecretKey))
+	require.Equal(t, "the secret", string(c.Spotify.ClientSecret))
+
+	c, err = Load("", []string{"REPRISE_SECRET_KEY=", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "the key of this test", string(c.SecretKey))
+
+	empty := write(t, " \n")
+	_, err = Load("", []string{"REPRISE_SECRET_KEY_FILE=" + empty, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=/nowhere"}, nil)
+	require.EqualError(t, err, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE names a file that cannot be read: open /nowhere: no such file or directory.\n"+
+		"REPRISE_SECRET_KEY_FILE names a file that is empty: "+empty+".")
+	_, err = Load("", []string{"REPRISE_SECRET_KEY=the key of another test", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
+	require.EqualError(t, err, "Both REPRISE_SECRET_KEY and REPRISE_SECRET_KEY_FILE are set. Keep one of them.")
+}
+
+func TestAllMistakesAreListed(t *testing.T) {
+	t.Parallel()
+	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short")
+	_, err := Load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"}, map[string]string{"base_url": "music.example.org"})
+	problems, ok := err.(Problems)
+	require.True(t, ok)
+	require.Equal(t, Problems{
+		file + `: there is no setting "sync.listen_every"; did you mean "sync.listens_every"?`,
+		`There is no setting for the environment variable REPRISE_SYNC_WORKER; did you mean "REPRISE_SYNC_WORKERS"?`,
+		`listen (` + file + `): "8420" is not an address such as 127.0.0.1:8420 or :8420.`,
+		`base_url (the command line): "music.example.org" is not an address that begins with http:// or https://.`,
+		`secret_key (` + file + `): it needs at least 16 characters; leave it empty to have one made in the data directory.`,
+		`log.level (REPRISE_LOG_LEVEL): "warning" is none of debug, info, warn, error; did you mean "warn"?`,
+		`sync.workers (` + file + `): "many" is not a whole number from 1 to 1000.`,
+		`backoff.max (1s) must not be shorter than backoff.base (30s).`,
+	}, problems)
+	require.Equal(t, strings.Join(problems, "\n"), err.Error())
+}
+
+func TestOneMistake(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ path, text, want string }{
+		{"listen", "localhost", "is not an address"},
+		{"listen", "localhost:http", "is not an address"},
+		{"listen", "127.0.0.1:65536", "is not an address"},
+		{"listen", "127.0.0.1:-1", "is not an address"},
+		{"listen", "::1:8420", "is not an address"},
+		{"base_url", "ftp://x", "http:// or https://"},
+		{"base_url", "http://", "http:// or https://"},
+		{"base_url", "http://:80", "http:// or https://"},
+		{"base_url", "http://a b", "http:// or https://"},
+		{"base_url", "https://x/?a=b", "must not have a part that begins with"},
+		{"base_url", "https://x/#a", "must not have a part that begins with"},
+		{"base_url", "https://me:hunter2@x", "must not hold a name or password"},
+		{"base_url", "ftp://me:hunter2@x", "must not hold a name or password"},
+		{"providers.spotify.token_url", "/api/token", "http:// or https://"},
+		{"shutdown_timeout", "20", "is not a duration"},
+		{"shutdown_timeout", "1 minute", "is not a duration"},
+		{"shutdown_timeout", "0s", "too short, the least is 1s"},
+		{"sync.listens_every", "999ms", "too short, the least is 1s"},
+		{"sync.playlists_every", "-5m", "too short"},
+		{"sync.run_timeout", "1d", "is not a duration"},
+		{"backoff.base", "99ms", "too short, the least is 100ms"},
+		{"backoff.jitter", "1", "is not a number from 0 to less than 1"},
+		{"backoff.jitter", "-0.1", "is not a number from 0 to less than 1"},
+		{"backoff.jitter", "NaN", "is not a number from 0 to less than 1"},
+		{"sync.workers", "0", "from 1 to 1000"},
+		{"sync.workers", "1001", "from 1 to 1000"},
+		{"sync.workers", "2.5", "from 1 to 1000"},
+		{"log.format", "xml", "none of auto, text, json"},
+		{"trusted_proxies", "10.0.0.0/8, proxy", `"proxy" is neither an IP address nor a network`},
+		{"trusted_proxies", "10.0.0.0/33", "neither an IP address nor a network"},
+		{"allow_private_upstreams", "perhaps", "neither true nor false"},
+	}
+	for _, c := range cases {
+		_, err := Load("", nil, map[string]string{c.path: c.text})
+		problems, ok := err.(Problems)
+		require.True(t, ok, "%s: %s", c.path, c.text)
+		require.Len(t, problems, 1)
+		require.Contains(t, problems[0], c.path+" (the command line): ")
+		require.Contains(t, problems[0], c.want)
+		require.True(t, strings.HasSuffix(problems[0], "."), problems[0])
+		require.NotContains(t, problems[0], "hunter2")
+	}
+}
+
+func TestFilesThatAreNoSettings(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing.yaml")
+	_, err := Load(missing, nil, nil)
+	require.EqualError(t, err, "The configuration file cannot be read: open "+missing+": no such file or directory.")
+	for text, want := range map[string]string{
+		"listen: [":                          "is not valid YAML:\n[1:9]",
+		"- listen":                           "is not valid YAML:\n[1:1]",
+		"listen: a:1\nlisten: b:1":           `is not valid YAML:` + "\n" + `[2:1] mapping key "listen" already defined`,
+		"log: info":                          `there is no setting "log"`,
+		"listen: {port: 1}":                  `there is no setting "listen.port"`,
+		"Listen: a:1":                        `there is no setting "Listen"; did you mean "listen"?`,
+		"providers: {lastfn: {api_url: x}}":  `there is no setting "providers.lastfn.api_url"`,
+		"secret: x":                          `there is no setting "secret"`,
+		"secret_key: [a secret that is long": "is not valid YAML",
+	} {
+		file := write(t, text)
+		_, err := Load(file, nil, nil)
+		require.ErrorContains(t, err, file)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "a secret that is long")
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	c.SecretKey, c.Spotify.ClientSecret = "hunter2-the-key-itself", "hunter2-the-app-secret"
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("settings", "config", c, "provider", &c.Spotify, "key", c.SecretKey)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("settings", "config", c, "provider", &c.Spotify, "key", c.SecretKey)
+	asJSON, err := json.Marshal(c)
+	require.NoError(t, err)
+	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%s %q", c.SecretKey, c.SecretKey),
+		fmt.Sprintf("%v", &c), fmt.Sprintf("%+v", c.Spotify), logged.String(), string(asJSON)} {
+		require.NotContains(t, printed, "hunter2")
+		require.Contains(t, printed, "[redacted]")
+	}
+	require.Equal(t, resilience.Secret("hunter2-the-key-itself"), c.SecretKey)
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	names := []string{"listen", "log.level", "sync.workers"}
+	for name, want := range map[string]string{"listen": "listen", "lisen": "listen", "sync.worker": "sync.workers", "loglevel": "log.level",
+		"x": "", "": "", "something else": "", "Hörer": ""} {
+		require.Equal(t, want, Nearest(name, names), name)
+	}
+}
+
+func TestLoopbackFor(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{":8420": "127.0.0.1:8420", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1",
+		"192.168.1.2:1": "192.168.1.2:1", "[::1]:1": "[::1]:1", "music.local:1": "music.local:1"} {
+		require.Equal(t, want, LoopbackFor(listen))
+	}
+}

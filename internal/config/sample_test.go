@@ -1,0 +1,71 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/stretchr/testify/require"
+)
+
+const sample = "../../configs/reprise.yaml"
+
+// entry is a setting as the sample file shows it.
+type entry struct {
+	path, value string
+	comments    int // lines right above it
+}
+
+func entries(t testing.TB, lines []string, prefix string, node ast.Node) (all []entry) {
+	t.Helper()
+	values := []*ast.MappingValueNode{}
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = append(values, n)
+	}
+	for _, v := range values {
+		path := prefix + v.Key.String()
+		switch child := v.Value.(type) {
+		case *ast.MappingNode, *ast.MappingValueNode:
+			if m, ok := child.(*ast.MappingNode); !ok || !m.IsFlowStyle {
+				all = append(all, entries(t, lines, path+".", child)...)
+				continue
+			}
+		}
+		e := entry{path: path, value: v.Value.GetToken().Value}
+		if s, ok := v.Value.(*ast.SequenceNode); ok {
+			require.Empty(t, s.Values)
+			e.value = ""
+		}
+		for i := v.Key.GetToken().Position.Line - 2; i >= 0 && strings.HasPrefix(strings.TrimSpace(lines[i]), "#"); i-- {
+			e.comments++
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestTheSampleFileListsEverySettingWithItsDefault(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(sample)
+	require.NoError(t, err)
+	file, err := parser.ParseBytes(text, 0)
+	require.NoError(t, err)
+	got := entries(t, strings.Split(string(text), "\n"), "", file.Docs[0].Body)
+	var want []entry
+	for _, s := range new(Config).settings() {
+		want = append(want, entry{path: s.path, value: s.def, comments: 1})
+	}
+	require.Equal(t, want, got)
+}
+
+func TestTheSampleFileLoadsToTheDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := Load(sample, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, defaults(t), c)
+}

@@ -1,0 +1,226 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+var update = flag.Bool("update", false, "write testdata/sentences.golden anew")
+
+var (
+	spotify   = &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{Months: 6}}
+	navidrome = &providers.Provider{Name: "navidrome", DisplayName: "Navidrome"}
+	everyone  = []*providers.Provider{spotify, navidrome}
+)
+
+const advice = "Here stands the advice of the provider's own table."
+
+// unplain finds what must not stand in a sentence for a person: a status code, what Go or a provider says, a hole.
+var unplain = regexp.MustCompile(`\b[1-5][0-9]{2}\b|%!|dial tcp|EOF|refused|context|<nil>|error|status|HTTP|JSON|  |\.\.|\.,| \.|invalid_grant`)
+
+func requirePlain(t *testing.T, w Words) {
+	t.Helper()
+	for _, text := range []string{w.Title, w.Message} {
+		require.NotEmpty(t, text)
+		require.Empty(t, unplain.FindString(text), text)
+		require.Equal(t, strings.ToUpper(text[:1]), text[:1], text)
+	}
+	require.True(t, strings.HasSuffix(w.Message, "."), w.Message)
+	require.False(t, strings.HasSuffix(w.Title, "."), w.Title)
+	require.LessOrEqual(t, len(w.Title), 60, w.Title)
+}
+
+// book collects sentences with the cases in which they are said, in the order in which they are first said.
+type book struct {
+	words []Words
+	cases map[Words][]said
+}
+
+// said is a case in which a sentence is said, with the scopes of it if they matter.
+type said struct {
+	when   string
+	scopes []string
+}
+
+func (b *book) add(w Words, when, scope string) {
+	if b.cases == nil {
+		b.cases = map[Words][]said{}
+	}
+	if b.cases[w] == nil {
+		b.words = append(b.words, w)
+	}
+	if n := len(b.cases[w]); n == 0 || b.cases[w][n-1].when != when {
+		b.cases[w] = append(b.cases[w], said{when: when})
+	}
+	if last := &b.cases[w][len(b.cases[w])-1]; scope != "" {
+		last.scopes = append(last.scopes, scope)
+	}
+}
+
+func (b *book) write(out *strings.Builder) {
+	owners := map[Owner]string{Nobody: "nobody", Person: "the person", Administrator: "the administrator"}
+	for _, w := range b.words {
+		var cases []string
+		for _, c := range b.cases[w] {
+			if n := len(c.scopes); n > 0 && n < int(resilience.ScopeEndpoint) {
+				c.when += " (" + strings.Join(c.scopes, " ") + ")"
+			}
+			cases = append(cases, c.when)
+		}
+		fmt.Fprintf(out, "## %s\n%s\nFor %s: %s.\n\n", w.Title, w.Message, owners[w.Owner], strings.Join(cases, ", "))
+	}
+}
+
+// explained says every state of a connection: each category in each scope, with and without a provider's advice.
+func explained(t *testing.T, b *book) {
+	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
+	c := providers.Connection{ExpiresAt: since.AddDate(0, 3, 0)}
+	for _, p := range everyone {
+		for _, kind := range []resilience.Kind{resilience.Waiting, resilience.Held, resilience.Stopped} {
+			for category := resilience.Auth; category <= resilience.Unknown; category++ {
+				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
+					for _, own := range []string{"", advice} {
+						s := resilience.State{Kind: kind, Category: category, Scope: scope, Since: since, Failures: 3}
+						w := Explain(p, c, s, providers.Listens, own)
+						requirePlain(t, w)
+						require.Contains(t, w.Message, own)
+						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody, "somebody must act when it stopped, else nobody")
+						require.Equal(t, kind == resilience.Stopped && category == resilience.Auth && scope != resilience.ScopeApp,
+							strings.Contains(w.Title, "reconnected"), "reconnecting helps when the permission ended, and only then: %v %v", category, scope)
+						if own == "" {
+							b.add(w, fmt.Sprint(kind, " ", category), scope.String())
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	explained(t, &book{})
+	require.Zero(t, Explain(spotify, providers.Connection{}, resilience.State{}, providers.Listens, advice))
+}
+
+func TestThePermissionEndedOnItsDay(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2027, 1, 14, 9, 0, 0, 0, time.UTC)
+	ended, gone := "Your permission ended on 14 January 2027 (Spotify ends it every six months).", "Your permission for Spotify has ended, or was taken back there."
+	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended, end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
+		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
+		w := Explain(spotify, providers.Connection{ExpiresAt: end}, s, providers.Listens, "")
+		require.Equal(t, want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
+		w = Explain(spotify, providers.Connection{}, s, providers.Listens, "")
+		require.Contains(t, w.Message, gone, "without a known end")
+	}
+}
+
+// refusals are the errors with which proving a credential can end.
+func refusals() map[string]error {
+	all := map[string]error{
+		"no answer":         &resilience.NetworkError{Endpoint: "GET /v1/me", Err: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")},
+		"a deadline":        fmt.Errorf("get: %w", context.DeadlineExceeded),
+		"another shape":     &resilience.ContractError{Endpoint: "GET /v1/me", What: "not valid JSON"},
+		"a field":           &resilience.SettingError{Setting: "url", Problem: "Enter the address of your server."},
+		"a setting":         &resilience.SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."},
+		"a page":            &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401, HTML: true, Message: "HTTP 401 error"},
+		"something unknown": errors.New("unexpected EOF, status 401"),
+		"a stop":            context.Canceled,
+	}
+	for _, status := range []int{301, 400, 401, 403, 404, 410, 418, 422, 429, 500, 503} {
+		all[fmt.Sprintf("an answer %d", status)] = &resilience.AnswerError{Endpoint: "GET /v1/me", Status: status, Code: "invalid_grant", Message: "HTTP error, status 401"}
+	}
+	for class := resilience.Retriable; class <= resilience.Fatal; class++ {
+		for category := resilience.Auth; category <= resilience.Unknown; category++ {
+			for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
+				all[fmt.Sprintf("%v %v in %v", class, category, scope)] = &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401, Message: "HTTP error, status 401",
+					Meaning: &resilience.Meaning{Class: class, Category: category, Scope: scope}}
+			}
+		}
+	}
+	return all
+}
+
+func refused(t *testing.T, b *book) {
+	all := refusals()
+	for _, p := range everyone {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			w := Refused(p, all[name])
+			requirePlain(t, w)
+			require.Contains(t, w.Message, "Nothing was stored.")
+			require.NotEqual(t, Nobody, w.Owner)
+			require.Equal(t, w.Owner == Administrator, strings.Contains(w.Message, "administrator"), w.Message)
+			when, scope, _ := strings.Cut(name, " in ")
+			b.add(w, when, scope)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	refused(t, &book{})
+	own := &resilience.AnswerError{Status: 403, Message: "HTTP error", Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Advice: advice}}
+	require.Equal(t, advice+" Nothing was stored.", Refused(spotify, own).Message)
+	require.Equal(t, Refused(spotify, own), Refused(spotify, fmt.Errorf("prove: %w", own)))
+}
+
+func notices(t *testing.T, b *book) {
+	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
+	for _, months := range []int{1, 3, 5, 6, 12} {
+		p := &providers.Provider{DisplayName: "Spotify", OAuth: &providers.OAuth{Months: months}}
+		c := providers.Connection{ExpiresAt: since}
+		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
+		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
+		b.add(Explain(p, c, s, providers.Listens, ""), fmt.Sprint("the end after ", months, " months"), "")
+	}
+	b.add(StillFailing(spotify, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream, Since: since}), "trouble for a day", "")
+	for _, w := range b.words {
+		requirePlain(t, w)
+	}
+}
+
+// TestEverySentence keeps all sentences in one file, to be read as a person reads them. Run with -update to write it
+// anew.
+func TestEverySentence(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/sentences.golden"
+	var out strings.Builder
+	for _, part := range []struct {
+		title string
+		say   func(*testing.T, *book)
+	}{{"A connection's state", explained}, {"New credentials that were not taken", refused}, {"Notices", notices}} {
+		var b book
+		part.say(t, &b)
+		fmt.Fprintf(&out, "# %s\n\n", part.title)
+		b.write(&out)
+	}
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(out.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), out.String())
+}
+
+func TestCauseTellsStopsApart(t *testing.T) {
+	t.Parallel()
+	for scope, want := range map[resilience.Scope]string{resilience.ScopeConnection: "auth", resilience.ScopeStream: "auth:listens", resilience.ScopeApp: "auth:app"} {
+		require.Equal(t, want, Cause(resilience.State{Category: resilience.Auth, Scope: scope}, providers.Listens))
+	}
+}

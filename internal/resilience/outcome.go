@@ -1,0 +1,136 @@
+package resilience
+
+import "time"
+
+// Done gives the permit back with what its call came to, and says whether that changed the state. Only the first call
+// counts. What is out of date changes nothing: an outcome of a credential that has been replaced or forgotten since, a
+// success or a wait that was under way before the latest failure, anything from before a person's "Try again".
+func (p *Permit) Done(v Verdict) Change {
+	b := p.b
+	if b == nil {
+		return Change{}
+	}
+	p.b = nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	units := p.units()
+	for _, u := range units {
+		if u.probe == p.id {
+			u.probe = 0
+		}
+	}
+	if p.generation < p.c.generation || v.Class == Canceled {
+		return Change{}
+	}
+	if v.Class == OK {
+		return p.succeedLocked()
+	}
+	if v.FatalAfter == 0 { // another failure, whatever is at fault: no longer the same one in a row
+		for _, u := range units {
+			u.repeats = 0
+		}
+	}
+	u, scope := p.faultLocked(v.Scope)
+	switch {
+	case p.id < u.liftedAt:
+		return Change{}
+	case v.Class == Retriable:
+		return b.waitLocked(u, scope, v, p.id)
+	case u.kind == Stopped:
+		return Change{}
+	}
+	u.failures++
+	return b.stopLocked(u, scope, v.Category)
+}
+
+func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
+	switch s {
+	case ScopeApp, ScopeKey:
+		return &p.app.unit, ScopeApp
+	case ScopeConnection:
+		return &p.c.unit, ScopeConnection
+	}
+	return &p.s.unit, ScopeStream
+}
+
+func (p *Permit) succeedLocked() Change {
+	var ended State
+	for i, u := range p.units() {
+		if u.kind == Ready {
+			u.repeats = 0
+			continue
+		}
+		if u.kind == Stopped || u.failedAt > p.id {
+			continue
+		}
+		if st := u.state(unitScopes[i]); ended.Kind == Ready || st.Since.Before(ended.Since) {
+			ended = st
+		}
+		u.reset()
+	}
+	if ended.Kind == Ready {
+		return Change{}
+	}
+	return Change{Kind: Recovered, State: ended}
+}
+
+func (b *Backoff) stopLocked(u *unit, scope Scope, c Category) Change {
+	if u.since.IsZero() {
+		u.since = time.Now()
+	}
+	b.seq++
+	u.kind, u.category, u.until, u.failedAt = Stopped, c, time.Time{}, b.seq
+	return Change{Kind: BecameFatal, State: u.state(scope)}
+}
+
+func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
+	now := time.Now()
+	before := u.kind
+	longer := u.dictate(v.NotBefore, v.Category, now)
+	late := u.failedAt > permit // the call began before the latest failure: it tells nothing new but a longer hold
+	if before == Stopped || late && !longer {
+		return Change{}
+	}
+	if u.since.IsZero() {
+		u.since = now
+	}
+	if !late || before == Ready {
+		u.failures++
+		if u.repeated(v) {
+			return b.stopLocked(u, scope, Contract)
+		}
+		delay, capped := b.delay(u.failures, v.FirstDelay)
+		u.kind, u.category, u.until = Waiting, v.Category, now.Add(delay)
+		if capped && u.capSince.IsZero() {
+			u.capSince = now
+		}
+	}
+	u.settle(now)
+	b.seq++
+	u.failedAt = b.seq
+	ch := Change{State: u.state(scope), NewHold: longer && u.kind == Held}
+	switch {
+	case before == Ready:
+		ch.Kind = Began
+	case !u.capSince.IsZero() && !u.capTold && now.Sub(u.capSince) >= stillFailingAfter:
+		u.capTold = true
+		ch.Kind = StillFailing
+	}
+	return ch
+}
+
+// delay is the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)], so that it never
+// exceeds max and still varies there.
+func (b *Backoff) delay(n int, first time.Duration) (d time.Duration, capped bool) {
+	d = b.opt.Base
+	if first > 0 {
+		d = min(d, first)
+	}
+	for i := 1; i < n && d < b.opt.Max; i++ {
+		d *= 2
+	}
+	d = min(d, b.opt.Max)
+	j := max(b.opt.Jitter, 0)
+	low, high := 1-j, min(1+j, float64(b.opt.Max)/float64(d))
+	return time.Duration(float64(d) * (low + (high-low)*b.opt.Rand())), d == b.opt.Max
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+)
+
+const (
+	benchRows = 100_000
+	benchPage = 1_000
+)
+
+// history is a long history as a provider tells it: tracks with a taste, three and a half minutes apart, the newest
+// first.
+func history() []providers.Listen {
+	all := make([]providers.Listen, benchRows)
+	for i := range all {
+		n := i * i % 7919
+		all[i] = providers.Listen{SourceID: fmt.Sprintf("%d-%d", 1_700_000_000-i*210, n), PlayedAt: at(-3.5 * float64(i)),
+			Track: providers.Track{Title: fmt.Sprintf("The Title of Track %d (feat. Somebody)", n), Artist: fmt.Sprintf("Artist %d, Somebody", n%500),
+				Album: fmt.Sprintf("The Album %d", n%900), Duration: 200 * time.Second, ISRC: fmt.Sprintf("GBAYE%07d", n),
+				RecordingMBID: fmt.Sprintf("%08d-0000-4000-8000-000000000000", n)}}
+	}
+	return all
+}
+
+// BenchmarkSaveListens stores 100,000 new listens in pages of 1,000.
+func BenchmarkSaveListens(b *testing.B) {
+	all := history()
+	for b.Loop() {
+		b.StopTimer()
+		s, user := setup(b)
+		b.StartTimer()
+		for page := range slices.Chunk(all, benchPage) {
+			_, err := s.SaveListens(b.Context(), providers.Intake{User: user, Provider: "spotify", Listens: page, Reading: "position"})
+			require.NoError(b, err)
+		}
+		b.StopTimer()
+		require.Equal(b, benchRows, count(b, s, user))
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkSaveListensSecondSource stores the same history as another service tells it, so that every play finds its
+// counterpart.
+func BenchmarkSaveListensSecondSource(b *testing.B) {
+	all := history()
+	for b.Loop() {
+		b.StopTimer()
+		s, user := setup(b)
+		for page := range slices.Chunk(all, benchPage) {
+			save(b, s, user, "spotify", page...)
+		}
+		b.StartTimer()
+		for page := range slices.Chunk(all, benchPage) {
+			_, err := s.SaveListens(b.Context(), providers.Intake{User: user, Provider: "listenbrainz", Listens: page, Reading: "position"})
+			require.NoError(b, err)
+		}
+		b.StopTimer()
+		require.Equal(b, benchRows, count(b, s, user))
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkBareInserts is what SaveListens is measured by: the same rows into the same two tables, by batches of
+// inserts in transactions of the same size.
+func BenchmarkBareInserts(b *testing.B) {
+	all := history()
+	for b.Loop() {
+		b.StopTimer()
+		s, user := setup(b)
+		b.StartTimer()
+		for n := range benchRows / benchPage {
+			err := s.write(b.Context(), func(tx *sql.Tx) error {
+				return bareInserts(b, tx, user, int64(n*benchPage), all[n*benchPage:][:benchPage])
+			})
+			require.NoError(b, err)
+		}
+		b.StopTimer()
+		require.Equal(b, benchRows, count(b, s, user))
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []providers.Listen) error {
+	listens, sources := make([]any, 0, len(page)*11), make([]any, 0, len(page)*5)
+	for i, l := range page {
+		id := id + int64(i) + 1
+		listens = append(listens, id, user, int64(i), l.Title, l.Artist, l.Album, l.PlayedAt.UnixMilli(), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, 0)
+		sources = append(sources, user, "spotify", l.SourceID, id, l.PlayedAt.UnixMilli())
+	}
+	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
+		11, listens, "")
+	if err != nil {
+		return err
+	}
+	return insertRows(b.Context(), tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id, played_at)", 5, sources, "")
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+func TestConnectionsAreStoredWhole(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	want := connection(alice, "spotify")
+	want.Generation = 1
+	given := want
+	given.Paused = true // a connection that has just been proved is not paused
+	got, err := s.SaveConnection(t.Context(), given)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	forever := connection(bob, "listenbrainz")
+	forever.ExpiresAt, forever.App = instant(0), "" // it does not end by itself
+	forever, err = s.SaveConnection(t.Context(), forever)
+	require.NoError(t, err)
+
+	got, err = s.Connection(t.Context(), alice, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	everybodys, err := s.Connections(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []providers.Connection{want, forever}, everybodys)
+	bobs, err := s.UserConnections(t.Context(), bob)
+	require.NoError(t, err)
+	require.Equal(t, []providers.Connection{forever}, bobs)
+	_, err = s.Connection(t.Context(), bob, "spotify")
+	require.ErrorIs(t, err, providers.ErrNotFound)
+}
+
+func TestGenerationsGrowAlsoAcrossADisconnect(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	require.EqualValues(t, 1, connect(t, s, user, "spotify").Generation)
+	require.EqualValues(t, 2, connect(t, s, user, "spotify").Generation)
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", true))
+	require.EqualValues(t, 3, connect(t, s, user, "spotify").Generation)
+	require.EqualValues(t, 1, connect(t, s, user, "listenbrainz").Generation)
+}
+
+func TestRenewedCredentialsOfAnOldGenerationAreRefused(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	old := connect(t, s, user, "spotify")
+	old.Credentials = providers.Credentials{"token": "renewed"}
+	require.NoError(t, s.SaveCredentials(t.Context(), old))
+	got, err := s.Connection(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, old, got)
+
+	now := connect(t, s, user, "spotify")
+	require.ErrorIs(t, s.SaveCredentials(t.Context(), old), providers.ErrNotFound)
+	got, err = s.Connection(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, now, got)
+
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
+	require.ErrorIs(t, s.SaveCredentials(t.Context(), now), providers.ErrNotFound)
+	_, err = s.Connection(t.Context(), user, "spotify")
+	require.ErrorIs(t, err, providers.ErrNotFound)
+}
+
+func TestPausing(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	require.ErrorIs(t, s.SetPaused(t.Context(), user, "spotify", true), providers.ErrNotFound)
+	connect(t, s, user, "spotify")
+	for _, paused := range []bool{true, true, false} {
+		require.NoError(t, s.SetPaused(t.Context(), user, "spotify", paused))
+		c, err := s.Connection(t.Context(), user, "spotify")
+		require.NoError(t, err)
+		require.Equal(t, paused, c.Paused)
+	}
+}
+
+func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	first := connect(t, s, user, "spotify")
+	fail := func(generation int64) {
+		require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "position", "note"))
+		for _, stream := range []string{"", providers.Listens} {
+			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, "advice", "detail"))
+			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Provider: "spotify", Stream: stream},
+				Generation: generation, Category: resilience.Auth, Since: at(1)}))
+		}
+		stops, err := s.Stops(t.Context())
+		require.NoError(t, err)
+		require.Len(t, stops, 2)
+	}
+	fail(first.Generation)
+	second := connect(t, s, user, "spotify")
+	streams, err := s.Streams(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, []providers.StreamRecord{{Provider: "spotify", Stream: providers.Listens, Reading: "position", Note: "note"}}, streams)
+	stops, err := s.Stops(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stops)
+
+	fail(second.Generation)
+	other := connection(user, "spotify")
+	other.AccountID = "id-2"
+	_, err = s.SaveConnection(t.Context(), other)
+	require.NoError(t, err)
+	streams, err = s.Streams(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, []providers.StreamRecord{{Provider: "spotify", Stream: providers.Listens}}, streams)
+	stops, err = s.Stops(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stops)
+}
+
+func TestPendingConnections(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	_, err := s.Pending(t.Context(), user, "spotify")
+	require.ErrorIs(t, err, providers.ErrNotFound)
+	connect(t, s, user, "spotify")
+	for _, account := range []string{"id-2", "id-3"} { // the later choice counts
+		c := connection(user, "spotify")
+		c.AccountID, c.Credentials = account, providers.Credentials{"token": account}
+		require.NoError(t, s.SavePending(t.Context(), c))
+		got, err := s.Pending(t.Context(), user, "spotify")
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+	}
+	current, err := s.Connection(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, "id-1", current.AccountID, "what waits changes nothing")
+	require.NoError(t, s.DropPending(t.Context(), user, "spotify"))
+	require.NoError(t, s.DropPending(t.Context(), user, "spotify"))
+	_, err = s.Pending(t.Context(), user, "spotify")
+	require.ErrorIs(t, err, providers.ErrNotFound)
+
+	require.NoError(t, s.SavePending(t.Context(), connection(user, "spotify")))
+	connect(t, s, user, "spotify")
+	_, err = s.Pending(t.Context(), user, "spotify")
+	require.ErrorIs(t, err, providers.ErrNotFound, "chosen")
+}
+
+// household has two people with listens, playlists and all that belongs to a connection.
+func household(t *testing.T) (s *Store, alice, bob int64) {
+	t.Helper()
+	s, alice = setup(t)
+	bob = addUser(t, s, "Bob", accounts.Member)
+	for _, user := range []int64{alice, bob} {
+		for _, provider := range []string{"spotify", "listenbrainz"} {
+			c := connect(t, s, user, provider)
+			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Provider: provider}, Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
+			require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{User: user, Provider: provider, App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
+			require.NoError(t, s.SavePending(t.Context(), c))
+			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: c.Provider + string(rune('a'+user)), User: user, Provider: provider}))
+			require.NoError(t, s.SavePlaylist(t.Context(), user, provider, providers.Playlist{SourceID: "p"}, 0, make([]providers.Track, 3)))
+			plays := repeat(10, 60)
+			if provider == "listenbrainz" {
+				plays = repeat(15, 60)[5:] // the latter half of spotify's and five that only it has
+			}
+			for i := range plays {
+				plays[i].Track.SourceID, plays[i].PlayCount = plays[i].Title, 1
+			}
+			save(t, s, user, provider, plays...)
+		}
+		require.Equal(t, 15, count(t, s, user))
+	}
+	return s, alice, bob
+}
+
+func TestDisconnecting(t *testing.T) {
+	t.Parallel()
+	for _, data := range []bool{false, true} {
+		s, alice, bob := household(t)
+		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
+		require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", data))
+		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), providers.ErrNotFound)
+
+		rows := func(user int64, provider, table string) int {
+			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND provider = $2", user, provider)
+		}
+		for _, table := range []string{"connections", "streams", "holds", "pending_connections", "oauth_states"} {
+			require.Zero(t, rows(alice, "spotify", table), table)
+			for user, provider := range map[int64]string{alice: "listenbrainz", bob: "spotify"} {
+				require.NotZero(t, rows(user, provider, table), table)
+			}
+		}
+		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM holds WHERE user_id = 0"), "the wait of the whole app stays")
+		want := struct{ listens, sources, counts, playlists, tracks int }{15, 10, 10, 1, 12}
+		if data {
+			want = struct{ listens, sources, counts, playlists, tracks int }{10, 0, 0, 0, 9}
+		}
+		require.Equal(t, want.listens, count(t, s, alice), "listens with two sources stay")
+		require.Equal(t, want.sources, rows(alice, "spotify", "listen_sources"))
+		require.Equal(t, want.counts, rows(alice, "spotify", "play_counts"))
+		require.Equal(t, want.playlists, rows(alice, "spotify", "playlists"))
+		require.Equal(t, want.tracks, number(t, s, "SELECT count(*) FROM playlist_tracks"))
+		require.Equal(t, 10, rows(alice, "listenbrainz", "listen_sources"))
+		require.Equal(t, 15, count(t, s, bob))
+		require.Equal(t, 20, number(t, s, "SELECT count(*) FROM listen_sources WHERE user_id = $1", bob))
+		requireWhole(t, s, alice)
+
+		connect(t, s, alice, "spotify") // and read all of it again
+		added := save(t, s, alice, "spotify", repeat(10, 60)...)
+		require.Equal(t, 15-want.listens, added)
+		require.Equal(t, 15, count(t, s, alice))
+	}
+}

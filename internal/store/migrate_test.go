@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+)
+
+// steps are the first migration and, when there is one, a second.
+func steps(t testing.TB, second string) fs.FS {
+	t.Helper()
+	const name = "00001_core.sql"
+	b, err := fs.ReadFile(migrations, "migrations/"+name)
+	require.NoError(t, err)
+	all := fstest.MapFS{name: {Data: b}}
+	if second != "" {
+		all["00002_more.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + second)}
+	}
+	return all
+}
+
+const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\nALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
+
+// atVersionOne returns the folder of a database of the first version that holds something.
+func atVersionOne(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := openWith(context.Background(), dir, testKey(t, testSecret), steps(t, ""))
+	require.NoError(t, err)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	connect(t, s, user, "spotify")
+	save(t, s, user, "spotify", repeat(50, 5)...)
+	require.NoError(t, s.Close())
+	return dir
+}
+
+// requireData opens the database with these steps and requires that what it held is there.
+func requireData(t testing.TB, dir string, with fs.FS) *Store {
+	t.Helper()
+	s, err := openWith(context.Background(), dir, testKey(t, testSecret), with)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	u, err := s.UserByName(context.Background(), "alice")
+	require.NoError(t, err)
+	require.Equal(t, 50, count(t, s, u.ID))
+	c, err := s.Connection(context.Background(), u.ID, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, "credential-of-spotify", c.Credentials["token"])
+	return s
+}
+
+func version(t testing.TB, s *Store) int {
+	t.Helper()
+	return number(t, s, "SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1")
+}
+
+// names are those of the files in a folder.
+func names(t testing.TB, dir string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for name := range maps.Keys(snapshot(t, dir)) {
+		all[name] = true
+	}
+	return all
+}
+
+func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
+	t.Parallel()
+	dir := atVersionOne(t)
+	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "a fresh database needs no copy")
+	s := requireData(t, dir, steps(t, moods))
+	require.Equal(t, 2, version(t, s))
+	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users WHERE mood = 'calm'"))
+	require.NoError(t, s.Close())
+	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
+	info, err := os.Stat(filepath.Join(dir, FileName+".1.bak"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	old := t.TempDir() // the way back
+	require.NoError(t, os.Rename(filepath.Join(dir, FileName+".1.bak"), filepath.Join(old, FileName)))
+	require.Equal(t, 1, version(t, requireData(t, old, steps(t, ""))))
+
+	s = requireData(t, dir, steps(t, moods))
+	require.NoError(t, s.Close())
+	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "nothing to do, no copy")
+}
+
+func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
+	dir := atVersionOne(t)
+	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
+	before := snapshot(t, dir)
+	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, ""))
+	require.EqualError(t, err, "the database "+filepath.Join(dir, FileName)+" was written by a newer version of Reprise (step 2, this one knows 1). "+
+		"Install that version again, or put back the copy that was made before the upgrade")
+	require.Equal(t, before, snapshot(t, dir))
+}
+
+func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := atVersionOne(t)
+	before := snapshot(t, dir)
+	_, err := openWith(t.Context(), dir, testKey(t, "some-other-key-of-another-place"), steps(t, moods))
+	require.ErrorIs(t, err, ErrWrongKey)
+	require.Equal(t, before, snapshot(t, dir))
+}
+
+func TestAFailedStepIsUndone(t *testing.T) {
+	t.Parallel()
+	dir := atVersionOne(t)
+	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
+	require.ErrorContains(t, err, "upgrade the database: ")
+	s := requireData(t, dir, steps(t, ""))
+	require.Equal(t, 1, version(t, s))
+	require.NoError(t, s.Close())
+	require.Equal(t, 2, version(t, requireData(t, dir, steps(t, moods))))
+}
+
+func TestNoUpgradeWithoutACopy(t *testing.T) {
+	t.Parallel()
+	dir := atVersionOne(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, FileName+".1.bak.part"), 0o700)) // stands in the copy's way
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName+".1.bak.part", "x"), nil, 0o600))
+	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, moods))
+	require.ErrorContains(t, err, "copy the database before the upgrade: ")
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, FileName+".1.bak.part")))
+	require.Equal(t, 1, version(t, requireData(t, dir, steps(t, ""))))
+}
+
+// endless is a step that writes until it is killed.
+const endless = `CREATE TABLE numbers (n INTEGER);
+ALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
+INSERT INTO numbers WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c) SELECT i FROM c;`
+
+const killedUpgrade = "REPRISE_TEST_KILLED_UPGRADE"
+
+func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
+	t.Parallel()
+	if dir := os.Getenv(killedUpgrade); dir != "" { // the process that is killed
+		_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, endless))
+		t.Fatalf("the endless step ended: %v", err)
+	}
+	dir := atVersionOne(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAKilledUpgradeLeavesAUsableDatabase$")
+	cmd.Env = append(os.Environ(), killedUpgrade+"="+dir)
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool { // more than fits into memory has been written ahead
+		info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
+		return err == nil && info.Size() > 1<<20
+	}, time.Minute, 5*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	require.EqualError(t, cmd.Wait(), "signal: killed")
+
+	s := requireData(t, dir, steps(t, ""))
+	require.Equal(t, 1, version(t, s), "none of the step is there")
+	require.NoError(t, s.Close())
+	s = requireData(t, dir, steps(t, moods))
+	require.Equal(t, 2, version(t, s))
+	require.NoError(t, s.Close())
+	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
+}
+
+func TestAHalfMadeCopyIsReplaced(t *testing.T) {
+	t.Parallel()
+	dir := atVersionOne(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName+".1.bak.part"), []byte("half a copy"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName+".1.bak"), []byte("an older copy"), 0o600))
+	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
+	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
+	old := t.TempDir()
+	require.NoError(t, os.Rename(filepath.Join(dir, FileName+".1.bak"), filepath.Join(old, FileName)))
+	requireData(t, old, steps(t, ""))
+}

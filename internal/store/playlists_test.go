@@ -1,0 +1,108 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+)
+
+func tracks(n int) []providers.Track {
+	all := make([]providers.Track, n)
+	for i := range all {
+		all[i] = providers.Track{Title: fmt.Sprint("Track ", i), Artist: "Artist", Album: "Album", Duration: time.Duration(i) * time.Second,
+			ISRC: "isrc", RecordingMBID: "mbid", SourceID: fmt.Sprint("id ", i)}
+	}
+	return all
+}
+
+func TestPlaylistsAreReplacedWhole(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	p := providers.Playlist{SourceID: "abc-_.=", Name: "Rain", Snapshot: "1", TrackCount: 999}
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 4, tracks(430)))
+	stored, err := s.ProviderPlaylists(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	p.TrackCount = 430
+	want := providers.StoredPlaylist{ID: stored[0].ID, Provider: "spotify", Playlist: p, Active: true, ShrunkTo: -1}
+	require.Equal(t, []providers.StoredPlaylist{want}, stored)
+	got, songs, err := s.Playlist(t.Context(), user, want.ID)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, tracks(430), songs)
+
+	require.NoError(t, s.SetShrunk(t.Context(), want.ID, 2))
+	require.NoError(t, s.SetGone(t.Context(), want.ID))
+	got, songs, err = s.Playlist(t.Context(), user, want.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, got.ShrunkTo)
+	require.False(t, got.Active)
+	require.Len(t, songs, 430, "its tracks stay")
+
+	p.Name, p.Snapshot, p.TrackCount = "Rain again", "2", 2
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(2)))
+	got, songs, err = s.Playlist(t.Context(), user, want.ID)
+	require.NoError(t, err)
+	require.Equal(t, providers.StoredPlaylist{ID: want.ID, Provider: "spotify", Playlist: p, Active: true, ShrunkTo: -1}, got)
+	require.Equal(t, tracks(2), songs)
+
+	require.NoError(t, s.SetGone(t.Context(), want.ID))
+	require.NoError(t, s.TouchPlaylist(t.Context(), want.ID, "Back", 7))
+	got, _, err = s.Playlist(t.Context(), user, want.ID)
+	require.NoError(t, err)
+	require.True(t, got.Active)
+	require.Equal(t, "Back", got.Name)
+
+	_, _, err = s.Playlist(t.Context(), user+1, want.ID)
+	require.ErrorIs(t, err, providers.ErrNotFound, "another person's")
+}
+
+func TestAPlaylistWhoseTracksCannotBeStoredKeepsTheOldOnes(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	p := providers.Playlist{SourceID: "p", Name: "Rain"}
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(20)))
+	_, err := s.writer.Exec("CREATE TRIGGER fail BEFORE INSERT ON playlist_tracks WHEN NEW.position = 17 BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	require.NoError(t, err)
+	p.Name = "Snow"
+	require.ErrorContains(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(30)), "refused")
+	stored, err := s.Playlists(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, "Rain", stored[0].Name)
+	_, songs, err := s.Playlist(t.Context(), user, stored[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, tracks(20), songs)
+}
+
+func TestPlaylistsComeInTheOrderOfTheirProvider(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	for i, name := range []string{"c", "a", "b"} {
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: name, Name: name}, i, nil))
+	}
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "navidrome", providers.Playlist{SourceID: "n", Name: "n"}, 9, nil))
+	stored, err := s.Playlists(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, "n c a b", joined(stored))
+	require.NoError(t, s.SetGone(t.Context(), stored[0].ID))
+	stored, err = s.Playlists(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, "c a b n", joined(stored))
+	require.NoError(t, s.TouchPlaylist(t.Context(), stored[0].ID, "c", 5))
+	stored, err = s.ProviderPlaylists(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, "a b c", joined(stored))
+}
+
+func joined(all []providers.StoredPlaylist) (names string) {
+	for i, p := range all {
+		if i > 0 {
+			names += " "
+		}
+		names += p.Name
+	}
+	return names
+}

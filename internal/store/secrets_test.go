@@ -1,0 +1,115 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+)
+
+func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
+	t.Parallel()
+	k := testKey(t, testSecret)
+	sealed := k.seal([]byte("a secret"), "table.column.1")
+	again := k.seal([]byte("a secret"), "table.column.1")
+	require.NotEqual(t, sealed, again, "two seals of one text")
+	require.True(t, strings.HasPrefix(sealed, k.id+":"), "names its key")
+	require.NotContains(t, sealed, "a secret")
+	plain, err := k.open(sealed, "table.column.1")
+	require.NoError(t, err)
+	require.Equal(t, "a secret", string(plain))
+
+	_, err = k.open(sealed, "table.column.2")
+	require.EqualError(t, err, "open secret of table.column.2: it was changed or moved")
+	_, err = k.open(sealed[:len(sealed)-4], "table.column.1")
+	require.Error(t, err)
+	_, err = k.open(k.id+":!", "table.column.1")
+	require.Error(t, err)
+	for _, foreign := range []string{"", "a secret", "00000000:" + strings.Split(sealed, ":")[1]} {
+		_, err = k.open(foreign, "table.column.1")
+		require.ErrorIs(t, err, ErrWrongKey)
+	}
+	_, err = testKey(t, testSecret+"2").open(sealed, "table.column.1")
+	require.ErrorIs(t, err, ErrWrongKey)
+	plain, err = testKey(t, " "+testSecret+"\n").open(sealed, "table.column.1")
+	require.NoError(t, err, "the line end of a file is no part of the key")
+	require.Equal(t, "a secret", string(plain))
+}
+
+func TestNewKeyRefusesAShortSecret(t *testing.T) {
+	t.Parallel()
+	_, err := NewKey("   fifteen chars   ")
+	require.EqualError(t, err, "a secret key needs at least 16 characters")
+	_, err = NewKey(NewSecret())
+	require.NoError(t, err)
+	require.NotEqual(t, NewSecret(), NewSecret())
+}
+
+func TestASecretMovedToAnotherRowOrColumnDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	moves := map[string]string{
+		"another user's row":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND provider = 'spotify') WHERE user_id = 2",
+		"another provider's":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND provider = 'listenbrainz') WHERE user_id = 2",
+		"the waiting one's":   "UPDATE connections SET credentials = (SELECT credentials FROM pending_connections WHERE user_id = 2) WHERE user_id = 2",
+		"an earlier verifier": "UPDATE connections SET credentials = (SELECT verifier FROM oauth_states) WHERE user_id = 2",
+	}
+	for name, move := range moves {
+		s, alice := setup(t)
+		bob := addUser(t, s, "Bob", accounts.Member)
+		require.Equal(t, []int64{1, 2}, []int64{alice, bob})
+		connect(t, s, alice, "spotify")
+		connect(t, s, alice, "listenbrainz")
+		connect(t, s, bob, "spotify")
+		require.NoError(t, s.SavePending(t.Context(), connection(bob, "spotify")))
+		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "state", User: bob, Provider: "spotify", Verifier: `{"token":"x"}`}))
+		_, err := s.Connection(t.Context(), bob, "spotify")
+		require.NoError(t, err)
+		_, err = s.writer.Exec(move)
+		require.NoError(t, err)
+		_, err = s.Connection(t.Context(), bob, "spotify")
+		require.EqualError(t, err, "open secret of connections.credentials.2.spotify: it was changed or moved", name)
+	}
+}
+
+func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	secrets := []string{"the-access-token", "the-refresh-token", "the-app-password", "the-next-token", "the-waiting-token", "the-verifier", "the-session-token",
+		testSecret}
+	c := connection(user, "spotify")
+	c.Credentials = providers.Credentials{"access_token": secrets[0], "refresh_token": secrets[1], "password": secrets[2]}
+	c, err := s.SaveConnection(t.Context(), c)
+	require.NoError(t, err)
+	c.Credentials = providers.Credentials{"access_token": secrets[3]}
+	require.NoError(t, s.SaveCredentials(t.Context(), c))
+	c.Credentials = providers.Credentials{"access_token": secrets[4]}
+	require.NoError(t, s.SavePending(t.Context(), c))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Provider: "spotify", Verifier: secrets[5], CreatedAt: at(0)}))
+	require.NoError(t, s.Sessions().Commit(secrets[6], []byte("session data"), time.Now().Add(time.Hour)))
+
+	requireNone := func(when string) {
+		for name, content := range snapshot(t, dir) {
+			require.NotEmpty(t, content)
+			for _, secret := range secrets {
+				require.False(t, strings.Contains(content, secret), "%s in %s %s", secret, name, when)
+			}
+		}
+	}
+	require.Contains(t, snapshot(t, dir)[FileName+"-wal"], "spotify", "the write-ahead log holds what was written")
+	requireNone("while open")
+	for _, column := range []string{"credentials FROM connections", "credentials FROM pending_connections", "verifier FROM oauth_states", "value FROM facts"} {
+		var sealed string
+		require.NoError(t, s.reader.QueryRow("SELECT "+column).Scan(&sealed))
+		require.True(t, strings.HasPrefix(sealed, s.key.id+":"), "%s names its key", column)
+	}
+	require.NoError(t, s.Close())
+	require.Contains(t, snapshot(t, dir)[FileName], "spotify")
+	requireNone("when closed")
+}

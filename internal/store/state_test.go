@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+func TestOneFirstAccountOfTwenty(t *testing.T) {
+	t.Parallel()
+	s := openIn(t, t.TempDir())
+	errs := make([]error, 20)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			_, errs[i] = s.AddUser(context.Background(), accounts.User{Name: fmt.Sprint("user ", i), Role: accounts.Admin}, true)
+		})
+	}
+	wg.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else {
+			require.ErrorIs(t, err, accounts.ErrNotFirst)
+		}
+	}
+	require.Equal(t, 1, made)
+	users, err := s.Users(t.Context())
+	require.NoError(t, err)
+	require.Len(t, users, 1)
+}
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	bob := addUser(t, s, "Böb", accounts.Member)
+	_, err := s.AddUser(t.Context(), accounts.User{Name: " BÖB ", Role: accounts.Member}, false)
+	require.ErrorIs(t, err, accounts.ErrTaken)
+	has, err := s.HasUsers(t.Context())
+	require.NoError(t, err)
+	require.True(t, has)
+
+	want := accounts.User{ID: bob, Name: "Böb", PasswordHash: "hash of Böb", Role: accounts.Member, CreatedAt: at(0)}
+	for _, name := range []string{"Böb", "böb", " BÖB "} {
+		got, err := s.UserByName(t.Context(), name)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	got, err := s.UserByID(t.Context(), bob)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = s.UserByName(t.Context(), "bob")
+	require.ErrorIs(t, err, accounts.ErrUnknown)
+	_, err = s.UserByID(t.Context(), 999)
+	require.ErrorIs(t, err, accounts.ErrUnknown)
+
+	admins, err := s.Admins(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int64{alice}, admins)
+	require.NoError(t, s.SetPassword(t.Context(), bob, "another hash"))
+	users, err := s.Users(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "another hash", users[1].PasswordHash)
+	require.Equal(t, "hash of Alice", users[0].PasswordHash)
+}
+
+func TestAnAuthorizationRequestServesOnce(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	want := oauth.State{ID: "id", Session: "session", User: user, Provider: "spotify", Verifier: "verifier", ReturnTo: "/here", CreatedAt: at(5)}
+	require.NoError(t, s.SaveState(t.Context(), want))
+	require.Error(t, s.SaveState(t.Context(), want), "an id stands for one request")
+	var taken, missed atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			switch got, err := s.TakeState(context.Background(), "id"); {
+			case err == nil && got == want:
+				taken.Add(1)
+			case err == providers.ErrNotFound:
+				missed.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, []int32{1, 19}, []int32{taken.Load(), missed.Load()})
+}
+
+func TestStopsAreRestored(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	first := connect(t, s, user, "spotify")
+	stop := func(stream string, generation int64) resilience.Stop {
+		return resilience.Stop{Key: resilience.Key{User: user, Provider: "spotify", App: "app", Stream: stream}, Generation: generation,
+			Category: resilience.Auth, Since: at(3)}
+	}
+	stops := func() []resilience.Stop {
+		all, err := s.Stops(t.Context())
+		require.NoError(t, err)
+		return all
+	}
+	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "position", ""))
+	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)))
+	require.NoError(t, s.SaveStop(t.Context(), stop(providers.Listens, first.Generation)))
+	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(providers.Listens, 1)}, stops())
+	require.NoError(t, s.ClearStops(t.Context(), user, "spotify"))
+	require.Empty(t, stops())
+	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	require.NoError(t, err)
+	require.Equal(t, "position", reading)
+
+	second := connect(t, s, user, "spotify")
+	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)), "told too late")
+	require.Empty(t, stops(), "a stop of the old credential says nothing about the new one")
+	require.NoError(t, s.SaveStop(t.Context(), stop("", second.Generation)))
+	require.Equal(t, []resilience.Stop{stop("", 2)}, stops())
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
+	require.NoError(t, s.SaveStop(t.Context(), stop("", second.Generation)))
+	require.Zero(t, number(t, s, "SELECT count(*) FROM streams"), "of a connection that is gone nothing is kept")
+}
+
+func TestHoldsAreNeverShortened(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	hold := func(user int64, stream string, category resilience.Category, until time.Duration) resilience.Hold {
+		return resilience.Hold{Key: resilience.Key{User: user, Provider: "spotify", App: "app", Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
+	}
+	for _, h := range []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(user, "", resilience.RateLimit, time.Minute),
+		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour), hold(user, providers.Listens, resilience.Upstream, time.Hour),
+		hold(user, providers.Playlists, resilience.Upstream, -time.Second)} {
+		require.NoError(t, s.SaveHold(t.Context(), h))
+	}
+	got, err := s.Holds(t.Context())
+	require.NoError(t, err)
+	require.ElementsMatch(t, []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour),
+		hold(user, providers.Listens, resilience.Upstream, time.Hour)}, got, "those that have not ended")
+}
+
+func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	require.NoError(t, err)
+	require.Empty(t, reading)
+	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", providers.Listens, "advice", "detail"))
+	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "position", "note"))
+	want := providers.StreamRecord{Provider: "spotify", Stream: providers.Listens, Reading: "position", Note: "note", Advice: "advice", Detail: "detail"}
+	streams, err := s.Streams(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, []providers.StreamRecord{want}, streams)
+	require.NoError(t, s.SaveSuccess(t.Context(), user, "spotify", providers.Listens, at(7)))
+	want.LastSuccessAt, want.Advice, want.Detail = at(7), "", ""
+	streams, err = s.Streams(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, []providers.StreamRecord{want}, streams)
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	sessions := s.Sessions()
+	require.NoError(t, sessions.Commit("token", []byte{0, 1, 255}, time.Now().Add(time.Hour)))
+	require.NoError(t, sessions.Commit("other", []byte("x"), time.Now().Add(time.Hour)))
+	require.NoError(t, sessions.Commit("ended", []byte("y"), time.Now().Add(-time.Second)))
+	got, ok, err := sessions.Find("token")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, []byte{0, 1, 255}, got)
+	require.NoError(t, sessions.Commit("token", []byte("new"), time.Now().Add(time.Hour)))
+	got, _, err = sessions.Find("token")
+	require.NoError(t, err)
+	require.Equal(t, "new", string(got))
+	for _, token := range []string{"ended", "unheard of", ""} {
+		_, ok, err = sessions.Find(token)
+		require.NoError(t, err)
+		require.False(t, ok, token)
+	}
+	require.NoError(t, sessions.Delete("token"))
+	require.NoError(t, sessions.Delete("token"))
+	_, ok, err = sessions.Find("token")
+	require.NoError(t, err)
+	require.False(t, ok)
+	_, ok, err = sessions.Find("other")
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+func TestTidyRemovesWhatNobodyCanUse(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	now := time.Now()
+	for i, age := range []time.Duration{-time.Minute, 48 * time.Hour} {
+		name := fmt.Sprint("provider", i)
+		require.NoError(t, s.Sessions().Commit(name, nil, now.Add(-age)))
+		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: name, User: user, CreatedAt: now.Add(-age)}))
+		c := connection(user, name)
+		c.CreatedAt = now.Add(-age)
+		require.NoError(t, s.SavePending(t.Context(), c))
+		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Provider: name}, Until: now.Add(-age)}))
+	}
+	require.NoError(t, s.Tidy(t.Context()))
+	for _, table := range []string{"sessions", "oauth_states", "pending_connections", "holds"} {
+		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM "+table), table)
+	}
+}

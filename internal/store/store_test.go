@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const testSecret = "only-the-tests-use-this-key"
+
+func testKey(t testing.TB, secret string) *Key {
+	t.Helper()
+	k, err := NewKey(secret)
+	require.NoError(t, err)
+	return k
+}
+
+func openIn(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), dir, testKey(t, testSecret))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// setup returns a fresh database with one user.
+func setup(t testing.TB) (*Store, int64) {
+	t.Helper()
+	s := openIn(t, t.TempDir())
+	return s, addUser(t, s, "Alice", accounts.Admin)
+}
+
+func addUser(t testing.TB, s *Store, name, role string) int64 {
+	t.Helper()
+	u, err := s.AddUser(context.Background(), accounts.User{Name: name, PasswordHash: "hash of " + name, Role: role, CreatedAt: at(0)}, false)
+	require.NoError(t, err)
+	return u.ID
+}
+
+// at is an instant so many minutes into the day that the tests play in.
+func at(minutes float64) time.Time {
+	return time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+// connection is a proved connection that has not been saved.
+func connection(user int64, provider string) providers.Connection {
+	return providers.Connection{User: user, Provider: provider, AccountID: "id-1", Account: "alice", App: "app",
+		Credentials: providers.Credentials{"token": "credential-of-" + provider}, AuthorizedAt: at(1), ExpiresAt: at(2), CreatedAt: at(3)}
+}
+
+func connect(t testing.TB, s *Store, user int64, provider string) providers.Connection {
+	t.Helper()
+	c, err := s.SaveConnection(context.Background(), connection(user, provider))
+	require.NoError(t, err)
+	return c
+}
+
+// local requires a fault of our own side and returns its sentence.
+func problemOf(t testing.TB, err error) string {
+	t.Helper()
+	e, ok := errors.AsType[*resilience.LocalError](err)
+	require.True(t, ok, "%v is a *resilience.LocalError", err)
+	return e.Problem
+}
+
+func number(t testing.TB, s *Store, query string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, s.reader.QueryRow(query, args...).Scan(&n))
+	return n
+}
+
+func TestOpenMakesAFreshPrivateDatabase(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"plain", "with space", "a?b=c", "50%20#1", "Hörbücher"} {
+		dir := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		require.False(t, Exists(dir))
+		s := openIn(t, dir)
+		require.True(t, Exists(dir))
+		require.NoError(t, s.Ping(t.Context()))
+		has, err := s.HasUsers(t.Context())
+		require.NoError(t, err)
+		require.False(t, has)
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, f := range files {
+			info, err := f.Info()
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "%s in %s", f.Name(), name)
+		}
+	}
+}
+
+func TestWhatIsStoredIsThereAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := openIn(t, dir)
+	user := addUser(t, first, "Alice", accounts.Admin)
+	saved := connect(t, first, user, "spotify")
+	require.NoError(t, first.Close())
+
+	again, err := openIn(t, dir).Connection(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, saved, again)
+}
+
+func TestOpenRefusesADamagedDatabase(t *testing.T) {
+	t.Parallel()
+	damage := map[string]func([]byte) []byte{
+		"garbage from the start": func(b []byte) []byte { return append([]byte("this is no database at all, "), b[28:]...) },
+		"pages in the middle": func(b []byte) []byte {
+			for i := 4 * 4096; i < len(b)*3/4; i++ {
+				b[i] = byte(i * 7)
+			}
+			return b
+		},
+		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
+	}
+	for name, spoil := range damage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := openIn(t, dir)
+			user := addUser(t, s, "Alice", accounts.Admin)
+			save(t, s, user, "spotify", repeat(300, 5)...)
+			require.NoError(t, s.Close())
+			path := filepath.Join(dir, FileName)
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			spoilt := spoil(b)
+			require.NoError(t, os.WriteFile(path, spoilt, 0o600))
+
+			_, err = Open(t.Context(), dir, testKey(t, testSecret))
+			require.EqualError(t, err, "the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
+				"are copies made before an upgrade), or move it away to start anew")
+			left, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, spoilt, left)
+		})
+	}
+}
+
+func TestDamageFoundWhileRunningIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "spotify", repeat(2000, 5)...)
+	_, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	require.NoError(t, err)
+	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	info, err := f.Stat()
+	require.NoError(t, err)
+	for page := int64(4); page < info.Size()/4096; page++ {
+		_, err = f.WriteAt(make([]byte, 4096), page*4096)
+		require.NoError(t, err)
+	}
+	fresh, err := sql.Open("sqlite", dsn(s.path, "")) // without the pages that are in memory
+	require.NoError(t, err)
+	defer fresh.Close()
+	_, err = list(t.Context(), fresh, scanListen, "SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate FROM listens")
+	require.Equal(t, "The database is damaged. Stop the server and put back a copy.", problemOf(t, err))
+}
+
+func TestWrongKeyChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	connect(t, s, addUser(t, s, "Alice", accounts.Admin), "spotify")
+	require.NoError(t, s.Close())
+	before := snapshot(t, dir)
+
+	_, err := Open(t.Context(), dir, testKey(t, "some-other-key-of-another-place"))
+	require.ErrorIs(t, err, ErrWrongKey)
+	require.Equal(t, before, snapshot(t, dir))
+}
+
+// snapshot is the content of every file of a folder.
+func snapshot(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		require.NoError(t, err)
+		all[f.Name()] = string(b)
+	}
+	return all
+}
+
+func TestOpenSaysWhyThereCanBeNoDatabase(t *testing.T) {
+	t.Parallel()
+	_, err := Open(t.Context(), filepath.Join(t.TempDir(), "missing"), testKey(t, testSecret))
+	require.Equal(t, "The database cannot be written. Check the permissions of the data directory and its files.", problemOf(t, err))
+}
+
+func TestStoppingIsNoFault(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.SaveListens(ctx, providers.Intake{User: user, Provider: "spotify", Listens: repeat(1, 5)})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = s.Connections(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+
+	ctx, cancel = context.WithCancel(t.Context())
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		defer cancel()
+		return execTx(ctx, tx, "UPDATE users SET role = 'member'")
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users WHERE role = 'admin'"), "nothing of it is stored")
+
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	_, err = s.writer.ExecContext(ctx, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
+	require.ErrorIs(t, local(err), context.Canceled, "a statement that is cut off")
+	require.NoError(t, s.Ping(t.Context()))
+}
