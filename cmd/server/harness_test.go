@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"nhooyr.io/websocket"
 
 	"reprise/internal/demo"
 )
@@ -293,78 +291,4 @@ func (v *person) becomes(provider string, states ...string) {
 		}
 		return false
 	}, patience, 20*time.Millisecond, "%s has to become %v", provider, states)
-}
-
-// tab is an open websocket.
-type tab struct {
-	t        *testing.T
-	socket   *websocket.Conn
-	messages chan object
-}
-
-// open opens a tab and returns it with its snapshot.
-func (v *person) open() (*tab, object) {
-	v.t.Helper()
-	at, err := url.Parse(v.base)
-	require.NoError(v.t, err)
-	header := http.Header{}
-	for _, c := range v.Jar.Cookies(at) {
-		header.Add("Cookie", c.Name+"="+c.Value)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	socket, _, err := websocket.Dial(ctx, strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: header})
-	require.NoError(v.t, err)
-	socket.SetReadLimit(1 << 20)
-	tb := &tab{v.t, socket, make(chan object, 10_000)}
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		defer close(tb.messages)
-		for {
-			_, data, err := socket.Read(ctx)
-			if err != nil {
-				return
-			}
-			var m object
-			if json.Unmarshal(data, &m) == nil {
-				tb.messages <- m
-			}
-		}
-	})
-	v.t.Cleanup(func() { cancel(); reading.Wait() })
-	first := tb.next("snapshot", func(object) bool { return true })
-	return tb, first
-}
-
-// next returns the data of the next message of a type that fits, and drops what comes before.
-func (tb *tab) next(kind string, fits func(data object) bool) object {
-	tb.t.Helper()
-	timeout := time.After(patience)
-	for {
-		select {
-		case m, ok := <-tb.messages:
-			require.True(tb.t, ok, "the socket was closed while waiting for %s", kind)
-			if data := m["data"].(object); m["type"] == kind && fits(data) {
-				return data
-			}
-		case <-timeout:
-			require.FailNow(tb.t, "no such message", kind)
-		}
-	}
-}
-
-// count reads what has arrived and counts the messages of a type.
-func (tb *tab) count(kind string) (n int) {
-	for {
-		select {
-		case m, ok := <-tb.messages:
-			if !ok {
-				return n
-			}
-			if m["type"] == kind {
-				n++
-			}
-		default:
-			return n
-		}
-	}
 }

@@ -142,7 +142,7 @@ func TestTheMainJob(t *testing.T) {
 	two, _ = v.open()
 
 	// Acknowledged in one tab, it stops asking in the other.
-	require.NoError(t, one.socket.Write(t.Context(), 1, []byte(`{"type":"ack","data":{"id":"`+alert["id"].(string)+`"}}`)))
+	one.acknowledge(alert["id"].(string))
 	two.next("notification", func(d object) bool { return d["id"] == alert["id"] && d["acknowledged_at"] != nil })
 
 	// Refusing the consent changes nothing; giving it closes the alert in every tab, and reading starts at once.
