@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -171,10 +172,5 @@ func (r Registry) Get(name string) *Provider {
 
 // Pulls says whether the provider has that stream.
 func (p *Provider) Pulls(stream string) bool {
-	for _, s := range p.Streams {
-		if s == stream {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Streams, stream)
 }
