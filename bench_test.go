@@ -41,7 +41,7 @@ func BenchmarkIngest(b *testing.B) {
 		client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
 		guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client, Tokens: oauth.NewTokens(db, client),
 			Registry: providers.Registry{listenbrainz.New(listenbrainz.Config{APIURL: world.ListenBrainz.URL})}, Store: db,
-			Notifier: notify.New(db, bus), Log: slog.New(slog.DiscardHandler)}
+			Notifier: notify.New(db, bus), Bus: bus, Log: slog.New(slog.DiscardHandler)}
 		pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)

@@ -101,7 +101,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 	if err := restore(ctx, backoff, db); err != nil {
 		return nil, err
 	}
-	guard := &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Log: log}
+	guard := &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log}
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout}, guard, db, bus)
 	people, err := accounts.New(db)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,11 +97,9 @@ func (c *Config) setSecretKey(s string) error {
 
 func oneOf(to *string, names ...string) func(string) error {
 	return func(s string) error {
-		for _, n := range names {
-			if s == n {
-				*to = s
-				return nil
-			}
+		if slices.Contains(names, s) {
+			*to = s
+			return nil
 		}
 		return fmt.Errorf("%q is none of %s%s", s, strings.Join(names, ", "), nearest(s, names))
 	}

@@ -58,7 +58,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	require.NoError(t, err)
 	syncer.Restore(e.Backoff, stops, holds)
 	e.Guard = &syncer.Guard{Backoff: e.Backoff, Client: client, Tokens: oauth.NewTokens(db, client), Registry: e.Registry, Store: db,
-		Notifier: notify.New(db, e.Bus), Log: log}
+		Notifier: notify.New(db, e.Bus), Bus: e.Bus, Log: log}
 	var pulled syncer.Store = db
 	if wrap != nil {
 		pulled = wrap(db)

@@ -37,7 +37,7 @@ type Notification struct {
 	User       int64
 	Provider   string
 	Cause      string // what it is about, from a closed set; part of its identity
-	Generation int64  // of the credential it is about; part of its identity
+	Generation int64  // of the credential it is about, 0 for an administrator's; part of its identity
 	Severity   Severity
 	Category   string
 	Title      string
@@ -54,8 +54,8 @@ type Notification struct {
 type Store interface {
 	// OpenNotification stores n unless it is open already, and says whether it was.
 	OpenNotification(ctx context.Context, n Notification) (stored Notification, opened bool, err error)
-	// ResolveNotifications closes the open ones of a provider with one of these causes (all causes when there is none
-	// named) and returns them. User 0 stands for every user.
+	// ResolveNotifications closes the open ones of a provider with one of these causes and returns them. When none is
+	// named it closes all that speak about a credential (those with a generation). User 0 stands for every user.
 	ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]Notification, error)
 	// AckNotification returns false when there was nothing to acknowledge.
 	AckNotification(ctx context.Context, user, id int64) (bool, error)
@@ -81,8 +81,8 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	return nil
 }
 
-// Resolve closes what was opened with these causes, because they are gone; all causes when none is named. User 0
-// stands for every user.
+// Resolve closes what was opened with these causes, because they are gone; when none is named, all that speaks about
+// the user's own credential. User 0 stands for every user.
 func (n *Notifier) Resolve(ctx context.Context, user int64, provider string, causes ...string) error {
 	closed, err := n.store.ResolveNotifications(ctx, user, provider, causes...)
 	for _, v := range closed {

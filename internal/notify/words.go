@@ -36,16 +36,20 @@ type Words struct {
 	Owner   Owner
 }
 
-// Cause names the cause of a stop for its notification: the category, and the stream when only that one stopped.
-func Cause(s resilience.State, stream string) string {
-	switch s.Scope {
+// Cause names the cause of a notification: what happened (a category, or CauseStill), and the stream when only that one
+// is concerned, or that it is the whole app.
+func Cause(what string, scope resilience.Scope, stream string) string {
+	switch scope {
 	case resilience.ScopeStream:
-		return s.Category.String() + ":" + stream
+		return what + ":" + stream
 	case resilience.ScopeApp:
-		return s.Category.String() + ":app"
+		return what + ":app"
 	}
-	return s.Category.String()
+	return what
 }
+
+// Of is the cause of an administrator's notification about another person's connection.
+func Of(cause string, user int64) string { return fmt.Sprintf("%s of user %d", cause, user) }
 
 // Explain puts a state of a connection into words. advice is the provider's own, if its table has one for this
 // failure. A state that is Ready has no words.
@@ -140,7 +144,7 @@ func Ending(p *providers.Provider, c providers.Connection) Words {
 // StillFailing is the warning about trouble that has lasted at the longest backoff for a day.
 func StillFailing(p *providers.Provider, s resilience.State) Words {
 	return Words{Title: p.DisplayName + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
-		"%s has been failing since %s. We keep trying every half hour. If it works for you elsewhere, look at Details.",
+		"%s has been failing since %s. We keep trying. If it works for you elsewhere, look at Details.",
 		p.DisplayName, day(s.Since))}
 }
 

@@ -221,6 +221,6 @@ func TestEverySentence(t *testing.T) {
 func TestCauseTellsStopsApart(t *testing.T) {
 	t.Parallel()
 	for scope, want := range map[resilience.Scope]string{resilience.ScopeConnection: "auth", resilience.ScopeStream: "auth:listens", resilience.ScopeApp: "auth:app"} {
-		require.Equal(t, want, Cause(resilience.State{Category: resilience.Auth, Scope: scope}, providers.Listens))
+		require.Equal(t, want, Cause("auth", scope, providers.Listens))
 	}
 }

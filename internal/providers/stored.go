@@ -1,13 +1,18 @@
 package providers
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
 var (
 	// ErrNotFound says that there is no such connection, listen or playlist.
 	ErrNotFound = errors.New("not found")
+	// ErrReplaced says that a connection has another credential by now, so that what was read with the old one does not
+	// count. It is a context.Canceled: nothing is learned from it.
+	ErrReplaced = fmt.Errorf("the connection was replaced: %w", context.Canceled)
 	// ErrBadCursor says that a cursor of a list is not one that was handed out.
 	ErrBadCursor = errors.New("not a cursor of this list")
 )
@@ -49,7 +54,10 @@ type StreamRecord struct {
 type Intake struct {
 	User     int64
 	Provider string
-	Listens  []Listen
-	Reading  string // see StreamRecord
-	Note     string
+	// Generation is that of the credential which the page was read with. Nothing is stored when the connection has moved
+	// on to another one; 0 is not checked.
+	Generation int64
+	Listens    []Listen
+	Reading    string // see StreamRecord
+	Note       string
 }

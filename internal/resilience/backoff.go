@@ -27,15 +27,12 @@ type Key struct {
 	Stream string
 }
 
-type connKey struct {
-	user     int64
-	provider string
-}
-
 type appKey struct{ provider, app string }
 
 // What a call that goes well reads of these stands first in each, so that it costs few lines of the processor's cache.
 type conn struct {
+	provider   string
+	next       *conn // of the same user
 	generation int64
 	app        *app
 	streams    *stream // one to three, linked
@@ -76,8 +73,8 @@ type Backoff struct {
 	opt Options
 
 	mu    sync.Mutex
-	seq   uint64 // orders permits and failures
-	conns map[connKey]*conn
+	seq   uint64          // orders permits and failures
+	users map[int64]*conn // the first connection of each; hashing a number is cheaper than hashing a name
 	apps  map[appKey]*app
 }
 
@@ -95,7 +92,7 @@ func NewBackoff(opt Options) *Backoff {
 	if opt.Rand == nil {
 		opt.Rand = rand.Float64
 	}
-	return &Backoff{opt: opt, conns: map[connKey]*conn{}, apps: map[appKey]*app{}}
+	return &Backoff{opt: opt, users: map[int64]*conn{}, apps: map[appKey]*app{}}
 }
 
 // Permit is the right to one call. It takes exactly one outcome; the zero Permit takes none.

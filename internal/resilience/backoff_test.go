@@ -274,6 +274,25 @@ func TestTheInstantABackoffEnds(t *testing.T) {
 	})
 }
 
+// TestRecoveredNamesTheOldestTrouble when a success ends several.
+func TestRecoveredNamesTheOldestTrouble(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		since := time.Now()
+		b.fail(listens, unavailable, 1)
+		b.fail(listens, unreachable, 1)
+		time.Sleep(time.Hour)
+		ch := b.call(listens, well)
+		require.Equal(t, [3]any{Recovered, ScopeStream, since}, [3]any{ch.Kind, ch.State.Scope, ch.State.Since})
+
+		since = time.Now()
+		b.fail(listens, unreachable, 1)
+		b.fail(listens, unavailable, 1)
+		time.Sleep(time.Hour)
+		ch = b.call(listens, well)
+		require.Equal(t, [3]any{Recovered, ScopeConnection, since}, [3]any{ch.Kind, ch.State.Scope, ch.State.Since})
+	})
+}
+
 // TestTogetherTheyFailOnce: failures of calls that were under way together are one failure.
 func TestTogetherTheyFailOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {

@@ -28,14 +28,18 @@ func Classify(err error) Verdict {
 	if _, ok := errors.AsType[*SettingError](err); ok {
 		return Verdict{Class: Fatal, Category: Config, Scope: ScopeApp}
 	}
+	if errors.Is(err, context.Canceled) {
+		return Verdict{Class: Canceled}
+	}
+	unknown := Verdict{Class: Retriable, Category: Unknown, Scope: ScopeConnection}
+	if _, ok := errors.AsType[*LocalError](err); ok { // no upstream is to blame, whatever the error wraps
+		return unknown
+	}
 	// A deadline counts as the upstream's silence: our own end of a run arrives as context.Canceled.
 	if errors.Is(err, context.DeadlineExceeded) {
 		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}
 	}
-	if errors.Is(err, context.Canceled) {
-		return Verdict{Class: Canceled}
-	}
-	return Verdict{Class: Retriable, Category: Unknown, Scope: ScopeConnection}
+	return unknown
 }
 
 func answerVerdict(e *AnswerError) Verdict {

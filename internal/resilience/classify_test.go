@@ -112,6 +112,8 @@ func TestTruthTable(t *testing.T) {
 
 		{"anything else", errors.New("something else"), Retriable, Unknown, ScopeConnection},
 		{"a fault of our own", &LocalError{Problem: "The disk is full.", Err: io.ErrShortWrite}, Retriable, Unknown, ScopeConnection},
+		{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown, ScopeConnection},
+		{"a fault of our own because of our own end", &LocalError{Err: context.Canceled}, Canceled, None, ScopeNone},
 	} {
 		t.Run(c.outcome, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +205,6 @@ func TestTypesAreFoundInsideOtherErrors(t *testing.T) {
 			"joined, first": errors.Join(plain, other),
 			"joined, last":  errors.Join(other, plain),
 			"by net/http":   &url.Error{Op: "Get", URL: "http://example.com", Err: plain},
-			"local":         &LocalError{Err: plain},
 		} {
 			require.Equal(t, want, Classify(err), "%s: %v", name, plain)
 		}

@@ -11,7 +11,7 @@ func (b *Backoff) State(k Key) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if _, ok := b.conns[connKey{k.User, k.Provider}]; !ok {
+	if b.findLocked(k.User, k.Provider) == nil {
 		if a, ok := b.apps[appKey{k.Provider, k.App}]; ok {
 			return a.shown(ScopeApp, now)
 		}
@@ -87,9 +87,20 @@ func (c *conn) units() []*unit {
 func (b *Backoff) Forget(user int64, provider string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c, ok := b.conns[connKey{user, provider}]; ok {
-		c.generation = math.MaxInt64 // of those that hold a permit still
-		delete(b.conns, connKey{user, provider})
+	c := b.findLocked(user, provider)
+	if c == nil {
+		return
+	}
+	c.generation = math.MaxInt64 // of those that hold a permit still
+	first := b.users[user]
+	if first != c {
+		before := first
+		for before.next != c {
+			before = before.next
+		}
+		before.next = c.next
+	} else if b.users[user] = c.next; c.next == nil {
+		delete(b.users, user)
 	}
 }
 
@@ -133,11 +144,19 @@ func (b *Backoff) RestoreHold(h Hold) {
 	u.settle(now)
 }
 
+func (b *Backoff) findLocked(user int64, provider string) *conn {
+	c := b.users[user]
+	for c != nil && c.provider != provider {
+		c = c.next
+	}
+	return c
+}
+
 func (b *Backoff) connLocked(k Key) *conn {
-	c, ok := b.conns[connKey{k.User, k.Provider}]
-	if !ok {
-		c = &conn{}
-		b.conns[connKey{k.User, k.Provider}] = c
+	c := b.findLocked(k.User, k.Provider)
+	if c == nil {
+		c = &conn{provider: k.Provider, next: b.users[k.User]}
+		b.users[k.User] = c
 	}
 	if c.app == nil || c.app.name != k.App {
 		c.app = b.appLocked(k)

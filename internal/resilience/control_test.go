@@ -73,6 +73,15 @@ func TestOutcomesFromBeforeTryAgain(t *testing.T) {
 			})
 		})
 	}
+	t.Run("when the new call has gone well already", func(t *testing.T) {
+		bubble(t, func(t *testing.T, b manager) {
+			old := b.permit(playlists)
+			b.call(listens, refused)
+			b.Retry(listens)
+			require.Equal(t, Recovered, b.call(listens, well).Kind)
+			require.Equal(t, Change{}, old.Done(refused))
+		})
+	})
 	t.Run("of another user of the app", func(t *testing.T) {
 		bubble(t, func(t *testing.T, b manager) {
 			old := b.permit(bobs)
@@ -80,6 +89,15 @@ func TestOutcomesFromBeforeTryAgain(t *testing.T) {
 			b.Retry(listens)
 			require.Equal(t, Change{}, old.Done(misconfigured))
 			require.Equal(t, Recovered, b.call(listens, well).Kind)
+		})
+	})
+	t.Run("but for a wait that is dictated", func(t *testing.T) {
+		bubble(t, func(t *testing.T, b manager) {
+			old := b.permit(playlists)
+			b.call(listens, misconfigured)
+			b.Retry(listens)
+			require.True(t, old.Done(limited(time.Hour)).NewHold)
+			require.Equal(t, Held, b.refused(listens).Kind)
 		})
 	})
 	t.Run("but for what was not lifted", func(t *testing.T) {
@@ -113,6 +131,21 @@ func TestTryAgainWhileACallFindsOut(t *testing.T) {
 		require.False(t, held)
 		require.Zero(t, b.refused(listens).Until, "never two at once")
 		require.Equal(t, Recovered, probe.Done(well).Kind)
+	})
+}
+
+// TestTryAgainOfAStopWhileACallFindsOut: what it comes to is void, but there are never two.
+func TestTryAgainOfAStopWhileACallFindsOut(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		late := b.permit(listens)
+		b.fail(listens, unreachable, 1)
+		time.Sleep(time.Minute)
+		probe := b.permit(listens)
+		require.Equal(t, BecameFatal, late.Done(refused).Kind)
+		b.Retry(listens)
+		b.refused(listens)
+		require.Equal(t, Change{}, probe.Done(well))
+		require.Equal(t, Recovered, b.call(listens, well).Kind)
 	})
 }
 
@@ -162,6 +195,19 @@ func TestForget(t *testing.T) {
 			})
 		})
 	}
+	t.Run("but not the user's other connections", func(t *testing.T) {
+		bubble(t, func(t *testing.T, b manager) {
+			providers := []string{"spotify", "navidrome", "listenbrainz"}
+			for _, p := range providers {
+				b.call(Key{User: 1, Provider: p, Stream: "listens"}, refused)
+			}
+			b.Forget(1, "navidrome")
+			for _, p := range providers {
+				_, _, ok := b.Acquire(Key{User: 1, Provider: p, Stream: "listens"}, 1)
+				require.Equal(t, p == "navidrome", ok, p)
+			}
+		})
+	})
 	t.Run("but not the hold of its app", func(t *testing.T) {
 		bubble(t, func(t *testing.T, b manager) {
 			b.call(listens, limited(time.Hour))
@@ -195,6 +241,10 @@ func TestRestoreStop(t *testing.T) {
 		}
 		require.Equal(t, Unchanged, b.call(bobs, well).Kind)
 		require.Equal(t, ScopeStream, b.refused(spotifyOf(2, "playlists")).Scope)
+		late := b.permit(bobs)
+		b.RestoreStop(Stop{Key: bobs, Category: Permission, Since: since})
+		require.Equal(t, Change{}, late.Done(well), "a success ends no stop")
+		require.Equal(t, Stopped, b.refused(bobs).Kind)
 
 		b.Retry(spotifyOf(1, ""))
 		old, _, ok := b.Acquire(listens, 2)

@@ -118,6 +118,17 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 			require.Equal(t, [3]any{BecameFatal, Contract, 15}, [3]any{ch.Kind, ch.State.Category, ch.State.Failures})
 		})
 	})
+	t.Run("another such category counts for itself", func(t *testing.T) {
+		bubble(t, func(t *testing.T, b manager) {
+			generic := unavailable
+			generic.FatalAfter = 3
+			for range 4 {
+				b.fail(listens, misshapen, 2)
+				b.fail(listens, generic, 2)
+			}
+			require.Equal(t, Waiting, b.State(listens).Kind)
+		})
+	})
 	t.Run("together they count once", func(t *testing.T) {
 		bubble(t, func(t *testing.T, b manager) {
 			var permits [5]Permit

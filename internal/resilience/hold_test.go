@@ -130,7 +130,9 @@ func TestCallsUnderWayDoNotEndAHold(t *testing.T) {
 				first.Done(Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp}) // a wait that we guess
 				time.Sleep(time.Minute)
 				probe := b.permit(listens)
-				require.True(t, other.Done(limited(24*time.Hour)).NewHold)
+				ch := other.Done(limited(24 * time.Hour))
+				require.True(t, ch.NewHold)
+				require.Equal(t, 24*time.Hour, time.Until(ch.State.Until), "known, although another call is finding out")
 				probe.Done(v)
 				third.Done(v)
 				s := b.refused(listens)
@@ -149,6 +151,20 @@ func TestALateHoldOfAReadyApp(t *testing.T) {
 		b.call(listens, well)
 		require.Equal(t, Change{Kind: Began, NewHold: true, State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
 			Since: time.Now(), Until: time.Now().Add(time.Hour), Failures: 1}}, late.Done(limited(time.Hour)))
+	})
+}
+
+// TestALateHoldThatIsOver says nothing.
+func TestALateHoldThatIsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		late, v := b.permit(listens), outage(time.Second)
+		b.call(listens, unavailable)
+		time.Sleep(time.Second)
+		require.Equal(t, Change{}, late.Done(v))
+		time.Sleep(time.Minute)
+		v.Category = RateLimit
+		b.call(listens, v)
+		require.Equal(t, [2]any{Waiting, time.Minute}, [2]any{b.State(listens).Kind, time.Until(b.State(listens).Until)})
 	})
 }
 
@@ -178,6 +194,7 @@ func TestAnOutageWithRetryAfterWaitsAtLeastThat(t *testing.T) {
 		time.Sleep(time.Until(b.State(listens).Until))
 		ch = b.call(listens, outage(time.Minute))
 		require.Equal(t, [2]any{Waiting, 16 * time.Minute}, [2]any{ch.State.Kind, time.Until(ch.State.Until)}, "its own backoff is longer")
+		require.False(t, ch.NewHold, "and that is no hold")
 
 		state, held := b.Retry(listens)
 		require.True(t, held, "a person may shorten what we guess, not what the upstream asked for")
@@ -236,7 +253,9 @@ func TestAHoldOutlivesAStop(t *testing.T) {
 						b.RestoreHold(hold)
 					}
 					b.RestoreStop(stop)
-					b.RestoreHold(hold)
+					if order == "stop first" {
+						b.RestoreHold(hold)
+					}
 					require.Equal(t, Stopped, b.refused(listens).Kind)
 					_, held := b.Retry(listens)
 					require.True(t, held)

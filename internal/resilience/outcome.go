@@ -3,8 +3,10 @@ package resilience
 import "time"
 
 // Done gives the permit back with what its call came to, and says whether that changed the state. Only the first call
-// counts. What is out of date changes nothing: an outcome of a credential that has been replaced or forgotten since, a
-// success or a wait that was under way before the latest failure, anything from before a person's "Try again".
+// counts. An outcome that is out of date changes nothing:
+//   - any of a credential that has been replaced or forgotten since;
+//   - a success, or a retriable failure without a longer hold, of a call that began before the latest failure;
+//   - a fatal failure of a call that began before a person's "Try again" lifted a stop or a backoff.
 func (p *Permit) Done(v Verdict) Change {
 	b := p.b
 	if b == nil {
@@ -31,12 +33,10 @@ func (p *Permit) Done(v Verdict) Change {
 		}
 	}
 	u, scope := p.faultLocked(v.Scope)
-	switch {
-	case p.id < u.liftedAt:
-		return Change{}
-	case v.Class == Retriable:
+	if v.Class == Retriable {
 		return b.waitLocked(u, scope, v, p.id)
-	case u.kind == Stopped:
+	}
+	if u.kind == Stopped || p.id < u.liftedAt {
 		return Change{}
 	}
 	u.failures++
@@ -56,14 +56,10 @@ func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
 func (p *Permit) succeedLocked() Change {
 	var ended State
 	for i, u := range p.units() {
-		if u.kind == Ready {
-			u.repeats = 0
+		if u.kind == Ready || u.kind == Stopped || u.failedAt > p.id {
 			continue
 		}
-		if u.kind == Stopped || u.failedAt > p.id {
-			continue
-		}
-		if st := u.state(unitScopes[i]); ended.Kind == Ready || st.Since.Before(ended.Since) {
+		if st := u.state(unitScopes[i], time.Now()); ended.Kind == Ready || st.Since.Before(ended.Since) {
 			ended = st
 		}
 		u.reset()
@@ -75,12 +71,13 @@ func (p *Permit) succeedLocked() Change {
 }
 
 func (b *Backoff) stopLocked(u *unit, scope Scope, c Category) Change {
+	now := time.Now()
 	if u.since.IsZero() {
-		u.since = time.Now()
+		u.since = now
 	}
 	b.seq++
 	u.kind, u.category, u.until, u.failedAt = Stopped, c, time.Time{}, b.seq
-	return Change{Kind: BecameFatal, State: u.state(scope)}
+	return Change{Kind: BecameFatal, State: u.state(scope, now)}
 }
 
 func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
@@ -108,7 +105,7 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	u.settle(now)
 	b.seq++
 	u.failedAt = b.seq
-	ch := Change{State: u.state(scope), NewHold: longer && u.kind == Held}
+	ch := Change{State: u.state(scope, now), NewHold: longer && u.kind == Held}
 	switch {
 	case before == Ready:
 		ch.Kind = Began

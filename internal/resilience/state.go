@@ -54,22 +54,22 @@ type unit struct {
 	holdFor  Category // why the upstream dictated hold
 	repeats  uint8    // of the same FatalAfter category in a row
 	capTold  bool
+	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 	failures int
 	failedAt uint64 // sequence number of the last recorded failure
 	liftedAt uint64 // sequence number of the last "Try again" that lifted something
-	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 	since    time.Time
 	until    time.Time
 	hold     time.Time // the latest instant that the upstream dictated, also while kind is Waiting or Stopped
 	capSince time.Time // when the backoff reached its cap; zero before
 }
 
-func (u *unit) state(scope Scope) State {
+func (u *unit) state(scope Scope, now time.Time) State {
 	if u.kind == Ready {
 		return State{}
 	}
 	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: u.since, Failures: u.failures}
-	if u.kind != Stopped && u.probe == 0 {
+	if u.kind != Stopped && (u.probe == 0 || u.until.After(now)) {
 		s.Until = u.until
 	}
 	return s
@@ -77,7 +77,7 @@ func (u *unit) state(scope Scope) State {
 
 // shown is the state as it is now: a hold that has ended stands against nothing, and only waits for its next attempt.
 func (u *unit) shown(scope Scope, now time.Time) State {
-	s := u.state(scope)
+	s := u.state(scope, now)
 	if s.Kind == Held && !u.until.After(now) {
 		s.Kind = Waiting
 	}

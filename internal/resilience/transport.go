@@ -47,13 +47,15 @@ func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http
 }
 
 // NewClient returns an http.Client on rt that follows a redirect only within one host, so that credentials do not
-// leave it.
+// leave it, and only when the same request can be made there: a submission that turned into a read would look as if it
+// had been taken.
 func NewClient(rt http.RoundTripper) *http.Client {
-	return &http.Client{Transport: rt, CheckRedirect: sameHost}
+	return &http.Client{Transport: rt, CheckRedirect: sameRequest}
 }
 
-func sameHost(req *http.Request, via []*http.Request) error {
-	if len(via) >= 5 || req.URL.Host != via[0].URL.Host || (via[0].URL.Scheme == "https" && req.URL.Scheme != "https") {
+func sameRequest(req *http.Request, via []*http.Request) error {
+	from, to := via[0].URL, req.URL
+	if len(via) >= 5 || to.Host != from.Host || to.Scheme != from.Scheme && to.Scheme != "https" || req.Method != via[0].Method {
 		return http.ErrUseLastResponse
 	}
 	return nil
@@ -124,8 +126,8 @@ func lost(ctx context.Context, endpoint string, err error) error {
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req.Context())
-	if c.endpoint == "" {
-		c.endpoint = req.Method + " " + req.URL.Path
+	if c.endpoint == "" { // the path may hold ids and names
+		c.endpoint = req.Method + " " + req.URL.Host
 	}
 	req = req.Clone(req.Context())
 	if t.UserAgent != "" {
@@ -148,14 +150,18 @@ func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, er
 	if err != nil {
 		return nil, lost(req.Context(), endpoint, err)
 	}
-	if len(body) > MaxBody {
-		return nil, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
-	}
 	html := isHTML(resp.Header.Get("Content-Type"), body)
 	if resp.StatusCode < 400 && (!html || resp.StatusCode >= 300) {
+		if len(body) > MaxBody {
+			return nil, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
+		}
+		if _, err := url.Parse(resp.Header.Get("Location")); err != nil {
+			resp.Header.Del("Location") // http.Client would fail over it, and print it
+		}
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 		return resp, nil
 	}
+	body = body[:min(len(body), MaxBody)]
 	e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: body}
 	e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	e.header = resp.Header
@@ -175,7 +181,13 @@ func readBounded(resp *http.Response) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// isHTML says whether an answer is a page. An empty one is none, whatever it is called: many frameworks call every
+// answer a page, also a 204 and a bare 401.
 func isHTML(contentType string, body []byte) bool {
+	if len(body) == 0 {
+		return false
+	}
+	contentType = strings.ToLower(contentType)
 	if strings.HasPrefix(contentType, "text/html") || strings.HasPrefix(contentType, "application/xhtml") {
 		return true
 	}

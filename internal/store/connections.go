@@ -79,6 +79,7 @@ func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (pro
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
 				WHERE user_id = $1 AND provider = $2`, c.User, c.Provider),
 			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2", c.User, c.Provider),
+			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND provider = $2", c.User, c.Provider),
 			execTx(ctx, tx, `INSERT INTO connections
 				(user_id, provider, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)
@@ -94,6 +95,22 @@ func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (pro
 func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	_, err := tx.ExecContext(ctx, query, args...)
 	return err
+}
+
+// current is providers.ErrReplaced when the connection is of another generation by now. Generation 0 is not checked.
+func current(ctx context.Context, tx *sql.Tx, user int64, provider string, generation int64) error {
+	if generation == 0 {
+		return nil
+	}
+	var now int64
+	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND provider = $2", user, provider).Scan(&now)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if now != generation {
+		return providers.ErrReplaced
+	}
+	return nil
 }
 
 // SaveCredentials stores renewed credentials of the same generation. When the connection has moved on to another

@@ -17,6 +17,9 @@ import (
 // out; one that another provider told of becomes a second source of that listen. It returns how many listens are new.
 func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added int, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
+		if err := current(ctx, tx, page.User, page.Provider, page.Generation); err != nil {
+			return err
+		}
 		fresh, err := unknownPlays(ctx, tx, page)
 		if err != nil {
 			return err

@@ -242,8 +242,8 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 	for n := range 8 {
 		go func() {
 			var err error
-			for page := range 5 {
-				plays := repeat(100, 5)
+			for page := range 3 {
+				plays := repeat(50, 5)
 				for i := range plays {
 					plays[i].PlayedAt = at(float64(-1000*page) - 5*float64(i))
 					plays[i].SourceID = fmt.Sprint(page, "/", i)
@@ -258,8 +258,8 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 	for range 8 {
 		require.NoError(t, <-errs)
 	}
-	require.Equal(t, 500, count(t, s, user))
-	require.Equal(t, 4000, number(t, s, "SELECT count(*) FROM listen_sources"))
+	require.Equal(t, 150, count(t, s, user))
+	require.Equal(t, 1200, number(t, s, "SELECT count(*) FROM listen_sources"))
 	requireWhole(t, s, user)
 }
 

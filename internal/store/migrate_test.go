@@ -138,10 +138,11 @@ func TestNoUpgradeWithoutACopy(t *testing.T) {
 	require.Equal(t, 1, version(t, requireData(t, dir, steps(t, ""))))
 }
 
-// endless is a step that writes until it is killed.
-const endless = `CREATE TABLE numbers (n INTEGER);
+// endless is a step that writes until it is killed (bounded all the same, should nobody kill it).
+const endless = `PRAGMA cache_size = 10;
+CREATE TABLE numbers (n INTEGER);
 ALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
-INSERT INTO numbers WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c) SELECT i FROM c;`
+INSERT INTO numbers WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 10000000) SELECT i FROM c;`
 
 const killedUpgrade = "REPRISE_TEST_KILLED_UPGRADE"
 
@@ -152,12 +153,12 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 		t.Fatalf("the endless step ended: %v", err)
 	}
 	dir := atVersionOne(t)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestAKilledUpgradeLeavesAUsableDatabase$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledUpgradeLeavesAUsableDatabase$")
 	cmd.Env = append(os.Environ(), killedUpgrade+"="+dir)
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool { // more than fits into memory has been written ahead
 		info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
-		return err == nil && info.Size() > 1<<20
+		return err == nil && info.Size() > 1<<18
 	}, time.Minute, 5*time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
 	require.EqualError(t, cmd.Wait(), "signal: killed")

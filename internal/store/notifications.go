@@ -20,9 +20,15 @@ func scanNotification(r scanner) (n notify.Notification, err error) {
 	return n, err
 }
 
-// OpenNotification implements notify.Store. One that was resolved, and whose cause is met again, opens anew.
+// OpenNotification implements notify.Store. One about a credential that has been replaced meanwhile is not opened. One that was resolved, and whose cause is met again, opens anew.
 func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (stored notify.Notification, opened bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
+		var replaced bool
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM connections WHERE user_id = $1 AND provider = $2 AND generation > $3)",
+			n.User, n.Provider, n.Generation).Scan(&replaced)
+		if err != nil || n.Generation > 0 && replaced {
+			return err
+		}
 		id, err := nextIDs(ctx, tx, "notifications", 1)
 		if err != nil {
 			return err
@@ -48,7 +54,9 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]notify.Notification, error) {
 	query := "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND provider = $2 AND ($3 = 0 OR user_id = $3)"
 	args := []any{millis(time.Now()), provider, user}
-	if len(causes) > 0 {
+	if len(causes) == 0 {
+		query += " AND generation > 0"
+	} else {
 		query += " AND cause IN " + numbered(4, len(causes))
 		for _, c := range causes {
 			args = append(args, c)

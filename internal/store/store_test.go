@@ -65,7 +65,7 @@ func connect(t testing.TB, s *Store, user int64, provider string) providers.Conn
 	return c
 }
 
-// local requires a fault of our own side and returns its sentence.
+// problemOf requires a fault of our own side and returns its sentence.
 func problemOf(t testing.TB, err error) string {
 	t.Helper()
 	e, ok := errors.AsType[*resilience.LocalError](err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"reprise/internal/events"
@@ -46,6 +47,9 @@ func NewConnections(g *Guard, s *Syncer, store ConnectionStore, bus *events.Bus)
 	return &Connections{guard: g, syncer: s, store: store, bus: bus}
 }
 
+// ErrPaused says that a connection is not read because its person has paused it.
+var ErrPaused = errors.New("the connection is paused")
+
 // ConnectOAuth proves a permission that has just been given and stores it as the user's connection.
 func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (providers.Connection, error) {
 	adapter := p.Open(oauth.GrantClient(m.guard.Client, g.Credentials), g.Credentials)
@@ -62,13 +66,12 @@ func (m *Connections) Connect(ctx context.Context, p *providers.Provider, user i
 }
 
 func (m *Connections) connect(ctx context.Context, p *providers.Provider, c providers.Connection, adapter providers.Adapter) (providers.Connection, error) {
-	c.App = p.App(c.Credentials)
-	if held := m.guard.Backoff.State(resilience.Key{User: 0, Provider: p.Name, App: c.App}); held.Kind == resilience.Held {
-		return c, &resilience.NotBeforeError{State: held}
+	if err := m.Held(p, c.Credentials); err != nil {
+		return c, err
 	}
 	account, err := adapter.Prove(resilience.WithUser(ctx, c.User, p.Name))
 	if err != nil {
-		return c, err
+		return c, errors.Join(err, m.Refused(ctx, p, c.Credentials, err))
 	}
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
@@ -76,11 +79,35 @@ func (m *Connections) connect(ctx context.Context, p *providers.Provider, c prov
 	old, err := m.store.Connection(ctx, c.User, p.Name)
 	switch {
 	case err == nil && old.AccountID != c.AccountID:
-		return c, errors.Join(&OtherAccountError{Old: old.Account, New: c.Account}, m.store.SavePending(ctx, c))
+		if err := m.store.SavePending(ctx, c); err != nil {
+			return c, err
+		}
+		return c, &OtherAccountError{Old: old.Account, New: c.Account}
 	case err != nil && !errors.Is(err, providers.ErrNotFound):
 		return c, err
 	}
 	return m.take(ctx, c)
+}
+
+// Held is a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait. No call
+// may be made then, not even to connect.
+func (m *Connections) Held(p *providers.Provider, credentials providers.Credentials) error {
+	state := m.guard.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
+	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
+		return &resilience.NotBeforeError{State: state}
+	}
+	return nil
+}
+
+// Refused keeps the wait that a provider has dictated in the answer to somebody who wanted to connect.
+func (m *Connections) Refused(ctx context.Context, p *providers.Provider, credentials providers.Credentials, err error) error {
+	v := resilience.Classify(err)
+	if v.Scope != resilience.ScopeApp || v.NotBefore.IsZero() {
+		return nil
+	}
+	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category, Since: time.Now(), Until: v.NotBefore}
+	m.guard.Backoff.RestoreHold(hold)
+	return m.guard.Store.SaveHold(context.WithoutCancel(ctx), hold)
 }
 
 // Choose ends the wait of another account's credential: it becomes the connection, or is forgotten.
@@ -102,16 +129,14 @@ func (m *Connections) take(ctx context.Context, c providers.Connection) (provide
 		return c, err
 	}
 	m.guard.Backoff.Reconnected(keyOf(c, ""), c.Generation)
+	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
 	err = errors.Join(
-		m.guard.Notifier.Resolve(ctx, c.User, c.Provider),
+		m.guard.closeAll(ctx, m.guard.Registry.Get(c.Provider), c.User),
 		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...))
 	m.publish(c.User, c.Provider)
 	m.syncer.StartAnew(c)
 	return c, err
 }
-
-// appCauses are the causes that speak about the whole installation; any proved connection disproves them.
-var appCauses = []string{"config:app", "auth:app"}
 
 // Disconnect removes a connection, and with data also what was read through it alone.
 func (m *Connections) Disconnect(ctx context.Context, user int64, provider string, data bool) error {
@@ -124,7 +149,10 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, provider strin
 		return err
 	}
 	m.guard.Backoff.Forget(user, provider)
-	err := m.guard.Notifier.Resolve(ctx, user, provider)
+	err := m.guard.closeAll(ctx, m.guard.Registry.Get(provider), user)
+	if all, listErr := m.guard.Store.Connections(ctx); listErr == nil && !slices.ContainsFunc(all, func(c providers.Connection) bool { return c.Provider == provider }) {
+		err = errors.Join(err, m.guard.Notifier.Resolve(ctx, 0, provider, appCauses...)) // nobody is left whom it concerns
+	}
 	m.publish(user, provider)
 	return err
 }
@@ -147,26 +175,31 @@ func (m *Connections) Resume(ctx context.Context, user int64, provider string) e
 	return m.start(ctx, user, provider)
 }
 
-// SyncNow starts a run of every stream that may run, or joins those under way. When none may, because a wait was
-// dictated or a person has to act first, it returns a *resilience.NotBeforeError.
+// SyncNow starts a run of every stream that may run, or joins those under way. When none may, because of a wait or
+// because a person has to act first, it returns a *resilience.NotBeforeError; ErrPaused when the connection is paused.
 func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) error {
 	c, err := m.store.Connection(ctx, user, provider)
 	if err != nil {
 		return err
 	}
+	if c.Paused {
+		return ErrPaused
+	}
 	var against resilience.State
 	for _, stream := range m.guard.Registry.Get(provider).Streams {
 		state := m.guard.Backoff.State(keyOf(c, stream))
-		if state.Kind != resilience.Held && state.Kind != resilience.Stopped {
+		if m.syncer.Running(Key{user, provider, stream}) || state.Kind != resilience.Stopped && !state.Until.After(time.Now()) {
 			return m.start(ctx, user, provider)
 		}
-		against = state
+		if against.Kind == resilience.Ready || state.Kind == resilience.Held {
+			against = state
+		}
 	}
 	return &resilience.NotBeforeError{State: against}
 }
 
-// Retry is "Try again": it lifts a stop or a backoff and starts a run. A dictated wait stays, and is returned as a
-// *resilience.NotBeforeError.
+// Retry is "Try again": it lifts a stop or a backoff and starts a run. A dictated wait stays; when it leaves no stream
+// to run, it is returned as a *resilience.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, provider string) error {
 	c, err := m.store.Connection(ctx, user, provider)
 	if err != nil {
@@ -175,11 +208,9 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 	if err := m.store.ClearStops(ctx, user, provider); err != nil {
 		return err
 	}
-	if state, held := m.guard.Backoff.Retry(keyOf(c, "")); held {
-		m.publish(user, provider)
-		return &resilience.NotBeforeError{State: state}
-	}
-	return m.start(ctx, user, provider)
+	m.guard.Backoff.Retry(keyOf(c, ""))
+	m.publish(user, provider)
+	return m.SyncNow(ctx, user, provider)
 }
 
 func (m *Connections) start(ctx context.Context, user int64, provider string) error {

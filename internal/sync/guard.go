@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -22,6 +23,7 @@ type StateStore interface {
 	SaveStop(context.Context, resilience.Stop) error
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
+	Connections(context.Context) ([]providers.Connection, error)
 }
 
 // Guard stands before every upstream call of a connection: it asks whether the call may be made, and tells everyone
@@ -33,7 +35,10 @@ type Guard struct {
 	Registry providers.Registry
 	Store    StateStore
 	Notifier *notify.Notifier
+	Bus      *events.Bus
 	Log      *slog.Logger
+
+	alerts
 }
 
 // keyOf is where the backoff keeps a stream of a connection.
@@ -50,7 +55,7 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 	}
 	permit, state, ok := g.Backoff.Acquire(keyOf(c, stream), c.Generation)
 	if !ok {
-		return &resilience.NotBeforeError{State: state}
+		return errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, keyOf(c, stream)))
 	}
 	ctx = resilience.WithUser(ctx, c.User, c.Provider)
 	err := g.call(ctx, p, c, call)
@@ -79,98 +84,79 @@ func (g *Guard) call(ctx context.Context, p *providers.Provider, c providers.Con
 // learn draws the consequences of an outcome: what is kept, who is told.
 func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
 	g.logOutcome(c, stream, v, ch, err)
+	key := keyOf(c, stream)
 	switch {
 	case v.Class == resilience.Canceled:
 		return nil
+	case v.Class == resilience.OK && g.Backoff.State(key).Kind != resilience.Ready:
+		return nil // a success that came too late: what has failed since counts
 	case v.Class == resilience.OK:
-		return errors.Join(g.Store.SaveSuccess(ctx, c.User, c.Provider, stream, time.Now()), g.recovered(ctx, c, ch))
-	}
-	if ch == (resilience.Change{}) { // nothing new: an older credential's outcome, or a stop that is known
+		err := errors.Join(g.Store.SaveSuccess(ctx, c.User, c.Provider, stream, time.Now()), g.succeeded(ctx, p, c, key))
+		if ch.Kind == resilience.Recovered && ch.State.Scope == resilience.ScopeApp {
+			err = errors.Join(err, g.publishToAll(ctx, c))
+		}
+		return err
+	case ch == resilience.Change{}: // nothing new: an older credential's outcome, or a stop that is known
 		return nil
 	}
+	return g.consequence(ctx, key, func(ctx context.Context) error { return g.failed(ctx, p, c, stream, v, ch, err) })
+}
+
+// failed keeps and tells what a failure that changed something has led to. It may be repeated.
+func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
+	g.unsettle(p, c, ch)
 	advice, detail := adviceOf(err), resilience.Excerpt(err.Error())
-	where := stream
+	key := keyOf(c, stream)
 	if ch.State.Scope != resilience.ScopeStream {
-		where = ""
+		key.Stream = ""
 	}
-	errs := []error{g.Store.SaveFailure(ctx, c.User, c.Provider, where, advice, detail)}
-	key := keyOf(c, where)
+	errs := []error{g.Store.SaveFailure(ctx, c.User, c.Provider, key.Stream, advice, detail)}
 	if ch.NewHold {
-		hold := resilience.Hold{Key: key, Category: ch.State.Category, Since: ch.State.Since, Until: ch.State.Until}
-		if ch.State.Scope == resilience.ScopeApp {
-			hold.Key.User = 0
-		}
-		errs = append(errs, g.Store.SaveHold(ctx, hold))
-		if v.Category == resilience.Quota && v.Scope == resilience.ScopeApp {
-			errs = append(errs, g.tellAdmins(ctx, p, notify.CauseQuota, notify.Explain(p, c, ch.State, stream, advice), v, detail))
-		}
+		errs = append(errs, g.saveHold(ctx, key, ch.State))
 	}
-	switch ch.Kind {
-	case resilience.BecameFatal:
-		errs = append(errs, g.stopped(ctx, p, c, stream, key, v, ch, advice, detail))
-	case resilience.StillFailing:
-		errs = append(errs, g.tell(ctx, c, p, notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning, v, detail))
+	a := alert{provider: p, connection: c, category: v.Category, detail: detail}
+	switch {
+	case ch.Kind == resilience.BecameFatal:
+		a.category = ch.State.Category
+		errs = append(errs, g.stopped(ctx, a, key, stream, ch.State, advice))
+	case ch.Kind == resilience.StillFailing:
+		a.cause, a.words, a.severity = notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning
+		errs = append(errs, g.tell(ctx, a))
+	case ch.NewHold && v.Category == resilience.Quota && ch.State.Scope == resilience.ScopeApp:
+		a.cause, a.words, a.severity = notify.CauseQuota, notify.Explain(p, c, ch.State, stream, advice), notify.Warning
+		errs = append(errs, g.tellAdmins(ctx, a))
+	}
+	if ch.State.Scope == resilience.ScopeApp {
+		g.adviseApp(c, advice)
+		errs = append(errs, g.publishToAll(ctx, c))
 	}
 	return errors.Join(errs...)
 }
 
-func (g *Guard) stopped(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, key resilience.Key, v resilience.Verdict, ch resilience.Change, advice, detail string) error {
-	words := notify.Explain(p, c, ch.State, stream, advice)
-	cause := notify.Cause(ch.State, stream)
-	if ch.State.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
-		return g.tellAdmins(ctx, p, cause, words, v, detail)
+func (g *Guard) saveHold(ctx context.Context, key resilience.Key, s resilience.State) error {
+	if s.Scope == resilience.ScopeApp {
+		key.User, key.Stream = 0, ""
 	}
-	err := g.Store.SaveStop(ctx, resilience.Stop{Key: key, Generation: c.Generation, Category: ch.State.Category, Since: ch.State.Since})
-	if words.Owner == notify.Administrator {
-		return errors.Join(err, g.tellAdmins(ctx, p, cause, words, v, detail))
+	return g.Store.SaveHold(ctx, resilience.Hold{Key: key, Category: s.Category, Since: s.Since, Until: s.Until})
+}
+
+// stopped keeps a stop and tells whoever has to act.
+func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream string, s resilience.State, advice string) error {
+	c := a.connection
+	a.words, a.severity = notify.Explain(a.provider, c, s, stream, advice), notify.Error
+	a.cause = notify.Cause(s.Category.String(), s.Scope, stream)
+	if s.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
+		return g.tellAdmins(ctx, a)
 	}
-	if ch.State.Category == resilience.Auth { // it has ended: that it will is no news any more
+	err := g.Store.SaveStop(ctx, resilience.Stop{Key: key, Generation: c.Generation, Category: s.Category, Since: s.Since})
+	if a.words.Owner == notify.Administrator {
+		a.cause = notify.Of(a.cause, c.User)
+		return errors.Join(err, g.tellAdmins(ctx, a))
+	}
+	if s.Category == resilience.Auth { // it has ended: that it will is no news any more
 		err = errors.Join(err, g.Notifier.Resolve(ctx, c.User, c.Provider, notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
 	}
-	return errors.Join(err, g.tell(ctx, c, p, cause, words, notify.Error, v, detail))
-}
-
-func (g *Guard) recovered(ctx context.Context, c providers.Connection, ch resilience.Change) error {
-	if ch.Kind != resilience.Recovered {
-		return nil
-	}
-	if ch.State.Scope == resilience.ScopeApp {
-		return g.Notifier.Resolve(ctx, 0, c.Provider, notify.CauseQuota, "config:app", "auth:app", "permission:app")
-	}
-	return g.Notifier.Resolve(ctx, c.User, c.Provider, recoverable...)
-}
-
-// recoverable are the causes that a success disproves; the end of an authorization is not among them.
-var recoverable = func() []string {
-	causes := []string{notify.CauseStill}
-	for _, category := range []resilience.Category{resilience.Auth, resilience.Permission, resilience.Config, resilience.Contract} {
-		causes = append(causes, category.String(), category.String()+":"+providers.Listens, category.String()+":"+providers.Playlists)
-	}
-	return causes
-}()
-
-func (g *Guard) tell(ctx context.Context, c providers.Connection, p *providers.Provider, cause string, w notify.Words, s notify.Severity, v resilience.Verdict, detail string) error {
-	return g.Notifier.Open(ctx, notify.Notification{User: c.User, Provider: c.Provider, Cause: cause, Generation: c.Generation,
-		Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message, Detail: detail, Action: actionFor(p, v)})
-}
-
-// tellAdmins tells every administrator once, whoever's connection met the cause.
-func (g *Guard) tellAdmins(ctx context.Context, p *providers.Provider, cause string, w notify.Words, v resilience.Verdict, detail string) error {
-	admins, err := g.Store.Admins(ctx)
-	for _, id := range admins {
-		err = errors.Join(err, g.Notifier.Open(ctx, notify.Notification{User: id, Provider: p.Name, Cause: cause, Severity: notify.Error,
-			Category: v.Category.String(), Title: w.Title, Message: w.Message, Detail: detail,
-			Action: notify.Action{Label: "Open settings", URL: "/settings"}}))
-	}
-	return err
-}
-
-func actionFor(p *providers.Provider, v resilience.Verdict) notify.Action {
-	switch v.Category {
-	case resilience.Auth, resilience.Config:
-		return notify.Action{Label: "Reconnect", URL: "/connect/" + p.Name}
-	}
-	return notify.Action{Label: "Look at it", URL: "/connections/" + p.Name}
+	return errors.Join(err, g.tell(ctx, a))
 }
 
 // adviceOf is what the failure itself says a person should do.
@@ -188,7 +174,7 @@ func adviceOf(err error) string {
 }
 
 func (g *Guard) logOutcome(c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) {
-	if v.BadWait && ch.Kind == resilience.Began {
+	if v.BadWait && ch != (resilience.Change{}) {
 		g.Log.Warn("upstream named a wait that cannot be used", "provider", c.Provider, "user_id", c.User, "stream", stream)
 	}
 	level := slog.LevelDebug

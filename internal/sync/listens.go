@@ -76,6 +76,9 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 				return false, nil
 			}
 		}
+		if r.s.endsSoon(ctx) {
+			return false, nil // the next run goes on from here
+		}
 	}
 	r.reading.finish(i)
 	return true, r.save(ctx, nil)
@@ -87,7 +90,7 @@ func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
 	if err != nil {
 		return err
 	}
-	added, err := r.s.store.SaveListens(ctx, providers.Intake{User: r.c.User, Provider: r.c.Provider,
+	added, err := r.s.store.SaveListens(ctx, providers.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
 		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.reading.String(), Note: r.note})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"reprise/internal/events"
 	"reprise/internal/providers"
@@ -59,4 +60,11 @@ func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string
 		return nil
 	}
 	return err
+}
+
+// endsSoon says whether a tenth or less of a run's time is left, so that work that can be continued is better stopped
+// than cut off.
+func (s *Syncer) endsSoon(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < s.opt.RunTimeout/10
 }

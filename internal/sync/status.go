@@ -108,7 +108,11 @@ func (m *Connections) status(p *providers.Provider, c providers.Connection, reco
 		if s.State.Scope == resilience.ScopeStream {
 			r = record(worst)
 		}
-		s.Words = notify.Explain(p, c, s.State, worst, r.Advice)
+		advice := r.Advice
+		if s.State.Scope == resilience.ScopeApp {
+			advice = m.guard.appAdvice(c)
+		}
+		s.Words = notify.Explain(p, c, s.State, worst, advice)
 		s.Detail = r.Detail
 	}
 	return s

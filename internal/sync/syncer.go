@@ -261,6 +261,17 @@ func (s *Syncer) Stop(user int64, provider string) {
 	}
 }
 
+// Cancel ends what is under way for a connection, and does not wait for it.
+func (s *Syncer) Cancel(user int64, provider string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, r := range s.runs {
+		if k.User == user && k.Provider == provider {
+			r.cancel()
+		}
+	}
+}
+
 // Running says whether a run of the stream is under way.
 func (s *Syncer) Running(k Key) bool {
 	s.mu.Lock()

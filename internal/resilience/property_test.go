@@ -1,0 +1,273 @@
+package resilience
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// model does random things to a Backoff and knows what must be true whatever they are.
+type model struct {
+	*Backoff
+	t          *testing.T
+	r          *rand.Rand
+	history    []step // what was done, shown when something is not true
+	keys       []Key
+	generation map[int64]int64
+	permits    []taken
+	dictated   map[string]time.Time // per thing at fault: the latest instant that its upstream dictated
+	stopped    map[string]bool      // per thing at fault
+}
+
+// step is something done, as a format and its values.
+type step struct {
+	format string
+	values []any
+}
+
+func (s step) String() string { return fmt.Sprintf(s.format, s.values...) }
+
+// taken is a permit without its outcome yet. probe names the thing at fault that it finds out about, if any.
+type taken struct {
+	Permit
+	key        Key
+	generation int64
+	probe      string
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	r := rand.New(rand.NewPCG(seed, 1))
+	m := &model{Backoff: NewBackoff(Options{Rand: r.Float64}), t: t, r: r, generation: map[int64]int64{1: 1, 2: 1, 3: 1},
+		dictated: map[string]time.Time{}, stopped: map[string]bool{}}
+	for user := range int64(3) {
+		for _, stream := range []string{"listens", "playlists"} {
+			m.keys = append(m.keys, Key{User: user + 1, Provider: "spotify", App: []string{"client", "client", "other"}[user], Stream: stream})
+		}
+	}
+	return m
+}
+
+// fault names the thing that a scope means for a key; path is all that stand between the key and a call.
+func fault(k Key, s Scope) string {
+	switch s {
+	case ScopeApp:
+		return "app " + k.App
+	case ScopeConnection:
+		return fmt.Sprint("connection ", k.User)
+	}
+	return fmt.Sprint("stream ", k.User, " ", k.Stream)
+}
+
+func path(k Key) []string {
+	return []string{fault(k, ScopeApp), fault(k, ScopeConnection), fault(k, ScopeStream)}
+}
+
+func (m *model) verdict() Verdict {
+	scope := []Scope{ScopeStream, ScopeConnection, ScopeApp}[m.r.IntN(3)]
+	switch m.r.IntN(10) {
+	case 0, 1, 2:
+		return well
+	case 3:
+		return ourEnd
+	case 4:
+		return Verdict{Class: Fatal, Category: Auth, Scope: scope}
+	case 5:
+		return misshapen
+	case 6:
+		wait := time.Duration(m.r.IntN(7200)) * time.Second
+		return Verdict{Class: Retriable, Category: []Category{RateLimit, Upstream}[m.r.IntN(2)], Scope: scope, NotBefore: time.Now().Add(wait)}
+	}
+	return Verdict{Class: Retriable, Category: Network, Scope: scope}
+}
+
+func (m *model) acquire() {
+	k := m.keys[m.r.IntN(len(m.keys))]
+	before := m.State(k)
+	g := m.generation[k.User]
+	p, s, ok := m.Acquire(k, g)
+	m.note("acquire %v: %v, was %+v", k, ok, before)
+	if !ok {
+		m.require(s.Kind != Ready, "a refusal has a reason")
+		m.require(s.Kind == Stopped || s.Until.IsZero() || s.Until.After(time.Now()), "and an end that is to come")
+		return
+	}
+	probing := taken{Permit: p, key: k, generation: g}
+	if before.Kind != Ready {
+		m.require(before.Kind == Waiting && !before.Until.IsZero() && !before.Until.After(time.Now()), "a permit only when the wait is over")
+		probing.probe = fault(k, before.Scope)
+		m.require(!slices.ContainsFunc(m.permits, func(o taken) bool { return o.probe == probing.probe }), "never two probes at once")
+	}
+	for _, f := range path(k) {
+		m.require(!m.stopped[f], "%s is stopped", f)
+		m.require(!m.dictated[f].After(time.Now()), "the wait that was dictated for %s is kept", f)
+	}
+	m.permits = append(m.permits, probing)
+}
+
+func (m *model) done() {
+	if len(m.permits) == 0 {
+		return
+	}
+	i := m.r.IntN(len(m.permits))
+	p, v := m.permits[i], m.verdict()
+	m.permits = slices.Delete(m.permits, i, i+1)
+	ch := p.Done(v)
+	m.note("done %v generation %d: %+v → %+v", p.key, p.generation, v, ch)
+	if p.generation < m.generation[p.key.User] || v.Class == Canceled {
+		m.require(ch == Change{}, "it changes nothing")
+		return
+	}
+	f := fault(p.key, v.Scope)
+	switch {
+	case ch.Kind == BecameFatal:
+		m.require(!m.stopped[f] && ch.State.Kind == Stopped, "told once")
+		m.stopped[f] = true
+	case ch.Kind == Recovered:
+		m.require(v.Class == OK && ch.State.Kind != Stopped, "only a success recovers, and not from a stop")
+	case ch.Kind == Began:
+		m.require(v.Class == Retriable && ch.State.Kind != Ready, "a wait began")
+	}
+	m.require(!ch.NewHold || ch.State.Kind == Held && ch.State.Until.After(time.Now()), "a hold is one")
+	if v.Class == Retriable && v.NotBefore.After(m.dictated[f]) {
+		m.dictated[f] = v.NotBefore
+	}
+}
+
+// lifted forgets what a person's action ended.
+func (m *model) lifted(k Key, reconnected bool) {
+	names := append(path(k), fault(Key{User: k.User, Stream: "listens"}, ScopeStream), fault(Key{User: k.User, Stream: "playlists"}, ScopeStream))
+	for _, f := range names {
+		delete(m.stopped, f)
+		if !reconnected {
+			continue
+		}
+		if f != fault(k, ScopeApp) {
+			delete(m.dictated, f)
+		}
+		for i := range m.permits {
+			if m.permits[i].probe == f {
+				m.permits[i].probe = ""
+			}
+		}
+	}
+}
+
+func (m *model) act() {
+	k := m.keys[m.r.IntN(len(m.keys))]
+	switch m.r.IntN(20) {
+	case 0:
+		m.generation[k.User]++
+		m.Reconnected(k, m.generation[k.User])
+		m.note("reconnected %v", k)
+		m.lifted(k, true)
+	case 1:
+		s, held := m.Retry(k)
+		m.note("retry %v: %v %+v", k, held, s)
+		m.require(held == (s.Kind == Held) && (!held || s.Until.After(time.Now())), "held only by a hold")
+		m.lifted(k, false)
+	case 2, 3, 4, 5:
+		time.Sleep(time.Duration(m.r.IntN(600)) * time.Second)
+		m.note("%v", time.Now())
+	case 6, 7, 8, 9, 10, 11:
+		m.done()
+	default:
+		m.acquire()
+	}
+	for _, k := range m.keys {
+		s := m.State(k)
+		stopped := slices.ContainsFunc(path(k), func(f string) bool { return m.stopped[f] })
+		m.require(stopped == (s.Kind == Stopped), "%v: a stop ends by a person only: %+v", k, s)
+		switch s.Kind {
+		case Ready:
+			m.require(s == State{}, "ready is zero")
+		case Waiting:
+			m.require(!s.Until.After(time.Now().Add(30*time.Minute)), "%v: a backoff has a cap: %+v", k, s)
+		case Held:
+			m.require(s.Until.After(time.Now()) && slices.ContainsFunc(path(k), func(f string) bool { return m.dictated[f].Equal(s.Until) }),
+				"%v: a hold is what was dictated: %+v", k, s)
+		}
+	}
+}
+
+func (m *model) note(format string, values ...any) {
+	m.history = append(m.history, step{format, values})
+}
+
+func (m *model) require(ok bool, format string, args ...any) {
+	m.t.Helper()
+	if !ok {
+		require.FailNow(m.t, fmt.Sprintf(format, args...), "after %q", m.history[max(0, len(m.history)-20):])
+	}
+}
+
+func TestWhateverHappens(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel(t, seed)
+			for range 300 {
+				m.act()
+			}
+		})
+	}
+}
+
+// TestWhateverHappensAtOnce: several callers and a person, in parallel. One stream that never succeeds has one call under
+// way at most, and each stop is told once.
+func TestWhateverHappensAtOnce(t *testing.T) {
+	t.Parallel()
+	var stops int64
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			b := manager{NewBackoff(Options{Rand: func() float64 { return 0.5 }}), t}
+			b.call(listens, unavailable)
+			var underWay, most, calls, told, lifts atomic.Int64
+			var wg sync.WaitGroup
+			for caller := range uint64(6) {
+				wg.Go(func() {
+					r := rand.New(rand.NewPCG(seed, caller))
+					for range 100 {
+						if p, _, ok := b.Acquire(listens, 1); ok {
+							calls.Add(1)
+							if n := underWay.Add(1); n > most.Load() {
+								most.Store(n)
+							}
+							time.Sleep(time.Duration(r.IntN(3)) * time.Second)
+							underWay.Add(-1)
+							if p.Done([]Verdict{unavailable, unavailable, ourEnd, forbidden}[r.IntN(4)]).Kind == BecameFatal {
+								told.Add(1)
+							}
+						}
+						b.State(playlists)
+						time.Sleep(time.Duration(r.IntN(60)) * time.Second)
+					}
+				})
+			}
+			wg.Go(func() { // the person
+				for range 10 {
+					time.Sleep(5 * time.Minute)
+					if b.State(listens).Kind == Stopped {
+						time.Sleep(time.Minute)
+						require.Equal(t, Stopped, b.State(listens).Kind, "nobody else ends it")
+						lifts.Add(1)
+						b.Retry(listens)
+					}
+				}
+			})
+			wg.Wait()
+			require.EqualValues(t, 1, most.Load())
+			require.Greater(t, calls.Load(), int64(5))
+			stops += told.Load()
+			require.LessOrEqual(t, told.Load(), lifts.Load()+1)
+			require.GreaterOrEqual(t, told.Load(), lifts.Load())
+		})
+	}
+	require.Greater(t, stops, int64(10))
+}
