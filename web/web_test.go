@@ -64,7 +64,7 @@ func layouts() map[string][]any {
 		"settings": {object{"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 			{"Provider": register, "RedirectURI": "https://x/callback", "Missing": "providers.spotify.client_id", "Connection": nil},
 			{"Provider": ready, "RedirectURI": "", "Missing": "", "Connection": connection("healthy", nil)}}}},
-		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong."}, object{"Name": "", "Problem": ""}},
+		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
 		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
 	}

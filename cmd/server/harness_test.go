@@ -272,6 +272,19 @@ func (v *person) state(provider string) string {
 	return v.call("GET", "/connections/"+provider, nil, http.StatusOK)["state"].(string)
 }
 
+// alerted waits for an open notification and returns it.
+func (v *person) alerted() (first object) {
+	v.t.Helper()
+	v.eventually("an alert", func() bool {
+		open := v.call("GET", "/notifications?open=true", nil, http.StatusOK)["notifications"].([]any)
+		if len(open) > 0 {
+			first = open[0].(object)
+		}
+		return first != nil
+	})
+	return first
+}
+
 // eventually waits until check holds; it looks often, and does not wait longer than it must.
 func (v *person) eventually(what string, check func() bool) {
 	v.t.Helper()

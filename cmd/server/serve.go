@@ -149,7 +149,13 @@ func newClient(c config.Config, log *slog.Logger) *http.Client {
 	var dial func(context.Context, string, string) (net.Conn, error)
 	if !c.AllowPrivateUpstreams {
 		dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
-		dial = dialer.DialContext
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if errors.Is(err, ssrf.ErrProhibitedIP) {
+				return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
+			}
+			return conn, err
+		}
 	}
 	return resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(dial), UserAgent: agent, Log: log})
 }

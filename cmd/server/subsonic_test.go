@@ -27,8 +27,8 @@ func TestARealSubsonicServer(t *testing.T) {
 	require.Equal(t, supysonictest.Titles[0], tracks[0].(object)["track"])
 
 	sub.SetPassword("changed-at-the-server")
-	v.becomes("navidrome", "needs_reconnect")
-	require.Len(t, v.call("GET", "/notifications?open=true", nil, 200)["notifications"], 1)
+	v.alerted()
+	require.Equal(t, "needs_reconnect", v.state("navidrome"))
 	fields["password"] = "changed-at-the-server"
 	v.call("PUT", "/connections/navidrome", fields, 200)
 	v.becomes("navidrome", "healthy")

@@ -26,14 +26,8 @@ type tab struct {
 // open opens a tab and returns it with its snapshot.
 func (v *person) open() (*tab, object) {
 	v.t.Helper()
-	at, err := url.Parse(v.base)
-	require.NoError(v.t, err)
-	header := http.Header{}
-	for _, c := range v.Jar.Cookies(at) {
-		header.Add("Cookie", c.Name+"="+c.Value)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	socket, _, err := websocket.Dial(ctx, strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: header})
+	socket, _, err := websocket.Dial(ctx, strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: v.cookies()})
 	require.NoError(v.t, err)
 	socket.SetReadLimit(1 << 20)
 	tb := &tab{v.t, socket, make(chan object, 10_000)}
@@ -54,6 +48,26 @@ func (v *person) open() (*tab, object) {
 	v.t.Cleanup(func() { cancel(); reading.Wait() })
 	first := tb.next("snapshot", func(object) bool { return true })
 	return tb, first
+}
+
+// openMute opens a tab that never reads and never says goodbye.
+func (v *person) openMute() {
+	v.t.Helper()
+	socket, _, err := websocket.Dial(v.t.Context(), strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: v.cookies()})
+	require.NoError(v.t, err)
+	v.t.Cleanup(func() { _ = socket.CloseNow() })
+}
+
+// cookies is the header that a browser would send.
+func (v *person) cookies() http.Header {
+	v.t.Helper()
+	at, err := url.Parse(v.base)
+	require.NoError(v.t, err)
+	header := http.Header{}
+	for _, c := range v.Jar.Cookies(at) {
+		header.Add("Cookie", c.Name+"="+c.Value)
+	}
+	return header
 }
 
 // next returns the data of the next message of a type that fits, and drops what comes before.

@@ -33,88 +33,90 @@ func page(err error) error {
 	return e
 }
 
-// TestTruthTable is the truth table of the design, row by row.
+// truthTable is the truth table of the design, row by row.
+var truthTable = []struct {
+	outcome  string
+	err      error
+	class    Class
+	category Category
+	scope    Scope
+}{
+	{"understood", nil, OK, None, ScopeNone},
+
+	{"our own end", context.Canceled, Canceled, None, ScopeNone},
+
+	{"no complete answer", &NetworkError{Err: io.ErrUnexpectedEOF}, Retriable, Network, ScopeConnection},
+	{"timeout", &NetworkError{Err: context.DeadlineExceeded}, Retriable, Network, ScopeConnection},
+	{"end of a run's time", context.DeadlineExceeded, Retriable, Network, ScopeConnection},
+
+	{"408", answer(408), Retriable, Upstream, ScopeStream},
+	{"425", answer(425), Retriable, Upstream, ScopeStream},
+	{"500", answer(500), Retriable, Upstream, ScopeStream},
+	{"502", answer(502), Retriable, Upstream, ScopeStream},
+	{"503", answer(503), Retriable, Upstream, ScopeStream},
+	{"504", answer(504), Retriable, Upstream, ScopeStream},
+	{"other 5xx", answer(599), Retriable, Upstream, ScopeStream},
+
+	{"429 with a time", &AnswerError{Status: 429, NotBefore: time.Now().Add(time.Hour)}, Retriable, RateLimit, ScopeApp},
+	{"429 without one", answer(429), Retriable, RateLimit, ScopeConnection},
+	{"429 with a bad one", &AnswerError{Status: 429, BadWait: true}, Retriable, RateLimit, ScopeConnection},
+	{"429 of a key without a time", row(429, Retriable, RateLimit, ScopeKey), Retriable, RateLimit, ScopeKey},
+	{"403, the quota is spent", row(403, Retriable, Quota, ScopeKey), Retriable, Quota, ScopeKey},
+	{"429, the quota is spent", row(429, Retriable, Quota, ScopeKey), Retriable, Quota, ScopeKey},
+
+	{"401", answer(401), Fatal, Auth, ScopeConnection},
+
+	{"token endpoint: invalid_grant", token(400, "invalid_grant"), Fatal, Auth, ScopeConnection},
+	{"token endpoint: invalid_grant as 401", token(401, "invalid_grant"), Fatal, Auth, ScopeConnection},
+	{"token endpoint: invalid_grant inside 200", token(200, "invalid_grant"), Fatal, Auth, ScopeConnection},
+	{"token endpoint: 401", token(401, ""), Fatal, Auth, ScopeConnection},
+	{"token endpoint: 403", token(403, ""), Fatal, Auth, ScopeConnection},
+	{"token endpoint: 500", token(500, ""), Retriable, Upstream, ScopeConnection},
+	{"token endpoint: 503", token(503, ""), Retriable, Upstream, ScopeConnection},
+	{"token endpoint: 503 whatever its body", token(503, "invalid_grant"), Retriable, Upstream, ScopeConnection},
+	{"token endpoint: 500 whatever its body", token(500, "invalid_client"), Retriable, Upstream, ScopeConnection},
+	{"token endpoint: 429", token(429, ""), Retriable, RateLimit, ScopeConnection},
+	{"token endpoint: 429 whatever its body", token(429, "invalid_grant"), Retriable, RateLimit, ScopeConnection},
+	{"token endpoint: unreachable", &NetworkError{Endpoint: "POST token endpoint", Err: io.EOF}, Retriable, Network, ScopeConnection},
+	{"token endpoint: invalid_client", token(400, "invalid_client"), Fatal, Config, ScopeApp},
+	{"token endpoint: invalid_client as 401", token(401, "invalid_client"), Fatal, Config, ScopeApp},
+	{"token endpoint: unauthorized_client", token(400, "unauthorized_client"), Fatal, Config, ScopeApp},
+
+	{"403", answer(403), Fatal, Permission, ScopeStream},
+	{"403, permission missing", row(403, Fatal, Auth, ScopeConnection), Fatal, Auth, ScopeConnection},
+
+	{"setting missing", &SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."}, Fatal, Config, ScopeApp},
+
+	{"401 on a pooled key", row(401, Fatal, Auth, ScopeKey), Fatal, Auth, ScopeKey},
+
+	{"404 about one object", answer(404), Fatal, Item, ScopeItem},
+	{"410 about one object", answer(410), Fatal, Item, ScopeItem},
+	{"400 about one object", answer(400), Fatal, Item, ScopeItem},
+	{"422 about one object", answer(422), Fatal, Item, ScopeItem},
+
+	{"other 4xx about the call", answer(405), Fatal, Contract, ScopeStream},
+
+	{"page with 200", page(answer(200)), Retriable, Upstream, ScopeStream},
+	{"page with 302", page(answer(302)), Retriable, Upstream, ScopeStream},
+	{"page with 401", page(answer(401)), Retriable, Upstream, ScopeStream},
+	{"page with 403", page(answer(403)), Retriable, Upstream, ScopeStream},
+	{"page with 404", page(answer(404)), Retriable, Upstream, ScopeStream},
+	{"page with 502", page(answer(502)), Retriable, Upstream, ScopeStream},
+	{"page of a token endpoint", page(token(400, "")), Retriable, Upstream, ScopeStream},
+
+	{"broken shape", &ContractError{What: "a string in items"}, Retriable, Contract, ScopeStream},
+
+	{"breaker open", row(0, Retriable, CircuitOpen, ScopeEndpoint), Retriable, CircuitOpen, ScopeEndpoint},
+
+	{"anything else", errors.New("something else"), Retriable, Unknown, ScopeConnection},
+	{"a fault of our own", &LocalError{Problem: "The disk is full.", Err: io.ErrShortWrite}, Retriable, Unknown, ScopeConnection},
+	{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown, ScopeConnection},
+	{"a fault of our own because of our own end", &LocalError{Err: context.Canceled}, Canceled, None, ScopeNone},
+}
+
 func TestTruthTable(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		outcome  string
-		err      error
-		class    Class
-		category Category
-		scope    Scope
-	}{
-		{"understood", nil, OK, None, ScopeNone},
-
-		{"our own end", context.Canceled, Canceled, None, ScopeNone},
-
-		{"no complete answer", &NetworkError{Err: io.ErrUnexpectedEOF}, Retriable, Network, ScopeConnection},
-		{"timeout", &NetworkError{Err: context.DeadlineExceeded}, Retriable, Network, ScopeConnection},
-		{"end of a run's time", context.DeadlineExceeded, Retriable, Network, ScopeConnection},
-
-		{"408", answer(408), Retriable, Upstream, ScopeStream},
-		{"425", answer(425), Retriable, Upstream, ScopeStream},
-		{"500", answer(500), Retriable, Upstream, ScopeStream},
-		{"502", answer(502), Retriable, Upstream, ScopeStream},
-		{"503", answer(503), Retriable, Upstream, ScopeStream},
-		{"504", answer(504), Retriable, Upstream, ScopeStream},
-		{"other 5xx", answer(599), Retriable, Upstream, ScopeStream},
-
-		{"429 with a time", &AnswerError{Status: 429, NotBefore: time.Now().Add(time.Hour)}, Retriable, RateLimit, ScopeApp},
-		{"429 without one", answer(429), Retriable, RateLimit, ScopeConnection},
-		{"429 with a bad one", &AnswerError{Status: 429, BadWait: true}, Retriable, RateLimit, ScopeConnection},
-		{"429 of a key without a time", row(429, Retriable, RateLimit, ScopeKey), Retriable, RateLimit, ScopeKey},
-		{"403, the quota is spent", row(403, Retriable, Quota, ScopeKey), Retriable, Quota, ScopeKey},
-		{"429, the quota is spent", row(429, Retriable, Quota, ScopeKey), Retriable, Quota, ScopeKey},
-
-		{"401", answer(401), Fatal, Auth, ScopeConnection},
-
-		{"token endpoint: invalid_grant", token(400, "invalid_grant"), Fatal, Auth, ScopeConnection},
-		{"token endpoint: invalid_grant as 401", token(401, "invalid_grant"), Fatal, Auth, ScopeConnection},
-		{"token endpoint: invalid_grant inside 200", token(200, "invalid_grant"), Fatal, Auth, ScopeConnection},
-		{"token endpoint: 401", token(401, ""), Fatal, Auth, ScopeConnection},
-		{"token endpoint: 403", token(403, ""), Fatal, Auth, ScopeConnection},
-		{"token endpoint: 500", token(500, ""), Retriable, Upstream, ScopeConnection},
-		{"token endpoint: 503", token(503, ""), Retriable, Upstream, ScopeConnection},
-		{"token endpoint: 503 whatever its body", token(503, "invalid_grant"), Retriable, Upstream, ScopeConnection},
-		{"token endpoint: 500 whatever its body", token(500, "invalid_client"), Retriable, Upstream, ScopeConnection},
-		{"token endpoint: 429", token(429, ""), Retriable, RateLimit, ScopeConnection},
-		{"token endpoint: 429 whatever its body", token(429, "invalid_grant"), Retriable, RateLimit, ScopeConnection},
-		{"token endpoint: unreachable", &NetworkError{Endpoint: "POST token endpoint", Err: io.EOF}, Retriable, Network, ScopeConnection},
-		{"token endpoint: invalid_client", token(400, "invalid_client"), Fatal, Config, ScopeApp},
-		{"token endpoint: invalid_client as 401", token(401, "invalid_client"), Fatal, Config, ScopeApp},
-		{"token endpoint: unauthorized_client", token(400, "unauthorized_client"), Fatal, Config, ScopeApp},
-
-		{"403", answer(403), Fatal, Permission, ScopeStream},
-		{"403, permission missing", row(403, Fatal, Auth, ScopeConnection), Fatal, Auth, ScopeConnection},
-
-		{"setting missing", &SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."}, Fatal, Config, ScopeApp},
-
-		{"401 on a pooled key", row(401, Fatal, Auth, ScopeKey), Fatal, Auth, ScopeKey},
-
-		{"404 about one object", answer(404), Fatal, Item, ScopeItem},
-		{"410 about one object", answer(410), Fatal, Item, ScopeItem},
-		{"400 about one object", answer(400), Fatal, Item, ScopeItem},
-		{"422 about one object", answer(422), Fatal, Item, ScopeItem},
-
-		{"other 4xx about the call", answer(405), Fatal, Contract, ScopeStream},
-
-		{"page with 200", page(answer(200)), Retriable, Upstream, ScopeStream},
-		{"page with 302", page(answer(302)), Retriable, Upstream, ScopeStream},
-		{"page with 401", page(answer(401)), Retriable, Upstream, ScopeStream},
-		{"page with 403", page(answer(403)), Retriable, Upstream, ScopeStream},
-		{"page with 404", page(answer(404)), Retriable, Upstream, ScopeStream},
-		{"page with 502", page(answer(502)), Retriable, Upstream, ScopeStream},
-		{"page of a token endpoint", page(token(400, "")), Retriable, Upstream, ScopeStream},
-
-		{"broken shape", &ContractError{What: "a string in items"}, Retriable, Contract, ScopeStream},
-
-		{"breaker open", row(0, Retriable, CircuitOpen, ScopeEndpoint), Retriable, CircuitOpen, ScopeEndpoint},
-
-		{"anything else", errors.New("something else"), Retriable, Unknown, ScopeConnection},
-		{"a fault of our own", &LocalError{Problem: "The disk is full.", Err: io.ErrShortWrite}, Retriable, Unknown, ScopeConnection},
-		{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown, ScopeConnection},
-		{"a fault of our own because of our own end", &LocalError{Err: context.Canceled}, Canceled, None, ScopeNone},
-	} {
+	for _, c := range truthTable {
 		t.Run(c.outcome, func(t *testing.T) {
 			t.Parallel()
 			v := Classify(c.err)

@@ -99,6 +99,9 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatCountsTowardsABrokenContract(t *testing.T) {
 	t.Run("our own end does not interrupt", func(t *testing.T) {
 		bubble(t, func(t *testing.T, b manager) {
 			b.fail(listens, misshapen, 2)

@@ -31,13 +31,17 @@ type Transport struct {
 	Log       *slog.Logger // one line per attempt, at debug level; nil for none
 }
 
-// NewBase returns the connection pool below every Transport. dial may be nil.
+// NewBase returns the connection pool below every Transport. dial, when it is not nil, has the say about every address;
+// then no proxy is used, because it would hide them.
 func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http.Transport {
+	proxy := http.ProxyFromEnvironment
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: ConnectTimeout}).DialContext
+	} else {
+		proxy = nil
 	}
 	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
+		Proxy:               proxy,
 		DialContext:         dial,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 4,

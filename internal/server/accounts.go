@@ -106,6 +106,7 @@ func (s *Server) setupAPI(c echo.Context) error {
 
 type loginView struct {
 	Name, Problem string
+	After         string // the page that the person wanted to see
 }
 
 func (s *Server) loginPage(c echo.Context) error {
@@ -115,7 +116,7 @@ func (s *Server) loginPage(c echo.Context) error {
 	if _, err := s.signedIn(c.Request().Context()); err == nil {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
-	return s.render(c, http.StatusOK, "login", "Sign in", loginView{})
+	return s.render(c, http.StatusOK, "login", "Sign in", loginView{After: c.QueryParam("after")})
 }
 
 func (s *Server) login(c echo.Context) (credentials, error) {
@@ -135,9 +136,9 @@ func (s *Server) loginForm(c echo.Context) error {
 	in, err := s.login(c)
 	if err != nil {
 		p := s.problemOf(c, err)
-		return s.render(c, p.Status, "login", "Sign in", loginView{Name: in.Name, Problem: p.Detail})
+		return s.render(c, p.Status, "login", "Sign in", loginView{Name: in.Name, Problem: p.Detail, After: c.FormValue("after")})
 	}
-	return c.Redirect(http.StatusSeeOther, localPath(s.sessions.PopString(c.Request().Context(), "after")))
+	return c.Redirect(http.StatusSeeOther, localPath(c.FormValue("after")))
 }
 
 func (s *Server) loginAPI(c echo.Context) error {
@@ -194,11 +195,15 @@ func (s *Server) userForm(c echo.Context) error {
 }
 
 func (s *Server) passwordForm(c echo.Context) error {
-	err := s.Accounts.ChangePassword(c.Request().Context(), userOf(c).Name, c.FormValue("old"), c.FormValue("new"))
+	ctx := c.Request().Context()
+	err := s.Accounts.ChangePassword(ctx, userOf(c).Name, c.FormValue("old"), c.FormValue("new"))
+	if err == nil {
+		err = s.signIn(ctx, userOf(c).ID) // every other session of theirs has ended with the old password
+	}
 	if errors.Is(err, accounts.ErrWrong) {
 		err = accounts.InputError("The old password is not right. Nothing was changed.")
 	}
-	return s.settled(c, settingsView{Form: "password"}, err, "Your password has been changed.")
+	return s.settled(c, settingsView{Form: "password"}, err, "Your password has been changed. Other browsers have to sign in again.")
 }
 
 // settled ends a form of the settings page: with a sentence on it, or with the problem and what was typed.

@@ -40,6 +40,9 @@ func (s *Server) connectPage(c echo.Context) error {
 	if p.OAuth == nil {
 		return s.render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
 	}
+	if err := s.Connections.Held(p, nil); err != nil { // else the consent would be thrown away
+		return err
+	}
 	to, err := s.Flow.Begin(c.Request().Context(), s.request(c, p, v.ReturnTo))
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return s.render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
@@ -75,6 +78,8 @@ func (s *Server) callback(c echo.Context) error {
 	}
 	if err == nil {
 		_, err = s.Connections.ConnectOAuth(ctx, p, userOf(c).ID, grant)
+	} else {
+		err = errors.Join(err, s.Connections.Refused(ctx, p, nil, err))
 	}
 	return s.connected(c, p, grant.ReturnTo, err)
 }

@@ -24,9 +24,9 @@ type problem struct {
 	Status     int        `json:"status"`
 	Title      string     `json:"title"`
 	Detail     string     `json:"detail,omitempty"`
-	Until      *time.Time `json:"until,omitempty"`      // of a wait
-	OldAccount string     `json:"oldAccount,omitempty"` // of a choice between accounts
-	NewAccount string     `json:"newAccount,omitempty"`
+	Until      *time.Time `json:"until,omitempty"`       // of a wait
+	OldAccount string     `json:"old_account,omitempty"` // of a choice between accounts
+	NewAccount string     `json:"new_account,omitempty"`
 }
 
 func (p *problem) Error() string { return p.Title }
@@ -69,6 +69,7 @@ var known = map[error]problem{
 	accounts.ErrWrong:      {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
 	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
 		"the administrator for an account."},
+	syncer.ErrPaused: {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
 	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
 		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},
 	oauth.ErrRefused: {Status: http.StatusForbidden, Title: "Permission was not given", Detail: "You did not allow it at the provider, so nothing was " +
@@ -96,6 +97,10 @@ func notBefore(state resilience.State) *problem {
 	p := &problem{Status: http.StatusConflict, Title: "Not now"}
 	switch state.Kind {
 	case resilience.Held:
+		if state.Until.IsZero() {
+			p.Detail = "The provider had asked us to wait, and a call that finds out whether it still does is under way."
+			break
+		}
 		p.Detail = "The provider asked us to wait until " + state.Until.UTC().Format(time.RFC3339) + ". We go on by ourselves then."
 	case resilience.Stopped:
 		p.Detail = "This connection needs attention first; its page says what to do."

@@ -63,11 +63,8 @@ func (f *feed) owner(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	id := f.s.sessions.GetInt64(ctx, userKey)
-	if id == 0 {
-		return 0, accounts.ErrUnknown
-	}
-	return id, nil
+	u, err := f.s.sessionUser(ctx, f.s.sessions.GetInt64(ctx, userKey))
+	return u.ID, err
 }
 
 // run tells the browser until it is gone, too slow, signed out, or the server stops.
@@ -216,6 +213,9 @@ func (s *Server) serverSentEvents(c echo.Context) error {
 	w.Header().Set("X-Accel-Buffering", "no") // nginx holds streams back otherwise
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Time{}); err != nil { // the stream outlives the time for a request
+		return err
+	}
 	write := func(format string, args ...any) error {
 		if err := control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return err

@@ -69,7 +69,7 @@ func (s *Server) pageRoutes(g *echo.Group) {
 	g.GET("/notifications", s.notificationsPage)
 	g.POST("/notifications/:id/ack", s.ackForm)
 	g.GET("/settings", s.settingsPage)
-	g.POST("/settings/password", s.passwordForm)
+	g.POST("/settings/password", s.passwordForm, s.slowDown())
 	g.POST("/settings/users", s.userForm, s.mustBeAdmin)
 	g.POST("/logout", s.logoutForm)
 	if s.Demo != nil {

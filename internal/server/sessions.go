@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +24,7 @@ import (
 const (
 	sessionLife = 30 * 24 * time.Hour
 	userKey     = "user"  // in a session: the ID of who is signed in
+	stampKey    = "stamp" // in a session: a fingerprint of the password that it was opened with
 	flashKey    = "flash" // in a session: a sentence for the next page
 )
 
@@ -86,10 +89,19 @@ func (s *Server) signedIn(ctx context.Context) (accounts.User, error) {
 			return accounts.User{}, err
 		}
 	}
+	return s.sessionUser(ctx, id)
+}
+
+// sessionUser returns whose session it is. One that was opened with a password that has been changed since is nobody's.
+func (s *Server) sessionUser(ctx context.Context, id int64) (accounts.User, error) {
 	if id == 0 {
 		return accounts.User{}, accounts.ErrUnknown
 	}
-	return s.Store.UserByID(ctx, id)
+	u, err := s.Store.UserByID(ctx, id)
+	if err == nil && s.sessions.GetString(ctx, stampKey) != fingerprint(u.PasswordHash) {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	return u, err
 }
 
 func (s *Server) toSignIn(c echo.Context) error {
@@ -99,10 +111,11 @@ func (s *Server) toSignIn(c echo.Context) error {
 	if s.setup.open() {
 		return c.Redirect(http.StatusSeeOther, "/setup")
 	}
+	to := "/login"
 	if c.Request().Method == http.MethodGet && c.Request().URL.Path != "/" {
-		s.sessions.Put(c.Request().Context(), "after", c.Request().URL.RequestURI())
+		to += "?after=" + url.QueryEscape(c.Request().URL.RequestURI())
 	}
-	return c.Redirect(http.StatusSeeOther, "/login")
+	return c.Redirect(http.StatusSeeOther, to)
 }
 
 func (s *Server) mustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
@@ -116,10 +129,15 @@ func (s *Server) mustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 
 // signIn gives the session to a user, under a new token.
 func (s *Server) signIn(ctx context.Context, user int64) error {
+	u, err := s.Store.UserByID(ctx, user)
+	if err != nil {
+		return err
+	}
 	if err := s.sessions.RenewToken(ctx); err != nil {
 		return err
 	}
 	s.sessions.Put(ctx, userKey, user)
+	s.sessions.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	return nil
 }
 
@@ -166,7 +184,7 @@ func (s *Server) slowDown() echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			mu.Lock()
 			if len(limiters) > forgetAbove {
-				clear(limiters)
+				maps.DeleteFunc(limiters, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= burst }) // as good as new
 			}
 			l, ok := limiters[c.RealIP()]
 			if !ok {

@@ -19,7 +19,8 @@ import (
 
 const (
 	writeTimeout = 5 * time.Second
-	readLimit    = 4 << 10 // bytes of one message of a browser, which only acknowledges
+	closeWithin  = 300 * time.Millisecond // how long a tab may take to say goodbye
+	readLimit    = 4 << 10                // bytes of one message of a browser, which only acknowledges
 )
 
 // encode writes a message as both kinds of stream carry it.
@@ -60,10 +61,14 @@ func (s *Server) websocket(c echo.Context) error {
 		}
 		return timed(func(ctx context.Context) error { return socket.Write(ctx, websocket.MessageText, data) })
 	}
-	g.Go(func() error { return s.readAcks(ctx, socket, f.user) })
+	reading, stopReading := context.WithCancel(ctx)
+	defer stopReading()
+	g.Go(func() error { return s.readAcks(reading, socket, f.user) })
 	g.Go(func() error {
 		err := f.run(ctx)
 		code, reason := closing(err)
+		mute := time.AfterFunc(closeWithin, stopReading) // a tab that sleeps does not say goodbye
+		defer mute.Stop()
 		_ = socket.Close(code, reason) // ends readAcks
 		return err
 	})

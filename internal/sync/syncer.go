@@ -155,8 +155,11 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		switch {
 		case !e.State.Until.IsZero():
 			s.queue.add(k, e.State.Until)
-		case e.State.Kind != resilience.Stopped:
+		case e.State.Kind == resilience.Stopped:
+		case s.findingLocked(k):
 			s.behind[k] = true
+		default: // whoever was finding out has ended meanwhile
+			s.queue.add(k, time.Now().Add(time.Second))
 		}
 		return
 	}
@@ -166,6 +169,16 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 			s.queue.add(other, time.Now())
 		}
 	}
+}
+
+// findingLocked says whether another run of the provider is under way, which may find out whether trouble is over.
+func (s *Syncer) findingLocked(k Key) bool {
+	for other := range s.runs {
+		if other.Provider == k.Provider {
+			return true
+		}
+	}
+	return false
 }
 
 // Tick makes every connection that has the stream due.

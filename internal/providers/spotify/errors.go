@@ -27,7 +27,7 @@ var table = providers.Table{
 		Advice: "A permission that Reprise needs was not given. Reconnect, and Spotify asks for it again.",
 	}},
 	{Status: http.StatusForbidden, Code: notRegistered, Meaning: resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+		Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
 		Advice: "This person is not on the list of the Spotify app. The administrator can add them at " +
 			"https://developer.spotify.com/dashboard, in the app under \"User Management\".",
 	}},

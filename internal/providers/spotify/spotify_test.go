@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	const fatal, retriable = resilience.Fatal, resilience.Retriable
 	auth := resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
-	config := resilience.Verdict{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp}
+	config := resilience.Verdict{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
 	onItem := resilience.Verdict{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	upstream := resilience.Verdict{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 	tests := []struct {
