@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -242,9 +244,7 @@ func (v *person) text(resp *http.Response, want int) string {
 func (v *person) consent(w *demo.World, form url.Values, want int) string {
 	v.t.Helper()
 	asked := v.authorization()
-	for name, values := range asked.Query() {
-		form[name] = values
-	}
+	maps.Copy(form, asked.Query())
 	resp, err := v.PostForm(w.Spotify.AuthURL, form)
 	require.NoError(v.t, err)
 	return v.text(resp, want)
@@ -296,11 +296,6 @@ func (v *person) becomes(provider string, states ...string) {
 	last := ""
 	require.Eventually(v.t, func() bool {
 		last = v.state(provider)
-		for _, s := range states {
-			if s == last {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(states, last)
 	}, patience, 20*time.Millisecond, "%s has to become %v", provider, states)
 }

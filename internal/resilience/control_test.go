@@ -198,13 +198,16 @@ func TestForget(t *testing.T) {
 	t.Run("but not the user's other connections", func(t *testing.T) {
 		bubble(t, func(t *testing.T, b manager) {
 			providers := []string{"spotify", "navidrome", "listenbrainz"}
-			for _, p := range providers {
-				b.call(Key{User: 1, Provider: p, Stream: "listens"}, refused)
-			}
-			b.Forget(1, "navidrome")
-			for _, p := range providers {
-				_, _, ok := b.Acquire(Key{User: 1, Provider: p, Stream: "listens"}, 1)
-				require.Equal(t, p == "navidrome", ok, p)
+			for _, forgotten := range providers {
+				for _, p := range providers {
+					b.Acquire(Key{User: 1, Provider: p, Stream: "listens"}, 1)
+					b.RestoreStop(Stop{Key: Key{User: 1, Provider: p}, Category: Auth})
+				}
+				b.Forget(1, forgotten)
+				for _, p := range providers {
+					_, _, ok := b.Acquire(Key{User: 1, Provider: p, Stream: "listens"}, 1)
+					require.Equal(t, p == forgotten, ok, p)
+				}
 			}
 		})
 	})
