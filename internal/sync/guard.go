@@ -148,15 +148,18 @@ func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream
 	if s.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
 		return g.tellAdmins(ctx, a)
 	}
-	err := g.Store.SaveStop(ctx, resilience.Stop{Key: key, Generation: c.Generation, Category: s.Category, Since: s.Since})
+	var err error
 	if a.words.Owner == notify.Administrator {
 		a.cause = notify.Of(a.cause, c.User)
-		return errors.Join(err, g.tellAdmins(ctx, a))
+		err = g.tellAdmins(ctx, a)
+	} else {
+		err = g.tell(ctx, a)
 	}
 	if s.Category == resilience.Auth { // it has ended: that it will is no news any more
 		err = errors.Join(err, g.Notifier.Resolve(ctx, c.User, c.Provider, notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
 	}
-	return errors.Join(err, g.tell(ctx, a))
+	// Last: a process that is killed before this finds out once more, but never stays stopped without having told.
+	return errors.Join(err, g.Store.SaveStop(ctx, resilience.Stop{Key: key, Generation: c.Generation, Category: s.Category, Since: s.Since}))
 }
 
 // adviceOf is what the failure itself says a person should do.
