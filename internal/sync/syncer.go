@@ -191,8 +191,9 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	s.mu.Lock()
 	s.ticked = now
 	for _, c := range connections {
-		if p := s.guard.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused {
-			s.queue.add(Key{c.User, c.Provider, stream}, now)
+		k := Key{c.User, c.Provider, stream}
+		if p := s.guard.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
+			s.queue.add(k, now) // a run under way is the one that this tick would have started
 		}
 	}
 	s.mu.Unlock()
