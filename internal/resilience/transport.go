@@ -101,14 +101,14 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body) // from memory: Transport has read it
-	if err != nil {
-		return nil, &NetworkError{Endpoint: endpoint, Err: err}
+	read, ok := resp.Body.(*memory)
+	if !ok {
+		return nil, &NetworkError{Endpoint: endpoint, Err: errors.New("the client does not stand on a Transport")}
 	}
-	if resp.StatusCode >= 300 { // a redirect to somewhere else: a portal, or a server that moved
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 { // a redirect to somewhere else: a portal, or a server that moved
 		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
 	}
-	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
 }
 
 // Answer is a successful answer of an upstream.
@@ -162,7 +162,7 @@ func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, er
 		if _, err := url.Parse(resp.Header.Get("Location")); err != nil {
 			resp.Header.Del("Location") // http.Client would fail over it, and print it
 		}
-		resp.Body = io.NopCloser(bytes.NewReader(body))
+		resp.Body = &memory{Reader: bytes.NewReader(body), all: body}
 		return resp, nil
 	}
 	body = body[:min(len(body), MaxBody)]
@@ -171,6 +171,14 @@ func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, er
 	e.header = resp.Header
 	return nil, e
 }
+
+// memory is a body that has been read.
+type memory struct {
+	*bytes.Reader
+	all []byte
+}
+
+func (*memory) Close() error { return nil }
 
 // readBounded reads the whole body, or one byte more than MaxBody of it.
 func readBounded(resp *http.Response) ([]byte, error) {
