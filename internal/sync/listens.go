@@ -9,10 +9,6 @@ import (
 	"reprise/internal/providers"
 )
 
-// historyPages is how many pages of old plays one run reads at the most, so that filling up a long history neither
-// crowds an upstream nor keeps new plays waiting.
-const historyPages = 60
-
 // ListenStore keeps listens and how far reading them has come.
 type ListenStore interface {
 	Reading(ctx context.Context, user int64, provider, stream string) (string, error)
@@ -37,7 +33,7 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 	if err != nil {
 		return err
 	}
-	r := &listenRun{s: s, c: c, source: source, history: historyPages}
+	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages}
 	if r.reading, err = parseReading(text); err != nil {
 		return err
 	}
@@ -59,7 +55,7 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 // walk reads the span at index i from its newest play on, and says whether it came to the span's end.
 func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) {
 	span := r.reading.Unread[i]
-	for page, err := range r.source.Listens(ctx, span) {
+	for page, err := range ahead(ctx, r.source, span) {
 		if err != nil {
 			return false, err
 		}

@@ -18,6 +18,9 @@ type Options struct {
 	PlaylistsEvery time.Duration // default 15 min
 	Workers        int           // runs at once; default 8
 	RunTimeout     time.Duration // deadline of one run; default 10 min
+	// HistoryPages is how many pages of old plays one run reads at the most, so that filling up a long history neither
+	// crowds an upstream nor keeps new plays waiting; default 60.
+	HistoryPages int
 }
 
 func (o Options) withDefaults() Options {
@@ -32,6 +35,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RunTimeout == 0 {
 		o.RunTimeout = 10 * time.Minute
+	}
+	if o.HistoryPages == 0 {
+		o.HistoryPages = 60
 	}
 	return o
 }

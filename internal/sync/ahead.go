@@ -1,0 +1,61 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"sync"
+
+	"reprise/internal/providers"
+)
+
+// ahead reads a span, and lets the adapter fetch the next page while the caller stores this one. Nothing of it is left
+// running when the sequence ends. A panic of the adapter is the caller's, as it would be without this.
+func ahead(ctx context.Context, source providers.ListenSource, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+	type item struct {
+		page  providers.ListenPage
+		err   error
+		panic string
+	}
+	return func(yield func(providers.ListenPage, error) bool) {
+		reading, stop := context.WithCancel(ctx)
+		items := make(chan item)
+		send := func(i item) bool {
+			select {
+			case items <- i:
+				return true
+			case <-reading.Done():
+				return false
+			}
+		}
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			defer close(items)
+			defer func() {
+				if r := recover(); r != nil {
+					send(item{panic: fmt.Sprintf("%v\n%s", r, debug.Stack())})
+				}
+			}()
+			for page, err := range source.Listens(reading, span) {
+				if !send(item{page: page, err: err}) {
+					return
+				}
+			}
+		})
+		defer reader.Wait()
+		defer stop()
+		for i := range items {
+			if i.panic != "" {
+				panic(i.panic)
+			}
+			if !yield(i.page, i.err) {
+				return
+			}
+		}
+		// An end that we caused ourselves must not be taken for the end of the span.
+		if err := ctx.Err(); err != nil {
+			yield(providers.ListenPage{}, err)
+		}
+	}
+}
