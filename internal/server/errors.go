@@ -67,6 +67,7 @@ var known = map[error]problem{
 	providers.ErrBadCursor: {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
 	accounts.ErrTaken:      {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
 	accounts.ErrWrong:      {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
+	accounts.ErrUnknown:    {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."},
 	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
 		"the administrator for an account."},
 	syncer.ErrPaused: {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},

@@ -106,7 +106,7 @@ func (s *Server) sessionUser(ctx context.Context, id int64) (accounts.User, erro
 
 func (s *Server) toSignIn(c echo.Context) error {
 	if isAPI(c) {
-		return &problem{Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."}
+		return accounts.ErrUnknown
 	}
 	if s.setup.open() {
 		return c.Redirect(http.StatusSeeOther, "/setup")

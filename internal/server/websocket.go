@@ -6,15 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 	"nhooyr.io/websocket"
-
-	"reprise/internal/accounts"
 )
 
 const (
@@ -29,9 +26,6 @@ func encode(m message) ([]byte, error) { return json.Marshal(m) }
 // websocket keeps a browser up to date, and takes its acknowledgements.
 func (s *Server) websocket(c echo.Context) error {
 	f, err := s.openFeed(c.Request())
-	if errors.Is(err, accounts.ErrUnknown) {
-		return &problem{Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first."}
-	}
 	if err != nil {
 		return err
 	}
