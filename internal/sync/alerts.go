@@ -96,9 +96,9 @@ func (g *Guard) unsettle(p *providers.Provider, c providers.Connection, ch resil
 	}
 }
 
-// succeeded closes the alerts that a success of one stream disproves: those about that stream, about the connection as
+// disprove closes the alerts that a success of one stream disproves: those about that stream, about the connection as
 // a whole, and about the app.
-func (g *Guard) succeeded(ctx context.Context, p *providers.Provider, c providers.Connection, key resilience.Key) error {
+func (g *Guard) disprove(ctx context.Context, p *providers.Provider, c providers.Connection, key resilience.Key) error {
 	g.mu.Lock()
 	done := g.settled[key]
 	delete(g.owed, key)

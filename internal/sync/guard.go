@@ -88,18 +88,29 @@ func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Co
 	switch {
 	case v.Class == resilience.Canceled:
 		return nil
-	case v.Class == resilience.OK && g.Backoff.State(key).Kind != resilience.Ready:
-		return nil // a success that came too late: what has failed since counts
 	case v.Class == resilience.OK:
-		err := errors.Join(g.Store.SaveSuccess(ctx, c.User, c.Provider, stream, time.Now()), g.succeeded(ctx, p, c, key))
-		if ch.Kind == resilience.Recovered && ch.State.Scope == resilience.ScopeApp {
-			err = errors.Join(err, g.publishToAll(ctx, c))
-		}
-		return err
+		return g.succeed(ctx, p, c, key, ch)
 	case ch == resilience.Change{}: // nothing new: an older credential's outcome, or a stop that is known
 		return nil
 	}
 	return g.consequence(ctx, key, func(ctx context.Context) error { return g.failed(ctx, p, c, stream, v, ch, err) })
+}
+
+// succeed keeps that a stream has been read to its end, and closes the alerts that this disproves. A success that came
+// too late disproves nothing: what has failed since counts.
+func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c providers.Connection, key resilience.Key, ch resilience.Change) error {
+	state := g.Backoff.State(key)
+	if state.Kind == resilience.Stopped {
+		return nil
+	}
+	err := g.Store.SaveSuccess(ctx, c.User, c.Provider, key.Stream, time.Now())
+	if state.Kind == resilience.Ready {
+		err = errors.Join(err, g.disprove(ctx, p, c, key))
+	}
+	if ch.Kind == resilience.Recovered && ch.State.Scope == resilience.ScopeApp {
+		err = errors.Join(err, g.publishToAll(ctx, c))
+	}
+	return err
 }
 
 // failed keeps and tells what a failure that changed something has led to. It may be repeated.
