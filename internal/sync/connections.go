@@ -188,7 +188,7 @@ func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) 
 	var against resilience.State
 	for _, stream := range m.guard.Registry.Get(provider).Streams {
 		state := m.guard.Backoff.State(keyOf(c, stream))
-		if m.syncer.Running(Key{user, provider, stream}) || state.Kind != resilience.Stopped && !state.Until.After(time.Now()) {
+		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // also while a call finds out: it is joined
 			return m.start(ctx, user, provider)
 		}
 		if against.Kind == resilience.Ready || state.Kind == resilience.Held {
