@@ -137,7 +137,7 @@ func condition(c providers.Connection, s resilience.State, r providers.StreamRec
 		return NeedsAdmin
 	case s.Kind == resilience.Stopped:
 		return NeedsReconnect
-	case running:
+	case running && !s.Until.After(time.Now()): // else the run is about to be refused
 		return Syncing
 	case s.Kind == resilience.Held:
 		return Held
