@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,16 +18,6 @@ import (
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 )
-
-// restartable runs a test whose engine is stopped and started again.
-func restartable(t *testing.T, story func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine)) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		up := enginetest.NewUpstreams()
-		story(t, up, func() *enginetest.Engine { return enginetest.Start(t, dir, up, syncer.Options{}, nil) })
-	})
-}
 
 func refusesTheClient(req *http.Request) (*http.Response, error) {
 	return enginetest.Answer(req, 400, `{"error":"invalid_client"}`), nil

@@ -43,11 +43,8 @@ func TestTwelveHoursOf401AreOneCallAndOneNotification(t *testing.T) {
 }
 
 func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
 		alice, bob := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, alice, "alice"))
 		require.NoError(t, e.ConnectSpotify(up, bob, "bob"))
@@ -57,7 +54,7 @@ func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
 		e.Stop()
 		up.Revoke("bob") // found by the first run after a restart
 		time.Sleep(time.Hour)
-		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		e = start()
 		time.Sleep(time.Minute)
 		for _, user := range []int64{alice, bob} {
 			s := e.Status(user, "spotify")
@@ -71,11 +68,8 @@ func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
 }
 
 func TestAFatalStateIsStillThereADayLaterAfterARestart(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -84,7 +78,7 @@ func TestAFatalStateIsStillThereADayLaterAfterARestart(t *testing.T) {
 		first := e.Open(user)
 		require.Len(t, first, 1)
 		e.Stop()
-		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		e = start()
 		time.Sleep(12 * time.Hour)
 		require.Equal(t, first, e.Open(user), "the same one, not another")
 		require.Equal(t, first[0].CreatedAt.Truncate(time.Second), e.Status(user, "spotify").State.Since.Truncate(time.Second))
@@ -182,11 +176,8 @@ func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 }
 
 func TestARenewedTokenIsUsedAfterAKill(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -200,7 +191,7 @@ func TestARenewedTokenIsUsedAfterAKill(t *testing.T) {
 		e.Stop()
 		up.Fail("spotify", nil)
 		renewed = len(up.Calls("spotify accounts"))
-		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		e = start()
 		enginetest.Settle()
 		require.Len(t, up.Calls("spotify accounts"), renewed, "the stored token is used, not renewed again")
 		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)

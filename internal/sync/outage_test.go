@@ -19,15 +19,22 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// bubble runs a test with an engine and one connected user in fake time.
+// bubble runs a test with an engine and one user, who has connected nothing yet, in fake time.
 func bubble(t *testing.T, story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64)) {
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
+		user := e.AddUser("Alice", accounts.Admin)
+		story(t, e, up, user)
+	})
+}
+
+// restartable runs a test whose engine is stopped and started again.
+func restartable(t *testing.T, story func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
-		user := e.AddUser("Alice", accounts.Admin)
-		story(t, e, up, user)
+		story(t, up, func() *enginetest.Engine { return enginetest.Start(t, dir, up, syncer.Options{}, nil) })
 	})
 }
 
@@ -108,11 +115,8 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
 
 func TestOurOwnEndInTheMiddleOfACallTeachesNothing(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -122,7 +126,7 @@ func TestOurOwnEndInTheMiddleOfACallTeachesNothing(t *testing.T) {
 		}
 		e.Stop()
 		up.Fail("spotify", nil)
-		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		e = start()
 		enginetest.Settle()
 		s := e.Status(user, "spotify")
 		require.Equal(t, syncer.Healthy, s.Condition)
