@@ -40,7 +40,7 @@ type Engine struct {
 }
 
 // Start opens the database in dir, restores what a restart must know, and runs. With wrap a test may put something
-// between the engine and its store. Stop is called at the end of the test, or earlier.
+// between the engine and its store. Stop is called at the end of the test, or earlier. A second passes.
 func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap func(*store.Store) syncer.Store) *Engine {
 	t.Helper()
 	ctx := context.Background()
@@ -75,6 +75,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 		require.NoError(t, db.Close())
 	}
 	t.Cleanup(func() { e.stop() })
+	Settle() // the first tick is over: what a test connects now is run by that alone
 	return e
 }
 
