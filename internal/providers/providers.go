@@ -23,8 +23,10 @@ type Provider struct {
 	Name        string   // one of product.md's names, in lower case: "spotify"
 	DisplayName string   // as a person writes it: "Spotify"
 	Streams     []string // what is pulled, in the order in which a first sync should run
+	Takes       Takes    // what can be carried there
 	Fields      []Field  // what a person fills in to connect; empty with OAuth
 	OAuth       *OAuth   // how a person consents at the provider; nil without
+	SignIn      *SignIn  // the same at a provider with a way of its own; nil without
 	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.
 	App func(Credentials) string
 	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the
@@ -53,6 +55,20 @@ type OAuth struct {
 	Months int
 	// SettingUp tells an administrator where to register and what, in whole sentences.
 	SettingUp string
+}
+
+// SignIn is a provider's own way to let a person consent in the browser: a page of theirs that comes back to us with a
+// token, which is exchanged for lasting credentials.
+type SignIn struct {
+	// AuthURL is the page at which the person consents; callback is where it comes back to, with a state of ours in it.
+	AuthURL func(callback string) (string, error)
+	// Token is the name of the parameter in which the token arrives.
+	Token string
+	// Exchange turns the token into credentials by one call.
+	Exchange func(ctx context.Context, client *http.Client, token string) (Credentials, error)
+	// SettingUp tells an administrator where to register and what, in whole sentences; it is shown while Ready is false.
+	SettingUp string
+	Ready     bool // the settings it needs are there
 }
 
 // Adapter is one connection's way to its upstream. It is used by one run at a time. An adapter also implements the
