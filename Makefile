@@ -34,8 +34,10 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
-# Chromium for the browser tests, supysonic as a real Subsonic server, ffmpeg for the music in it.
+# Chromium for the browser tests, supysonic as a real Subsonic server, ffmpeg for the music in it; versitygw as a real S3
+# server, built from its own module into Go's build cache.
 tools:
+	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 $(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null
 	@missing=; for tool in chromium supysonic-server ffmpeg; do command -v $$tool >/dev/null || missing=1; done; \
 	python3 -c 'import sys' 2>/dev/null || missing=1; \
 	if [ -n "$$missing" ]; then \

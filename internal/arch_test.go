@@ -26,25 +26,30 @@ var arrows = map[string][]string{
 	"internal/providers":  {"internal/resilience"},
 	"internal/oauth":      {"internal/providers", "internal/resilience"},
 	"internal/notify":     {"internal/events", "internal/providers", "internal/resilience"},
-	"internal/sync":       {"internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/sync":       {"internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	// It tells the browsers of what changed, as all that carries or reads does.
+	"internal/delivery": {"internal/events", "internal/providers", "internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store":  {"internal/accounts", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
+	"internal/store":  {"internal/accounts", "internal/delivery", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/server": {"internal/accounts", "internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
 	"internal/demo":   {"internal/providers"},
 
 	"internal/providers/spotify":      {"internal/providers", "internal/resilience"},
+	"internal/providers/lastfm":       {"internal/providers", "internal/resilience"},
 	"internal/providers/listenbrainz": {"internal/providers", "internal/resilience"},
 	"internal/providers/navidrome":    {"internal/providers", "internal/resilience"},
+	"internal/providers/s3":           {"internal/providers", "internal/resilience"},
 	"internal/providers/providertest": {"internal/providers", "internal/resilience"},
 
 	// For tests only: nothing that is built into the server may import these.
+	"internal/s3test":        {},
 	"internal/supysonictest": {},
-	"internal/enginetest": {"internal/accounts", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/spotify",
+	"internal/enginetest": {"internal/accounts", "internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/spotify",
 		"internal/providers/listenbrainz", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/config", "internal/demo", "internal/events", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/spotify", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/resilience", "internal/server",
+	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/events", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/s3", "internal/resilience", "internal/server",
 		"internal/store", "internal/sync"},
 }
 

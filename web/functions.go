@@ -16,17 +16,20 @@ var functions = template.FuncMap{
 	"asset":     asset,
 	"when":      func(t any) template.HTML { return timeElement(t, "ago") },
 	"until":     func(t any) template.HTML { return timeElement(t, "until") },
+	"clock":     func(t any) template.HTML { return timeElement(t, "at") },
 	"date":      func(t any) template.HTML { return timeElement(t, "date") },
 	"say":       say,
 	"guide":     guide,
 	"length":    length,
 	"number":    number,
-	"count":     count,
+	"count":     Count,
+	"size":      size,
 	"state":     func(name string) string { return stateWords[name] },
+	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
 	"service":   service,
 	"within":    within,
-	"upper":     strings.ToUpper,
+	"variable":  variable,
 	"sentences": func(text string) []string { return strings.SplitAfter(text, ". ") },
 }
 
@@ -115,15 +118,30 @@ func number(n int) string {
 	return digits
 }
 
-// count writes a number and its noun: count 1200 "listen" "listens" is "1,200 listens".
-func count(n int, one, many string) string {
+// Count writes a number and its noun: Count(1200, "listen", "listens") is "1,200 listens".
+func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return number(n) + " " + many
 }
 
-// stateWords are the states in words; the shape that stands beside each is in the partial "shape".
+// size writes a number of bytes, 0 or more, as people do.
+func size(n int) string {
+	const kilo = 1000
+	switch {
+	case n < kilo:
+		return Count(n, "byte", "bytes")
+	case n < 10*kilo:
+		return fmt.Sprintf("%.1f kB", float64(n)/kilo)
+	case n < kilo*kilo:
+		return fmt.Sprintf("%d kB", n/kilo)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/kilo/kilo)
+}
+
+// stateWords are the states of connections and of deliveries in words; the shape that stands beside each is in the
+// partial "shape".
 var stateWords = map[string]string{
 	"healthy":         "In order",
 	"syncing":         "Reading",
@@ -133,11 +151,21 @@ var stateWords = map[string]string{
 	"needs_admin":     "Needs the administrator",
 	"paused":          "Paused",
 	"new":             "New",
+
+	"scheduled": "Scheduled",
+	"running":   "Going out",
+	"retrying":  "Retrying",
+	"parked":    "Parked",
+	"dead":      "Dead letter",
+	"done":      "Done",
 }
+
+// streamWords are the streams of a connection in words.
+var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlists", "deliveries": "Sending"}
 
 // service is a provider's name as people write it.
 func service(name string) string {
-	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube"}
+	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive"}
 	if n, ok := names[name]; ok {
 		return n
 	}
@@ -147,6 +175,11 @@ func service(name string) string {
 // within says whether a page belongs to a section of the site: it is the section's own page, or stands below it.
 func within(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+"/")
+}
+
+// variable is the environment variable of a setting.
+func variable(setting string) string {
+	return "REPRISE_" + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
 }
 
 // dict builds the argument of a partial from names and values.

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -20,8 +21,10 @@ const stamp = "2026-11-20T21:04:11.000Z"
 func connection(state string, category any) object {
 	return object{"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state, "Category": category, "Message": "What is the case.",
 		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "ConsecutiveFailures": 2, "ExpiresAt": stamp,
+		"Reads": true,
 		"Streams": []object{
 			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.", "HistoryDone": 1200, "HistoryTotal": 4000},
+			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0},
 			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0},
 		},
 		"Actions": []object{{"Action": "reconnect", "Label": "Reconnect", "URL": "/connect/spotify"}, {"Action": "retry", "Label": "Try again", "URL": ""}}}
@@ -32,10 +35,78 @@ func notification(id, severity string, resolved any) object {
 		"Provider": "spotify", "Action": object{"Label": "Reconnect", "URL": "/connect/spotify"}, "CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved}
 }
 
-func provider(name string, auth any) object {
-	return object{"Name": name, "DisplayName": "Spotify", "OAuth": auth, "Fields": []object{
+func provider(name string, inBrowser bool) object {
+	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser, "Fields": []object{
 		{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url", "Optional": false},
 		{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true}}}
+}
+
+// details is the page of a connection, with or without what is sent there.
+func details(c, forward, archive object) object {
+	owed := 0
+	if forward != nil {
+		owed = 37
+	}
+	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed}
+}
+
+// forwarding is the forwarding of listens to a provider, with a listen in each of the ways it can go.
+func forwarding(enabled bool, earlier int) object {
+	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2, "Refused": 1, "There": 4, "NextAttemptAt": stamp,
+		"Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
+	listens := []object{}
+	for _, outcome := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "there"} {
+		listens = append(listens, object{"ID": "1" + outcome, "Track": "Rain", "Artist": "Nobody", "PlayedAt": stamp, "Outcome": outcome, "NextAttemptAt": stamp, "EndedAt": stamp,
+			"ThereSince": stamp, "Reason": "It is too old.", "Delivery": "9"})
+	}
+	f["Listens"] = listens
+	return f
+}
+
+func archive() object {
+	written := object{"Name": "November 2026", "Object": "listens/2026-11.jsonl", "Listens": 1200, "Bytes": 34_567, "WrittenAt": stamp, "Waits": true}
+	return object{"Months": []object{written, {"Name": "October 2026", "Object": "", "Listens": 0, "Bytes": 0, "WrittenAt": nil, "Waits": true}}, "Earlier": []object{written},
+		"Listens": 1200, "Bytes": 34_567, "Waiting": 1, "Dead": 1, "Obstacle": "It waits."}
+}
+
+func delivery(id, state string) object {
+	return object{"ID": id, "Subject": "37 listens to Last.fm", "State": state, "Attempts": 2, "MaxAttempts": 347, "NextAttemptAt": stamp, "CreatedAt": stamp, "EndedAt": stamp,
+		"Reason": "Last.fm has trouble.", "LastAnswer": "HTTP 503", "Redrivable": state == "dead", "Discardable": state != "done"}
+}
+
+// deliveries is the page of deliveries with one in each state.
+func deliveries() object {
+	chips, all := []object{{"State": "", "Count": 6, "URL": "/deliveries", "Current": true}}, []object{}
+	for i, state := range []string{"scheduled", "running", "retrying", "parked", "dead", "done"} {
+		chips = append(chips, object{"State": state, "Count": i, "URL": "/deliveries?state=" + state, "Current": false})
+		all = append(all, delivery(state, state))
+	}
+	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
+	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Kind": "", "Category": "item"}, "Filtered": true, "Chips": chips, "Providers": options, "Kinds": options,
+		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2, "RedriveAll": "/deliveries/redrive", "Takers": nil}
+}
+
+// without is an object with other values.
+func without(o object, pairs ...any) object {
+	changed := maps.Clone(o)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		changed[pairs[i].(string)] = pairs[i+1]
+	}
+	return changed
+}
+
+// copies are a playlist's copies: one that was written, one that could not be, one that goes out, and one not asked for.
+func copies() []object {
+	tracks := []object{}
+	for _, how := range []string{"isrc", "mbid", "name", "score", ""} {
+		tracks = append(tracks, object{"Title": "Rain", "Artist": "Nobody", "How": how, "Score": 0.91, "Found": "Nobody – Rain!"})
+	}
+	report := object{"Total": 5, "Matched": 4, "Done": "unchanged", "Tracks": tracks}
+	written := object{"Provider": "navidrome", "DisplayName": "Navidrome", "Enabled": true, "UpToDate": true, "WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[4:]}
+	return []object{written,
+		without(written, "Provider", "b", "Delivery", delivery("3", "dead"), "Report", without(report, "Done", "nothing")),
+		without(written, "Provider", "c", "Delivery", delivery("4", "scheduled"), "Report", nil, "Missing", nil),
+		without(written, "Provider", "d", "Enabled", false, "Report", nil, "Missing", nil)}
 }
 
 // layouts are what the server fills the pages with: for each page, its most and its least.
@@ -43,27 +114,35 @@ func layouts() map[string][]any {
 	ms := int64(241_000)
 	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun", "PlayedAt": stamp, "Approximate": true,
 		"Sources": []object{{"Provider": "spotify"}, {"Provider": "lastfm"}}}}
-	register := provider("spotify", object{"ClientID": "", "SettingUp": "Go to https://example.org/apps. Make an app."})
-	ready := provider("navidrome", nil)
-	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "TrackCount": 1, "Active": false,
+	register := provider("spotify", true)
+	ready := provider("navidrome", false)
+	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "TrackCount": 1, "Active": false, "Copies": copies(),
 		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil), connection("syncing", nil), connection("held", "rate_limit")},
 		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "Attention": 1, "Trouble": 1}
 	empty := object{"Connections": nil, "Offers": []object{register, ready}, "Listens": nil, "Total": 0, "Attention": 0, "Trouble": 0}
-	form := object{"Provider": ready, "RedirectURI": "", "ReturnTo": "/", "Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
+	form := object{"Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/", "Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
-		"status":     {status, empty},
-		"connection": {connection("waiting", "upstream"), connection("paused", nil), connection("needs_admin", "config")},
-		"connect":    {form, object{"Provider": register, "RedirectURI": "https://x/connect/spotify/callback", "ReturnTo": "/", "Values": object{}, "Connected": false, "Problem": ""}},
-		"choose":     {object{"Provider": ready, "Old": "alice", "New": "bob"}},
-		"listens":    {object{"Listens": listens, "Next": "c", "First": false, "Total": 1}, object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
-		"playlists":  {[]object{list}, nil},
-		"playlist":   {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0, "Active": true, "Tracks": nil}},
+		"status": {status, empty},
+		"connection": {details(connection("waiting", "upstream"), nil, nil), details(connection("paused", nil), forwarding(true, 12), nil),
+			details(connection("healthy", nil), forwarding(false, 1), nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
+			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0})},
+		"connect": {form, object{"Provider": register, "RedirectURI": "https://x/connect/spotify/callback",
+			"SettingUp": "Go to https://example.org/apps. Make an app.", "Settings": []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{}, "Connected": false, "Problem": ""}},
+		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
+			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}}, "Takers", []object{{"Name": "lastfm", "DisplayName": "Last.fm"}}),
+			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}})},
+		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.", "Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
+			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true, "Back": "/deliveries"}},
+		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob"}},
+		"listens":   {object{"Listens": listens, "Next": "c", "First": false, "Total": 1}, object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
+		"playlists": {[]object{list}, nil},
+		"playlist":  {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0, "Active": true, "Copies": nil, "Tracks": nil}},
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
 			nil},
 		"settings": {object{"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
-			{"Provider": register, "RedirectURI": "https://x/callback", "Missing": "providers.spotify.client_id", "Connection": nil},
-			{"Provider": ready, "RedirectURI": "", "Missing": "", "Connection": connection("healthy", nil)}}}},
+			{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
+			{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
 		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
@@ -82,7 +161,7 @@ func render(t *testing.T, name string, page any, user any) string {
 		alerts = []object{notification("1", "error", nil), notification("2", "info", nil)}
 	}
 	var b bytes.Buffer
-	require.NoError(t, pages.Render(&b, name, object{"Title": "Title", "Path": "/" + name, "User": user, "Flash": "Done.", "Alerts": alerts,
+	require.NoError(t, pages.Render(&b, name, object{"Title": "Title", "Path": "/" + name, "User": user, "Flash": "Done.", "Alerts": alerts, "Dead": 3,
 		"Demo": true, "Version": "1", "Page": page}))
 	return b.String()
 }
@@ -139,14 +218,14 @@ func TestAnAlertIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Offers": nil, "Listens": nil, "Total": 0, "Attention": 1, "Trouble": 0}
-	for name, page := range map[string]any{"status": status, "connection": status["Connections"].([]object)[0]} {
+	for name, page := range map[string]any{"status": status, "connection": details(status["Connections"].([]object)[0], nil, nil)} {
 		html := render(t, name, page, user)
 		require.Contains(t, html, `class="banner"`)
 		require.NotContains(t, html, "What is the case.")
 		require.Equal(t, 1, strings.Count(html, `>Reconnect</a>`), name)
 		require.Contains(t, html, `id="spotify-retry"`)
 	}
-	require.Contains(t, render(t, "connection", connection("waiting", "upstream"), user), "What is the case.", "another trouble than the alert's")
+	require.Contains(t, render(t, "connection", details(connection("waiting", "upstream"), nil, nil), user), "What is the case.", "another trouble than the alert's")
 	hidden := regexp.MustCompile(`class="banner"[^>]* hidden>`)
 	require.Regexp(t, hidden, render(t, "notifications", nil, user), "the page itself says it")
 	require.NotRegexp(t, hidden, render(t, "listens", layouts()["listens"][1], user))
@@ -177,10 +256,13 @@ func TestEveryAssetExists(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 listens", 1: "1 listen", 999: "999 listens", 1000: "1,000 listens", 1234567: "1,234,567 listens"} {
-		require.Equal(t, want, count(n, "listen", "listens"))
+		require.Equal(t, want, Count(n, "listen", "listens"))
 	}
 	ms := int64(59_600)
 	require.Equal(t, "1:00", length(&ms))
+	for n, want := range map[int]string{1: "1 byte", 999: "999 bytes", 1500: "1.5 kB", 34_567: "34 kB", 2_345_678: "2.3 MB"} {
+		require.Equal(t, want, size(n))
+	}
 	require.Empty(t, length(nil))
 	require.Equal(t, "Last.fm", service("lastfm"))
 	require.Equal(t, "other", service("other"))
@@ -197,13 +279,36 @@ func TestEveryStateHasAWordAndAShape(t *testing.T) {
 	shapes, words := map[string]string{}, map[string]bool{}
 	shape := regexp.MustCompile(`(?s)state-[a-z_]+"><svg[^>]*>(.*?)</svg> ([^<]+)<`)
 	for _, state := range []string{"healthy", "syncing", "waiting", "held", "needs_reconnect", "needs_admin", "paused", "new"} {
-		m := shape.FindStringSubmatch(render(t, "connection", connection(state, nil), object{"Name": "Ann", "Role": "member"}))
+		m := shape.FindStringSubmatch(render(t, "connection", details(connection(state, nil), nil, nil), object{"Name": "Ann", "Role": "member"}))
 		require.NotNil(t, m, state)
 		shapes[m[1]] = state
 		words[m[2]] = true
 	}
 	require.Len(t, shapes, 7)
 	require.Len(t, words, 8)
+}
+
+// So has every state of a delivery.
+func TestEveryStateOfADeliveryHasAWordAndAShape(t *testing.T) {
+	t.Parallel()
+	html := render(t, "deliveries", deliveries(), object{"Name": "Ann", "Role": "member"})
+	shapes, words := map[string]bool{}, map[string]bool{}
+	for _, state := range []string{"scheduled", "running", "retrying", "parked", "dead", "done"} {
+		m := regexp.MustCompile(`(?s)class="state state-` + state + `"><svg[^>]*>(.*?)</svg> ([^<]+)<`).FindStringSubmatch(html)
+		require.NotNil(t, m, state)
+		shapes[m[1]], words[m[2]] = true, true
+	}
+	require.Len(t, shapes, 6)
+	require.Len(t, words, 6)
+}
+
+func TestTooFewTracksAreSaidPlainly(t *testing.T) {
+	t.Parallel()
+	html := render(t, "playlist", layouts()["playlist"][0], object{"Name": "Ann", "Role": "member"})
+	require.Contains(t, html, "Nothing was written: only 4 of 5 tracks are on Navidrome.")
+	require.Contains(t, html, "by likeness, 0.91 of 1: <em>Nobody – Rain!</em>")
+	require.Contains(t, html, "by its ISRC")
+	require.Contains(t, html, "1 track not found on Navidrome")
 }
 
 func TestTimesAndLinksInSentences(t *testing.T) {

@@ -45,7 +45,9 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
 		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
 		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,
-		"providers.spotify.client_secret": "", "providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo",
+		"providers.spotify.client_secret": "", "providers.lastfm.api_url": world.LastFM.URL, "providers.lastfm.auth_url": world.LastFM.AuthURL,
+		"providers.lastfm.client_id": world.LastFM.ClientID, "providers.lastfm.client_secret": world.LastFM.ClientSecret,
+		"providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo",
 		"allow_private_upstreams": "true",
 	})
 	c, err := config.Load(o.config, environ, overrides)
@@ -69,6 +71,7 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 		return fmt.Errorf("connect simulated Spotify: %w", err)
 	}
 	for name, fields := range map[string]providers.Credentials{
+		"lastfm":       {"session_key": world.LastFM.Authorize(demo.Alice)},
 		"listenbrainz": {"token": world.ListenBrainz.Token(demo.Alice)},
 		"navidrome":    {"url": world.Navidrome.URL, "username": demo.Alice, "password": world.Navidrome.Password(demo.Alice)},
 	} {

@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 
 // process is a running server.
 type process struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	url    string // of the page
 	code   string // of the first account; empty when there is one
@@ -81,7 +81,7 @@ func (b *buffer) String() string {
 }
 
 // newWorld starts simulated upstreams.
-func newWorld(t *testing.T, o demo.Options) *demo.World {
+func newWorld(t testing.TB, o demo.Options) *demo.World {
 	t.Helper()
 	w, err := demo.Start(o)
 	require.NoError(t, err)
@@ -98,14 +98,14 @@ func worldEnv(w *demo.World) []string {
 }
 
 // start runs the server on a free port until the end of the test.
-func start(t *testing.T, dir string, env ...string) *process {
+func start(t testing.TB, dir string, env ...string) *process {
 	t.Helper()
 	return startAt(t, dir, "127.0.0.1:0", env...)
 }
 
 var link = regexp.MustCompile(`(http://[0-9.:]+)(?:/setup\?code=(\w+))?\n`)
 
-func startAt(t *testing.T, dir, listen string, env ...string) *process {
+func startAt(t testing.TB, dir, listen string, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: exec.Command(built, "-data-dir", dir, "-listen", listen)}
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
@@ -152,7 +152,7 @@ func (p *process) stop(sig syscall.Signal) error {
 
 // person is somebody with a browser's cookies.
 type person struct {
-	t    *testing.T
+	t    testing.TB
 	base string
 	*http.Client
 }
@@ -187,6 +187,22 @@ type object = map[string]any
 // call makes an API call, requires the status, and returns the answer.
 func (v *person) call(method, path string, in any, want int) object {
 	v.t.Helper()
+	resp, b := v.send(method, path, in)
+	require.Equal(v.t, want, resp.StatusCode, "%s %s: %s", method, path, b)
+	out := object{}
+	if len(b) > 0 {
+		require.NoError(v.t, json.Unmarshal(b, &out), "%s", b)
+	}
+	if want >= 400 {
+		require.Equal(v.t, "application/problem+json", resp.Header.Get("Content-Type"))
+		require.NotEmpty(v.t, out["title"])
+	}
+	return out
+}
+
+// send makes an API call and returns the answer with its body.
+func (v *person) send(method, path string, in any) (*http.Response, []byte) {
+	v.t.Helper()
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -203,16 +219,7 @@ func (v *person) call(method, path string, in any, want int) object {
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(v.t, err)
-	require.Equal(v.t, want, resp.StatusCode, "%s %s: %s", method, path, b)
-	out := object{}
-	if len(b) > 0 {
-		require.NoError(v.t, json.Unmarshal(b, &out), "%s", b)
-	}
-	if want >= 400 {
-		require.Equal(v.t, "application/problem+json", resp.Header.Get("Content-Type"))
-		require.NotEmpty(v.t, out["title"])
-	}
-	return out
+	return resp, b
 }
 
 // page fetches a page and returns its text.

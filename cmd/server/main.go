@@ -64,12 +64,19 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	if o.demo {
 		return runDemo(ctx, o, environ, overrides, stdout, stderr)
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemory)
+	}
 	c, err := config.Load(o.config, environ, overrides)
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	return serve(ctx, c, nil, stdout, stderr)
 }
+
+// softMemory is from how many bytes on the garbage collector works harder rather than take more: the server shares a
+// small machine with others. It is no limit to what may be needed.
+const softMemory = 48 << 20
 
 const usage = `Reprise keeps a whole copy of your listening history.
 

@@ -20,12 +20,15 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/config"
+	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
+	"reprise/internal/providers/lastfm"
 	"reprise/internal/providers/listenbrainz"
 	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/s3"
 	"reprise/internal/providers/spotify"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
@@ -94,30 +97,43 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 	registry := providers.Registry{
 		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
 			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
+		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
 		listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL}),
-		navidrome.New(navidrome.Config{ClientName: "reprise"}),
+		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: sameSong}),
+		s3.New(),
 	}
 	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
 	if err := restore(ctx, backoff, db); err != nil {
 		return nil, err
 	}
-	guard := &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log}
+	guard := &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
+		FirstDelay: c.DeliveryFirstDelay}
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout}, guard, db, bus)
+	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
+		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
+		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay)}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
+	db.SetArchiveEvery(c.ListensEvery)
 	people, err := accounts.New(db)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, db, bus),
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run}}
+	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus),
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Flow: a.flow,
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Flow: a.flow,
 		Notifier: notifier, Bus: bus, Log: log}
 	exists, err := db.HasUsers(ctx)
 	if err == nil && !exists {
 		a.server.SetupCode = rand.Text()
 	}
 	return a, err
+}
+
+// sameSong recognises a song for a listen, whose match nobody looks at: only what is sure counts.
+func sameSong(t providers.Track, songs []providers.Track) (providers.Track, bool) {
+	m := delivery.Choose(t, songs)
+	return m.Found, m.How != delivery.ByNothing && m.How != delivery.ByScore
 }
 
 // jitter says "none" as the backoff understands it.

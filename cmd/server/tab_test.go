@@ -18,7 +18,7 @@ import (
 
 // tab is an open websocket.
 type tab struct {
-	t        *testing.T
+	t        testing.TB
 	socket   *websocket.Conn
 	messages chan object
 }

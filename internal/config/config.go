@@ -40,9 +40,18 @@ type Config struct {
 	BackoffMax    time.Duration
 	BackoffJitter float64
 
+	DeliveryFirstDelay   time.Duration
+	DeliveryMaxDelay     time.Duration
+	DeliveryMaxAge       time.Duration
+	DeliveryKeepDead     time.Duration
+	DeliveryWorkers      int
+	DeliveryBacklogWarn  int
+	DeliveryBacklogLimit int
+
 	AllowPrivateUpstreams bool
 
 	Spotify      Provider
+	LastFM       Provider // its key and shared secret are ClientID and ClientSecret
 	ListenBrainz Provider
 }
 

@@ -38,8 +38,11 @@ func TestDefaults(t *testing.T) {
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto", ShutdownTimeout: 20 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, AllowPrivateUpstreams: true,
+		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour, DeliveryKeepDead: 720 * time.Hour,
+		DeliveryWorkers: 4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
 		Spotify: Provider{APIURL: "https://api.spotify.com", AuthURL: "https://accounts.spotify.com/authorize",
 			TokenURL: "https://accounts.spotify.com/api/token"},
+		LastFM:       Provider{APIURL: "https://ws.audioscrobbler.com/2.0", AuthURL: "https://www.last.fm/api/auth/"},
 		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org"},
 	}, defaults(t))
 }
@@ -74,6 +77,11 @@ providers:
     token_url: http://[::1]:1/token/
     client_id: id
     client_secret: "  secret "
+  lastfm:
+    api_url: http://127.0.0.1:2/2.0/
+    auth_url: http://127.0.0.1:2/api/auth/
+    client_id: key
+    client_secret: shared
   listenbrainz: {api_url: "http://lb.local"}
 `
 
@@ -86,6 +94,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
 		Spotify: Provider{APIURL: "http://127.0.0.1:1/api", AuthURL: "http://127.0.0.1:1/authorize/?tenant=1", TokenURL: "http://[::1]:1/token/",
 			ClientID: "id", ClientSecret: "secret"},
+		LastFM:       Provider{APIURL: "http://127.0.0.1:2/2.0", AuthURL: "http://127.0.0.1:2/api/auth/", ClientID: "key", ClientSecret: "shared"},
 		ListenBrainz: Provider{APIURL: "http://lb.local"},
 	}
 	got, err := Load(write(t, everything), nil, nil)
@@ -98,7 +107,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",
 		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1", "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",
-		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=secret", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local"}
+		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=secret",
+		"REPRISE_PROVIDERS_LASTFM_API_URL=http://127.0.0.1:2/2.0/", "REPRISE_PROVIDERS_LASTFM_AUTH_URL=http://127.0.0.1:2/api/auth/",
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID=key", "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=shared", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local"}
 	given := slices.Clone(environ)
 	got, err = Load("", environ, nil)
 	require.NoError(t, err)
@@ -226,15 +237,16 @@ func TestFilesThatAreNoSettings(t *testing.T) {
 	_, err := Load(missing, nil, nil)
 	require.EqualError(t, err, "The configuration file cannot be read: open "+missing+": no such file or directory.")
 	for text, want := range map[string]string{
-		"listen: [":                          "is not valid YAML:\n[1:9]",
-		"- listen":                           "is not valid YAML:\n[1:1]",
-		"listen: a:1\nlisten: b:1":           `is not valid YAML:` + "\n" + `[2:1] mapping key "listen" already defined`,
-		"log: info":                          `there is no setting "log"`,
-		"listen: {port: 1}":                  `there is no setting "listen.port"`,
-		"Listen: a:1":                        `there is no setting "Listen"; did you mean "listen"?`,
-		"providers: {lastfn: {api_url: x}}":  `there is no setting "providers.lastfn.api_url"`,
-		"secret: x":                          `there is no setting "secret"`,
-		"secret_key: [a secret that is long": "is not valid YAML",
+		"listen: [":                           "is not valid YAML:\n[1:9]",
+		"- listen":                            "is not valid YAML:\n[1:1]",
+		"listen: a:1\nlisten: b:1":            `is not valid YAML:` + "\n" + `[2:1] mapping key "listen" already defined`,
+		"log: info":                           `there is no setting "log"`,
+		"listen: {port: 1}":                   `there is no setting "listen.port"`,
+		"Listen: a:1":                         `there is no setting "Listen"; did you mean "listen"?`,
+		"providers: {lastfn: {api_url: x}}":   `there is no setting "providers.lastfn.api_url"; did you mean "providers.lastfm.api_url"?`,
+		"providers: {lastfm: {token_url: x}}": `there is no setting "providers.lastfm.token_url"`,
+		"secret: x":                           `there is no setting "secret"`,
+		"secret_key: [a secret that is long":  "is not valid YAML",
 	} {
 		file := write(t, text)
 		_, err := Load(file, nil, nil)

@@ -41,23 +41,34 @@ func (c *Config) settings() []setting {
 		{path: "backoff.base", def: "30s", set: duration(&c.BackoffBase, 100*time.Millisecond)},
 		{path: "backoff.max", def: "30m", set: duration(&c.BackoffMax, 100*time.Millisecond)},
 		{path: "backoff.jitter", def: "0.25", set: fraction(&c.BackoffJitter)},
+		{path: "delivery.first_delay", def: "1s", set: duration(&c.DeliveryFirstDelay, 100*time.Millisecond)},
+		{path: "delivery.max_delay", def: "1h", set: duration(&c.DeliveryMaxDelay, 100*time.Millisecond)},
+		{path: "delivery.max_age", def: "336h", set: duration(&c.DeliveryMaxAge, time.Second)},
+		{path: "delivery.keep_dead", def: "720h", set: duration(&c.DeliveryKeepDead, time.Minute)},
+		{path: "delivery.workers", def: "4", set: integer(&c.DeliveryWorkers, 1, 100)},
+		{path: "delivery.backlog_warn", def: "1000", set: integer(&c.DeliveryBacklogWarn, 1, 1_000_000)},
+		{path: "delivery.backlog_limit", def: "5000", set: integer(&c.DeliveryBacklogLimit, 1, 1_000_000)},
 		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
 	}
 	table = append(table, c.Spotify.settings("spotify", "https://api.spotify.com",
 		"https://accounts.spotify.com/authorize", "https://accounts.spotify.com/api/token")...)
+	table = append(table, c.LastFM.settings("lastfm", "https://ws.audioscrobbler.com/2.0/", "https://www.last.fm/api/auth/", "")...)
 	return append(table, c.ListenBrainz.settings("listenbrainz", "https://api.listenbrainz.org", "", "")...)
 }
 
-// settings are those of a provider; without an authorization page only its address.
+// settings are those of a provider: without an authorization page only its address, and without an address for tokens
+// none for that.
 func (p *Provider) settings(name, api, auth, token string) []setting {
 	prefix := "providers." + name + "."
 	table := []setting{{path: prefix + "api_url", def: api, set: baseURL(&p.APIURL)}}
 	if auth == "" {
 		return table
 	}
+	table = append(table, setting{path: prefix + "auth_url", def: auth, set: pageURL(&p.AuthURL)})
+	if token != "" {
+		table = append(table, setting{path: prefix + "token_url", def: token, set: pageURL(&p.TokenURL)})
+	}
 	return append(table,
-		setting{path: prefix + "auth_url", def: auth, set: pageURL(&p.AuthURL)},
-		setting{path: prefix + "token_url", def: token, set: pageURL(&p.TokenURL)},
 		setting{path: prefix + "client_id", set: text(&p.ClientID)},
 		setting{path: prefix + "client_secret", secret: true, set: secret(&p.ClientSecret)})
 }
@@ -66,6 +77,9 @@ func (p *Provider) settings(name, api, auth, token string) []setting {
 func (c *Config) validate() (problems Problems) {
 	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).", c.BackoffMax, c.BackoffBase))
+	}
+	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
+		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
 	}
 	return problems
 }

@@ -107,6 +107,8 @@ func (b bundle) sample(provider string) reply {
 	switch provider {
 	case Spotify:
 		return b.get(b.Spotify.URL+"/v1/me", "Bearer "+b.Spotify.Authorize(Alice).AccessToken)
+	case LastFM:
+		return b.lastfm("user.getInfo", b.LastFM.Authorize(Alice), nil)
 	case ListenBrainz:
 		return b.get(b.ListenBrainz.URL+"/1/user/alice/listen-count", "Token "+b.ListenBrainz.Token(Alice))
 	default:
@@ -170,13 +172,13 @@ func TestModes(t *testing.T) {
 func TestSwitchRefusesWhatThereIsNot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
-	require.ErrorContains(t, b.Switch("lastfm", Normal), "lastfm")
+	require.ErrorContains(t, b.Switch("tidal", Normal), "tidal")
 	require.ErrorContains(t, b.Switch(Navidrome, "strange"), "strange")
 	require.Error(t, b.Switch(Navidrome, WrongAccount))
 	require.Error(t, b.Switch(Spotify, ReadOnly))
 	require.Equal(t, Normal, b.Mode(Navidrome))
-	require.Empty(t, b.Mode("lastfm"))
-	require.Empty(t, b.Calls("lastfm"))
+	require.Empty(t, b.Mode("tidal"))
+	require.Empty(t, b.Calls("tidal"))
 }
 
 // waiting returns when the upstream has taken n calls, which then hang.
@@ -226,12 +228,14 @@ func TestCallsAreRecorded(t *testing.T) {
 	b := setup(t, Options{})
 	b.sample(Spotify)
 	b.get(b.Spotify.URL+"/v1/me", "Bearer nobody")
+	b.sample(LastFM)
 	b.sample(ListenBrainz)
 	b.sample(Navidrome)
 	require.Equal(t, []Call{
 		{Method: "GET", Path: "/v1/me", User: Alice, Time: friday, Status: 200},
 		{Method: "GET", Path: "/v1/me", Time: friday, Status: 401},
 	}, b.Calls(Spotify))
+	require.Equal(t, []Call{{Method: "POST", Path: "/2.0/", User: Alice, Time: friday, Status: 200}}, b.Calls(LastFM))
 	require.Equal(t, []Call{{Method: "GET", Path: "/1/user/alice/listen-count", User: Alice, Time: friday, Status: 200}}, b.Calls(ListenBrainz))
 	require.Equal(t, []Call{{Method: "GET", Path: "/rest/ping", User: Alice, Time: friday, Status: 200}}, b.Calls(Navidrome))
 }

@@ -15,7 +15,8 @@ import (
 // Mode says how an upstream behaves.
 type Mode string
 
-// The modes. WrongAccount is Spotify's only, ReadOnly ListenBrainz's only.
+// The modes. WrongAccount is Spotify's and Last.fm's only, ReadOnly ListenBrainz's, and Hidden, DailyLimit and Suspended
+// are Last.fm's.
 const (
 	Normal       Mode = "normal"
 	Unavailable  Mode = "503"           // every call is answered with 503
@@ -23,6 +24,9 @@ const (
 	Revoked      Mode = "revoked"       // what was authorized until now is void, for everybody
 	ReadOnly     Mode = "read_only"     // reading works, submitting is answered with 401
 	WrongAccount Mode = "wrong_account" // the browser is signed in as Bob
+	Hidden       Mode = "hidden"        // the person hides their recent listening, also from the app
+	DailyLimit   Mode = "daily_limit"   // reading works, every play that is sent is over the daily limit
+	Suspended    Mode = "suspended"     // the installation's own API key is suspended
 	Portal       Mode = "html"          // a captive portal answers 200 with a page of its own
 	Hang         Mode = "hang"          // accepts, and does not answer before the mode changes
 	Slow         Mode = "slow"          // answers after Options.Slow

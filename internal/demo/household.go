@@ -29,10 +29,11 @@ type scrobble struct {
 // person is one account at every service, by the same name.
 type person struct {
 	name, display string
-	spotify       []play     // the last recentPlays, oldest first
-	listens       []play     // ListenBrainz's, oldest first
-	scrobbles     []scrobble // Navidrome's, in the order of id
-	playlists     []playlist
+	spotify       []play      // the last recentPlays, oldest first
+	listens       []play      // ListenBrainz's, oldest first
+	scrobbles     []scrobble  // Navidrome's, in the order of id
+	scrobbled     []play      // Last.fm's, oldest first
+	playlists     []*playlist // none is changed once it is in here: it is replaced
 }
 
 // household is what the three upstreams share.
@@ -60,6 +61,7 @@ func (h *household) newPerson(name, display string, plays int, t *teller) *perso
 	scrobbles := min(mostScrobble, plays*15/100)
 	shared := limitHome(all, scrobbles*6/10)
 	p.listens, p.spotify = splitRecent(all, t.rnd, plays)
+	p.scrobbled = slices.DeleteFunc(slices.Clone(p.listens), func(l play) bool { return l.home })
 	p.scrobbles = t.scrobbles(shared, scrobbles-len(shared), h.born)
 	p.playlists = t.playlists(name, h.born)
 	return p
@@ -136,11 +138,26 @@ func (t *teller) scrobbles(shared []play, more int, now time.Time) []scrobble {
 func (h *household) play(name string, home bool, now time.Time) Play {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := h.people[name]
+	return h.playLocked(name, h.pickLocked(home), home, now)
+}
+
+// playOwned is a play elsewhere of a track that the household has the files of too.
+func (h *household) playOwned(name string, now time.Time) Play {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.playLocked(name, h.pickLocked(true), false, now)
+}
+
+func (h *household) pickLocked(local bool) int {
 	id := h.rnd.IntN(len(h.cat.tracks))
-	for home && !h.cat.albumOf(id).local {
+	for local && !h.cat.albumOf(id).local {
 		id = h.rnd.IntN(len(h.cat.tracks))
 	}
+	return id
+}
+
+func (h *household) playLocked(name string, id int, home bool, now time.Time) Play {
+	p := h.people[name]
 	at := now.UnixMilli()
 	if home {
 		p.scrobbleLocked(id, at/1000)
@@ -149,8 +166,20 @@ func (h *household) play(name string, home bool, now time.Time) Play {
 		p.spotify = p.spotify[max(0, len(p.spotify)-recentPlays):]
 	}
 	p.listens = insertPlay(p.listens, play{at: at - at%1000, track: int32(id), home: home})
-	tr := &h.cat.tracks[id]
-	return Play{Account: name, Title: tr.title, Artist: h.cat.albums[tr.album].artist, At: time.UnixMilli(at)}
+	return h.told(name, id, at)
+}
+
+// playOnPhone adds a play of that person now, which only Last.fm knows.
+func (h *household) playOnPhone(name string, now time.Time) Play {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, id, at := h.people[name], h.rnd.IntN(len(h.cat.tracks)), now.Truncate(time.Second).UnixMilli()
+	p.scrobbled = insertPlay(p.scrobbled, play{at: at, track: int32(id)})
+	return h.told(name, id, at)
+}
+
+func (h *household) told(name string, id int, at int64) Play {
+	return Play{Account: name, Title: h.cat.tracks[id].title, Artist: h.cat.albumOf(id).artist, At: time.UnixMilli(at)}
 }
 
 func (p *person) scrobbleLocked(track int, seconds int64) {

@@ -32,12 +32,52 @@ func (s ListenBrainzServer) Submitted() []Play {
 	return slices.Clone(s.lb.submitted)
 }
 
+// Listens returns the account's whole history, oldest first. A listen that was submitted twice, with the same second,
+// artist and title, is there once.
+func (s ListenBrainzServer) Listens(account string) []Play {
+	h := s.lb.home
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	p := h.people[account]
+	if p == nil {
+		return nil
+	}
+	all := make([]Play, len(p.listens))
+	for i, l := range p.listens {
+		artist, title, _ := strings.Cut(h.metas[l.track].compare, "\x00")
+		all[i] = Play{Account: account, Title: title, Artist: artist, At: time.Unix(l.seconds(), 0)}
+	}
+	return all
+}
+
+// Refuse makes submit-listens answer 400 from now on to every call that holds a track of one of these titles, as it does
+// to one bad listen among many. Without titles nothing is refused any more.
+func (s ListenBrainzServer) Refuse(titles ...string) {
+	s.lb.mu.Lock()
+	defer s.lb.mu.Unlock()
+	s.lb.refused = slices.Clone(titles)
+}
+
+// Submissions counts the calls of submit-listens among the last 10,000 requests, whatever was answered.
+func (s ListenBrainzServer) Submissions() int {
+	n := 0
+	for _, c := range s.lb.list() {
+		if c.Path == submitPath {
+			n++
+		}
+	}
+	return n
+}
+
+const submitPath = "/1/submit-listens"
+
 type listenBrainz struct {
 	*gate
 	home *household
 
 	mu        sync.Mutex
-	issue     int // of tokens; grows when they are revoked
+	refused   []string // titles
+	issue     int      // of tokens; grows when they are revoked
 	submitted []Play
 	window    time.Time // start of the rate limit's window
 	used      int
@@ -52,7 +92,7 @@ func (w *World) startListenBrainz(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /1/user/{name}/playlists", lb.playlists)
 	mux.HandleFunc("GET /1/user/{name}/playlists/createdfor", lb.playlists)
 	mux.HandleFunc("GET /1/playlist/{mbid}", lb.playlist)
-	mux.HandleFunc("POST /1/submit-listens", lb.submit)
+	mux.HandleFunc("POST "+submitPath, lb.submit)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { lbError(w, http.StatusNotFound, "Not found.") })
 	lb.gate = &gate{who: lb.who, refuse: lb.refuse, next: func(w http.ResponseWriter, r *http.Request) {
 		lb.rateHeaders(w)

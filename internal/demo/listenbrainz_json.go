@@ -26,7 +26,7 @@ type meta struct {
 	msid    string
 	json    []byte // of a listen that came from Spotify, or from whoever submitted it
 	atHome  []byte // of one that came from Navidrome
-	compare string // artist and title, for finding a submitted track again
+	compare string // artist and title with "\x00" between them, for finding a submitted track again
 }
 
 // foreign is the tracks of ListenBrainz: the catalog's, and behind them those that were submitted by others.

@@ -226,3 +226,39 @@ func TestListenBrainzPlaylists(t *testing.T) {
 	require.Equal(t, 404, b.get(b.ListenBrainz.URL+"/1/playlist/"+uuid("none"), "").status)
 	require.Equal(t, 400, b.get(b.ListenBrainz.URL+"/1/playlist/none", "").status)
 }
+
+func TestListensThatWereSubmittedTwiceAreThereOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{})
+	before := len(b.ListenBrainz.Listens(Alice))
+	body := `{"listen_type":"import","payload":[` + listenAt(1700000000, "Lambchop", "Is a Woman") + `,` + listenAt(1700000300, "Lambchop", "Is a Woman") + `]}`
+	for range 3 {
+		require.Equal(t, 200, b.submit("demo-token-alice", body).status)
+	}
+	require.Len(t, b.ListenBrainz.Submitted(), 6)
+	require.Equal(t, 3, b.ListenBrainz.Submissions())
+	all := b.ListenBrainz.Listens(Alice)
+	require.Len(t, all, before+2)
+	require.Contains(t, all, Play{Account: Alice, Artist: "Lambchop", Title: "Is a Woman", At: time.Unix(1700000300, 0)})
+	require.Nil(t, b.ListenBrainz.Listens("carol"))
+}
+
+func TestRefusedListens(t *testing.T) {
+	t.Parallel()
+	b := setup(t, Options{})
+	good, bad := listenAt(1700000000, "a", "Good"), listenAt(1700000300, "a", "Bad")
+	submit := func(listens ...string) int {
+		return b.submit("demo-token-alice", `{"listen_type":"import","payload":[`+strings.Join(listens, ",")+`]}`).status
+	}
+	b.ListenBrainz.Refuse("Bad", "Worse")
+	require.Equal(t, 400, submit(good, bad))
+	require.Equal(t, 400, submit(bad))
+	require.Empty(t, b.ListenBrainz.Submitted(), "the whole call is refused")
+	require.Equal(t, 200, submit(good))
+	b.ListenBrainz.Refuse()
+	require.Equal(t, 200, submit(good, bad))
+	require.Equal(t, 4, b.ListenBrainz.Submissions())
+	b.switchTo(ListenBrainz, Unavailable)
+	require.Equal(t, 503, submit(good))
+	require.Equal(t, 5, b.ListenBrainz.Submissions(), "whatever was answered")
+}

@@ -47,7 +47,11 @@ func (lb *listenBrainz) submit(w http.ResponseWriter, r *http.Request) {
 		lbError(w, http.StatusBadRequest, "Cannot parse JSON document: "+err.Error())
 		return
 	}
-	if problem := s.check(len(body), lb.opts.Now()); problem != "" {
+	problem := s.check(len(body), lb.opts.Now())
+	if problem == "" && lb.refuses(&s) {
+		problem = "JSON document contains a listen that cannot be stored."
+	}
+	if problem != "" {
 		lbError(w, http.StatusBadRequest, problem)
 		return
 	}
@@ -55,6 +59,18 @@ func (lb *listenBrainz) submit(w http.ResponseWriter, r *http.Request) {
 		lb.accept(account, &s)
 	}
 	writeJSON(w, http.StatusOK, object{"status": "ok"})
+}
+
+// refuses says whether a call holds what Refuse has named.
+func (lb *listenBrainz) refuses(s *submission) bool {
+	lb.mu.Lock()
+	defer lb.mu.Unlock()
+	for _, l := range s.Payload {
+		if title, _ := l.Metadata["track_name"].(string); slices.Contains(lb.refused, title) {
+			return true
+		}
+	}
+	return false
 }
 
 // check returns what is wrong with the call, or nothing.
@@ -133,7 +149,7 @@ func (h *household) trackLocked(artist, title string, metadata object) int {
 		panic(err) // it was just read from JSON
 	}
 	h.byName[name] = len(h.metas)
-	h.metas = append(h.metas, meta{msid: uuid("msid" + name), json: body, atHome: body})
+	h.metas = append(h.metas, meta{msid: uuid("msid" + name), json: body, atHome: body, compare: name})
 	return len(h.metas) - 1
 }
 

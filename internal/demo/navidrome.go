@@ -49,6 +49,9 @@ type navidrome struct {
 	mu     sync.Mutex
 	issue  int                    // of passwords; grows when they are changed
 	logins map[string][]time.Time // tries within loginWindow, by address
+
+	scrobbled []Play // what arrived by scrobble, in the order of arrival
+	created   int    // playlists, for their ids
 }
 
 func (w *World) startNavidrome(ctx context.Context) (err error) {

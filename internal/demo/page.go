@@ -17,6 +17,9 @@ var modeText = map[Mode]about{
 	Revoked:      {"Revoked", "✕", "Has ended what was authorized, for good.", "One alert with one button. Nothing is called until you have connected anew, which also sets this back to normal."},
 	ReadOnly:     {"Writing refused", "◐", "Reading works, submitting is answered with 401.", "Plays arrive; what is to be sent is parked, and one alert asks for a new token."},
 	WrongAccount: {"Other account", "◇", "The browser is signed in as Bob.", "After connecting as Bob, Reprise names both accounts and asks before anything changes."},
+	Hidden:       {"Listens hidden", "◌", "Does not let recent listens be read.", "One alert says which privacy setting to change. After “Try again” it goes on."},
+	DailyLimit:   {"Daily limit", "◒", "Takes no more plays today.", "Plays arrive; what is to be sent waits until midnight UTC, and nothing is lost."},
+	Suspended:    {"Key suspended", "⊘", "Refuses the API key of this installation.", "One alert for the administrator; everyone else reads that the administrator must fix it."},
 	Portal:       {"Captive portal", "▢", "Answers 200 with a web page that is not from the service.", "The connection waits, as in an outage."},
 	Hang:         {"Hanging", "…", "Accepts every call and never answers.", "A sync ends at its time limit, and the connection waits."},
 	Slow:         {"Slow", "◔", "Answers after a few seconds.", "Everything works, only later."},
@@ -28,11 +31,11 @@ var pageHTML string
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
-var displayNames = map[string]string{Spotify: "Spotify", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome"}
+var displayNames = map[string]string{Spotify: "Spotify", LastFM: "Last.fm", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome"}
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
 // checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1 for
-// Navidrome), each of the two with a redirect to the page, and GET prefix/state, the same as JSON for tests of the built
+// Navidrome, phone=1 for Last.fm), each of the two with a redirect to the page, and GET prefix/state, the same as JSON for tests of the built
 // program.
 func (w *World) Handler(prefix string) http.Handler {
 	prefix = strings.TrimSuffix(prefix, "/")
@@ -48,9 +51,12 @@ func (w *World) Handler(prefix string) http.Handler {
 		http.Redirect(rw, r, prefix+"#"+r.PostFormValue("provider"), http.StatusSeeOther)
 	})
 	mux.HandleFunc("POST "+prefix+"/play", func(rw http.ResponseWriter, r *http.Request) {
-		if r.PostFormValue("home") == "1" {
+		switch {
+		case r.PostFormValue("home") == "1":
 			w.PlayAtHome()
-		} else {
+		case r.PostFormValue("phone") == "1":
+			w.PlayOnPhone()
+		default:
 			w.Play()
 		}
 		http.Redirect(rw, r, prefix+"#play", http.StatusSeeOther)
@@ -86,7 +92,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 		}
 		data.Upstreams = append(data.Upstreams, u)
 	}
-	for _, m := range []Mode{Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Portal, Hang, Slow, Cut} {
+	for _, m := range []Mode{Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Hidden, DailyLimit, Suspended, Portal, Hang, Slow, Cut} {
 		data.Modes = append(data.Modes, modeText[m])
 	}
 	data.Passwords, data.Tokens = map[string]string{}, map[string]string{}
@@ -99,7 +105,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 }
 
 func (w *World) url(provider string) string {
-	return map[string]string{Spotify: w.Spotify.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL}[provider]
+	return map[string]string{Spotify: w.Spotify.URL, LastFM: w.LastFM.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL}[provider]
 }
 
 func (g *gate) count() int {
@@ -117,6 +123,8 @@ func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
 	}
 	o[Spotify].(object)["auth_url"], o[Spotify].(object)["token_url"] = w.Spotify.AuthURL, w.Spotify.TokenURL
 	o[Spotify].(object)["client_id"] = w.Spotify.ClientID
+	o[LastFM].(object)["auth_url"], o[LastFM].(object)["client_id"] = w.LastFM.AuthURL, w.LastFM.ClientID
+	o[LastFM].(object)["client_secret"] = w.LastFM.ClientSecret
 	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
 	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}
 	writeJSON(rw, http.StatusOK, o)

@@ -31,8 +31,8 @@ func TestPageSwitches(t *testing.T) {
 		html := page.Body.String()
 		require.Contains(t, html, `<link rel="stylesheet" href="/static/app.css">`)
 		require.Contains(t, html, `href="/"`)
-		require.Equal(t, 3, strings.Count(html, `aria-pressed="true"`))
-		require.Equal(t, 3, strings.Count(html, `<button name="mode" value="normal" aria-pressed="true"`))
+		require.Equal(t, 4, strings.Count(html, `aria-pressed="true"`))
+		require.Equal(t, 4, strings.Count(html, `<button name="mode" value="normal" aria-pressed="true"`))
 		require.Contains(t, html, "demo-password-alice")
 		require.Regexp(t, `ListenBrainz</th>\n<td>.*Normal</td>\n<td>1</td>`, html)
 		require.NotRegexp(t, regexp.MustCompile(`(?i)<script|<style|style=|onclick`), html)
@@ -57,6 +57,9 @@ func TestPagePlaysAndTellsItsState(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, b.press(h, http.MethodPost, "/demo/play", "").Code)
 	require.Equal(t, http.StatusSeeOther, b.press(h, http.MethodPost, "/demo/play", "home=1").Code)
 	require.Equal(t, 402, b.listenCount())
+	before := len(b.LastFM.Listens(Alice))
+	require.Equal(t, http.StatusSeeOther, b.press(h, http.MethodPost, "/demo/play", "phone=1").Code)
+	require.Len(t, b.LastFM.Listens(Alice), before+1)
 
 	var state map[string]struct {
 		Mode      Mode
@@ -71,6 +74,7 @@ func TestPagePlaysAndTellsItsState(t *testing.T) {
 	require.Equal(t, 1, state[ListenBrainz].Calls)
 	require.Equal(t, b.Spotify.URL, state[Spotify].URL)
 	require.Equal(t, b.Spotify.ClientID, state[Spotify].ClientID)
+	require.Equal(t, []string{b.LastFM.URL, b.LastFM.ClientID}, []string{state[LastFM].URL, state[LastFM].ClientID})
 	require.Equal(t, "demo-token-bob", state[ListenBrainz].Tokens[Bob])
 	require.Equal(t, "demo-password-bob", state[Navidrome].Passwords[Bob])
 }

@@ -43,10 +43,10 @@ var collection = map[string][]struct {
 	},
 }
 
-func (t *teller) playlists(name string, now time.Time) []playlist {
-	var lists []playlist
+func (t *teller) playlists(name string, now time.Time) []*playlist {
+	var lists []*playlist
 	for i, c := range collection[name] {
-		p := playlist{
+		p := &playlist{
 			service: c.service, name: c.name, description: c.description, owner: name, public: c.how != "private",
 			createdFor: c.how == "createdfor", quirks: c.how == "quirks",
 			changed: now.AddDate(0, 0, -11*i-2).Truncate(time.Second),
@@ -70,11 +70,13 @@ func (t *teller) playlists(name string, now time.Time) []playlist {
 
 // playlistsOf returns the lists of one person at one service.
 func (h *household) playlistsOf(service, name string) []*playlist {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
 	var lists []*playlist
 	if p := h.people[name]; p != nil {
-		for i := range p.playlists {
-			if p.playlists[i].service == service {
-				lists = append(lists, &p.playlists[i])
+		for _, l := range p.playlists {
+			if l.service == service {
+				lists = append(lists, l)
 			}
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/base64"
-	"html/template"
 	"net"
 	"net/http"
 	"net/url"
@@ -115,19 +113,6 @@ var scopes = map[string]string{
 	"playlist-modify-public":      "Change your public playlists",
 }
 
-//go:embed consent.html
-var consentHTML string
-
-//go:embed consent.css
-var consentCSS string
-
-var consentPage = template.Must(template.New("consent").Parse(consentHTML))
-
-func serveConsentCSS(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write([]byte(consentCSS)) // an error: the client went first
-}
-
 // checkRequest answers an authorization request that is wrong, and reports whether it was right. As long as the client
 // and its redirect address are not known to be good, the person sees the error and nobody is redirected.
 func (sp *spotify) checkRequest(w http.ResponseWriter, r *http.Request) bool {
@@ -187,30 +172,11 @@ func (sp *spotify) consent(w http.ResponseWriter, r *http.Request) {
 	if !sp.checkRequest(w, r) {
 		return
 	}
-	type choice struct {
-		Name, Display string
-		Current       bool
-	}
-	var data struct {
-		Scopes  []string
-		Display string
-		Choices []choice
-		Fields  map[string]string
-	}
+	var asked []string
 	for s := range strings.FieldsSeq(r.FormValue("scope")) {
-		data.Scopes = append(data.Scopes, scopes[s])
+		asked = append(asked, scopes[s])
 	}
-	for _, name := range []string{Alice, Bob} {
-		p := sp.home.person(name)
-		data.Choices = append(data.Choices, choice{name, p.display, name == sp.signedIn()})
-	}
-	data.Display = sp.home.person(sp.signedIn()).display
-	data.Fields = map[string]string{}
-	for k := range r.URL.Query() {
-		data.Fields[k] = r.URL.Query().Get(k)
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = consentPage.Execute(w, data) // an error: the client went first
+	showConsent(w, r, sp.home, "Spotify", sp.signedIn(), asked)
 }
 
 // decide takes the consent page's form. A test may post it without having seen the page: the parameters of the

@@ -24,6 +24,7 @@ const (
 	errGeneric   = 0
 	errParameter = 10
 	errPassword  = 40
+	errForbidden = 50
 	errNotFound  = 70
 )
 
@@ -31,15 +32,19 @@ const (
 func (nd *navidrome) subsonic(w http.ResponseWriter, r *http.Request) {
 	method := strings.TrimSuffix(r.PathValue("method"), ".view")
 	methods := map[string]func(*http.Request, *person) (object, *subsonicError){
-		"ping":          func(*http.Request, *person) (object, *subsonicError) { return object{}, nil },
-		"getUser":       nd.getUser,
-		"getPlaylists":  nd.getPlaylists,
-		"getPlaylist":   nd.getPlaylist,
-		"getAlbumList2": nd.getAlbumList2,
-		"getAlbum":      nd.getAlbum,
-		"getSong":       nd.getSong,
-		"scrobble":      nd.scrobble,
-		"getNowPlaying": func(*http.Request, *person) (object, *subsonicError) { return object{"nowPlaying": object{}}, nil },
+		"ping":           func(*http.Request, *person) (object, *subsonicError) { return object{}, nil },
+		"getUser":        nd.getUser,
+		"getPlaylists":   nd.getPlaylists,
+		"getPlaylist":    nd.getPlaylist,
+		"getAlbumList2":  nd.getAlbumList2,
+		"getAlbum":       nd.getAlbum,
+		"getSong":        nd.getSong,
+		"search3":        nd.search3,
+		"createPlaylist": nd.createPlaylist,
+		"updatePlaylist": nd.updatePlaylist,
+		"deletePlaylist": nd.deletePlaylist,
+		"scrobble":       nd.scrobble,
+		"getNowPlaying":  func(*http.Request, *person) (object, *subsonicError) { return object{"nowPlaying": object{}}, nil },
 	}
 	if method == "getOpenSubsonicExtensions" { // the one that needs no user
 		extensions := []object{}
@@ -117,7 +122,7 @@ func subsonicAnswer(w http.ResponseWriter, r *http.Request, o object, e *subsoni
 
 func (nd *navidrome) getUser(r *http.Request, p *person) (object, *subsonicError) {
 	if name := cmp.Or(r.FormValue("username"), p.name); name != p.name {
-		return nil, &subsonicError{50, "User is not authorized for the given operation"}
+		return nil, &subsonicError{errForbidden, "User is not authorized for the given operation"}
 	}
 	return object{"user": object{
 		"username": p.name, "scrobblingEnabled": true, "adminRole": false, "settingsRole": true, "downloadRole": true, "playlistRole": true,
@@ -154,7 +159,11 @@ func (nd *navidrome) getPlaylist(r *http.Request, p *person) (object, *subsonicE
 	if r.FormValue("id") == "" {
 		return nil, &subsonicError{errParameter, "missing parameter: 'id'"}
 	}
-	l := nd.home.playlist(Navidrome, r.FormValue("id"))
+	return nd.wholePlaylist(r.FormValue("id"), p)
+}
+
+func (nd *navidrome) wholePlaylist(id string, p *person) (object, *subsonicError) {
+	l := nd.home.playlist(Navidrome, id)
 	if l == nil || !l.public && l.owner != p.name {
 		return nil, &subsonicError{errNotFound, "Playlist not found"}
 	}
@@ -268,7 +277,8 @@ func (nd *navidrome) getSong(r *http.Request, p *person) (object, *subsonicError
 	return object{"song": nd.song(id, nd.home.played(p)[id])}, nil
 }
 
-// scrobble stores a row for every id; as the real server does, it passes over ids that it does not know.
+// scrobble stores a row for every id, whether it has one of that instant or not; as the real server does, it passes over
+// ids that it does not know.
 func (nd *navidrome) scrobble(r *http.Request, p *person) (object, *subsonicError) {
 	ids, times := r.Form["id"], r.Form["time"]
 	if len(ids) == 0 {
@@ -291,6 +301,7 @@ func (nd *navidrome) scrobble(r *http.Request, p *person) (object, *subsonicErro
 			nd.home.mu.Lock()
 			p.scrobbleLocked(id, at)
 			nd.home.mu.Unlock()
+			nd.received(p, id, at)
 		}
 	}
 	return object{}, nil

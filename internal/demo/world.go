@@ -16,11 +16,12 @@ import (
 // The names of the upstreams.
 const (
 	Spotify      = "spotify"
+	LastFM       = "lastfm"
 	ListenBrainz = "listenbrainz"
 	Navidrome    = "navidrome"
 )
 
-var names = []string{Spotify, ListenBrainz, Navidrome}
+var names = []string{Spotify, LastFM, ListenBrainz, Navidrome}
 
 // Options shape a World. The zero value is a good one.
 type Options struct {
@@ -39,9 +40,10 @@ type Play struct {
 	At                     time.Time
 }
 
-// World is the three upstreams and the household they share.
+// World is the upstreams and the household they share.
 type World struct {
 	Spotify      SpotifyServer
+	LastFM       LastFMServer
 	ListenBrainz ListenBrainzServer
 	Navidrome    NavidromeServer
 
@@ -69,7 +71,7 @@ func Start(o Options) (*World, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, revoke: map[string]func(){}}
 	w.home = newHousehold(&w.opts, o.Now())
-	for _, start := range []func(context.Context) error{w.startSpotify, w.startListenBrainz, w.startNavidrome} {
+	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome} {
 		if err := start(ctx); err != nil {
 			w.Close()
 			return nil, err
@@ -169,3 +171,9 @@ func (w *World) Play() Play { return w.home.play(Alice, false, w.opts.Now()) }
 
 // PlayAtHome lets Alice play a song at this moment on Navidrome, which sends it on to ListenBrainz.
 func (w *World) PlayAtHome() Play { return w.home.play(Alice, true, w.opts.Now()) }
+
+// PlayOnPhone lets Alice play a song at this moment on her phone, which sends it to Last.fm alone.
+func (w *World) PlayOnPhone() Play { return w.home.playOnPhone(Alice, w.opts.Now()) }
+
+// PlayOwned adds a play of Alice at Spotify now, of a track that Navidrome has too.
+func (w *World) PlayOwned() Play { return w.home.playOwned(Alice, w.opts.Now()) }

@@ -3,14 +3,17 @@ package enginetest
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/oauth2"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -33,10 +36,16 @@ type Engine struct {
 	Guard       *syncer.Guard
 	Syncer      *syncer.Syncer
 	Connections *syncer.Connections
+	Deliveries  *delivery.Deliveries
 	Registry    providers.Registry
 
-	t    testing.TB
-	stop func()
+	// Carry starts to carry what is owed. The queue is looked at every second of the bubble's time, so a test that lives
+	// through days without deliveries is faster without it.
+	Carry func()
+
+	t     testing.TB
+	stop  func()
+	again func() *Engine
 }
 
 // Start opens the database in dir, restores what a restart must know, and runs. With wrap a test may put something
@@ -58,22 +67,28 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	require.NoError(t, err)
 	syncer.Restore(e.Backoff, stops, holds)
 	e.Guard = &syncer.Guard{Backoff: e.Backoff, Client: client, Tokens: oauth.NewTokens(db, client), Registry: e.Registry, Store: db,
-		Notifier: notify.New(db, e.Bus), Bus: e.Bus, Log: log}
+		Notifier: notify.New(db, e.Bus), Bus: e.Bus, Log: log, FirstDelay: time.Second}
 	var pulled syncer.Store = db
 	if wrap != nil {
 		pulled = wrap(db)
 	}
 	e.Syncer = syncer.NewSyncer(opt, e.Guard, pulled, e.Bus)
-	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, db, e.Bus)
+	e.Deliveries = delivery.New(delivery.Options{Poll: 5 * time.Second}, e.Registry, syncer.Carriers{Guard: e.Guard, Syncer: e.Syncer}, db, e.Bus, log)
+	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries, db, e.Bus)
 	run, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- e.Syncer.Run(run) }()
+	var running sync.WaitGroup
+	start := func(work func(context.Context) error) {
+		running.Go(func() { assert.NoError(t, work(run)) })
+	}
+	start(e.Syncer.Run)
+	e.Carry = func() { start(e.Deliveries.Run) }
 	e.stop = func() {
 		e.stop = func() {}
 		cancel()
-		require.NoError(t, <-ended)
+		running.Wait()
 		require.NoError(t, db.Close())
 	}
+	e.again = func() *Engine { return Start(t, dir, up, opt, wrap) }
 	t.Cleanup(func() { e.stop() })
 	Settle() // the first tick is over: what a test connects now is run by that alone
 	return e
@@ -81,6 +96,9 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 
 // Stop ends the engine as SIGTERM does.
 func (e *Engine) Stop() { e.stop() }
+
+// Again starts the engine once more, after Stop, on the same database.
+func (e *Engine) Again() *Engine { return e.again() }
 
 // AddUser makes an account.
 func (e *Engine) AddUser(name, role string) int64 {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,30 +40,70 @@ type Call struct {
 // Fault answers a request in the place of a healthy upstream.
 type Fault func(*http.Request) (*http.Response, error)
 
+// place is where an account's history is kept.
+type place struct{ host, account string }
+
 // Upstreams are Spotify and ListenBrainz with any number of accounts. Safe for concurrent use.
 type Upstreams struct {
 	mu        sync.Mutex
-	plays     map[string][]Play // by account, the oldest first
+	plays     map[place][]Play // the oldest first
+	taken     []string         // titles that ListenBrainz was sent, in their order
+	refusals  map[string]bool  // titles that ListenBrainz refuses
 	playlists map[string]map[string][]string
 	access    map[string]string // access token → account
 	refresh   map[string]string // refresh token → account
 	tokens    int
-	faults    map[string]Fault // by host
+	faults    map[string]Fault // by host, or host and path
 	calls     map[string][]Call
 	keepOld   bool // the answer to a refresh has no refresh token
 }
 
 // NewUpstreams returns services that hold nothing and fail nowhere.
 func NewUpstreams() *Upstreams {
-	return &Upstreams{plays: map[string][]Play{}, playlists: map[string]map[string][]string{}, access: map[string]string{},
+	return &Upstreams{plays: map[place][]Play{}, refusals: map[string]bool{}, playlists: map[string]map[string][]string{}, access: map[string]string{},
 		refresh: map[string]string{}, faults: map[string]Fault{}, calls: map[string][]Call{}}
 }
 
 // Play adds a play to the history of an account at both services.
 func (u *Upstreams) Play(account, title string, at time.Time) {
+	u.PlayOn("spotify", account, title, at)
+	u.PlayOn("listenbrainz", account, title, at)
+}
+
+// PlayOn adds a play to the history of an account at one service.
+func (u *Upstreams) PlayOn(service, account, title string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.plays[account] = append(u.plays[account], Play{title, at.Truncate(time.Second)})
+	u.playLocked(place{hostOf(service), account}, Play{title, at.Truncate(time.Second)})
+}
+
+// playLocked keeps a play as services do that know it again: by its second and its title.
+func (u *Upstreams) playLocked(where place, p Play) {
+	plays := u.plays[where]
+	if where.host == listenBrainzHost && slices.ContainsFunc(plays, func(q Play) bool { return q.Title == p.Title && q.At.Equal(p.At) }) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(plays, p.At, func(q Play, at time.Time) int {
+		if q.At.After(at) {
+			return 1
+		}
+		return -1
+	})
+	u.plays[where] = slices.Insert(plays, i, p)
+}
+
+// Plays returns the history of an account at a service, the oldest first.
+func (u *Upstreams) Plays(service, account string) []Play {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.plays[place{hostOf(service), account}])
+}
+
+// Refuse makes ListenBrainz refuse every submission that holds a play of this title.
+func (u *Upstreams) Refuse(title string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.refusals[title] = true
 }
 
 // SetPlaylist gives an account a playlist with these tracks at Spotify; without tracks it takes it away.
@@ -78,12 +119,38 @@ func (u *Upstreams) SetPlaylist(account, name string, tracks ...string) {
 	}
 }
 
+// Allow ends Refuse.
+func (u *Upstreams) Allow(title string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.refusals, title)
+}
+
 // Fail makes every request to a service's API end in a fault; nil heals it. The name "spotify accounts" stands for
 // Spotify's token endpoint.
 func (u *Upstreams) Fail(service string, f Fault) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.faults[hostOf(service)] = f
+}
+
+// FailPath is Fail for one path of a service's API.
+func (u *Upstreams) FailPath(service, path string, f Fault) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.faults[hostOf(service)+path] = f
+}
+
+// Taken returns a function that names the plays which ListenBrainz has been sent since, in their order.
+func (u *Upstreams) Taken() func() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	from := len(u.taken)
+	return func() []string {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return slices.Clone(u.taken[from:])
+	}
 }
 
 // Revoke ends every permission that an account has given to Spotify's side.
@@ -133,18 +200,23 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var form url.Values
+	var body []byte
 	if req.Body != nil {
 		b, err := io.ReadAll(req.Body)
 		if err != nil {
 			return nil, err
 		}
 		req.Body.Close()
+		body = b
 		form, _ = url.ParseQuery(string(b))
 	}
 	u.mu.Lock()
 	account := u.ownerLocked(req)
 	u.calls[req.URL.Host] = append(u.calls[req.URL.Host], Call{time.Now(), req.URL.Path, account})
-	fault := u.faults[req.URL.Host]
+	fault := u.faults[req.URL.Host+req.URL.Path]
+	if fault == nil {
+		fault = u.faults[req.URL.Host]
+	}
 	u.mu.Unlock()
 	if fault != nil {
 		return fault(req)
@@ -160,7 +232,7 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return u.spotifyLocked(req, account)
 	case listenBrainzHost:
-		return u.listenBrainzLocked(req, account)
+		return u.listenBrainzLocked(req, account, body)
 	}
 	return nil, errors.New("no such host")
 }
@@ -197,7 +269,7 @@ func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Resp
 	case path == "/v1/me/player/recently-played":
 		after, _ := strconv.ParseInt(req.URL.Query().Get("after"), 10, 64)
 		items := []any{}
-		plays := u.plays[account]
+		plays := u.plays[place{spotifyHost, account}]
 		for i := len(plays) - 1; i >= 0 && len(items) < 50; i-- {
 			if plays[i].At.UnixMilli() > after {
 				items = append(items, map[string]any{"played_at": plays[i].At.UTC().Format("2006-01-02T15:04:05.000Z"), "track": spotifyTrack(plays[i].Title)})
@@ -227,20 +299,23 @@ func spotifyTrack(title string) map[string]any {
 		"artists": []any{map[string]any{"name": "Sigur Rós"}}, "album": map[string]any{"name": "Album"}, "external_ids": map[string]any{}}
 }
 
-func (u *Upstreams) listenBrainzLocked(req *http.Request, account string) (*http.Response, error) {
+func (u *Upstreams) listenBrainzLocked(req *http.Request, account string, body []byte) (*http.Response, error) {
 	path, query := req.URL.Path, req.URL.Query()
+	history := u.plays[place{listenBrainzHost, account}]
 	switch {
+	case path == "/1/submit-listens":
+		return u.submitLocked(req, account, body)
 	case path == "/1/validate-token":
 		return jsonAnswer(req, map[string]any{"code": 200, "message": "Token valid.", "valid": account != "", "user_name": account}), nil
 	case strings.HasSuffix(path, "/listen-count"):
-		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(u.plays[account])}}), nil
+		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(history)}}), nil
 	case strings.HasSuffix(path, "/listens"):
 		before, err := strconv.ParseInt(query.Get("max_ts"), 10, 64)
 		if err != nil {
 			before = 1 << 60
 		}
 		count, _ := strconv.Atoi(query.Get("count"))
-		plays := u.plays[account]
+		plays := history
 		listens := []any{}
 		for i := len(plays) - 1; i >= 0 && len(listens) < count; i-- {
 			if at := plays[i].At.Unix(); at < before {
@@ -257,6 +332,30 @@ func (u *Upstreams) listenBrainzLocked(req *http.Request, account string) (*http
 		return jsonAnswer(req, map[string]any{"playlists": []any{}, "playlist_count": 0, "count": 0, "offset": 0}), nil
 	}
 	return Answer(req, 404, `{"code":404,"error":"Not found"}`), nil
+}
+
+func (u *Upstreams) submitLocked(req *http.Request, account string, body []byte) (*http.Response, error) {
+	var call struct {
+		Payload []struct {
+			ListenedAt int64 `json:"listened_at"`
+			Metadata   struct {
+				Title string `json:"track_name"`
+			} `json:"track_metadata"`
+		} `json:"payload"`
+	}
+	if err := json.Unmarshal(body, &call); err != nil || len(call.Payload) == 0 || len(call.Payload) > 1000 {
+		return Answer(req, 400, `{"code":400,"error":"Invalid JSON document submitted."}`), nil
+	}
+	for _, l := range call.Payload {
+		if u.refusals[l.Metadata.Title] {
+			return Answer(req, 400, `{"code":400,"error":"JSON document contains an invalid listen."}`), nil
+		}
+	}
+	for _, l := range call.Payload {
+		u.taken = append(u.taken, l.Metadata.Title)
+		u.playLocked(place{listenBrainzHost, account}, Play{l.Metadata.Title, time.Unix(l.ListenedAt, 0)})
+	}
+	return jsonAnswer(req, map[string]any{"status": "ok"}), nil
 }
 
 func jsonAnswer(req *http.Request, v any) *http.Response {

@@ -16,6 +16,7 @@ const (
 	Notification Type = "notification" // a notification was opened, acknowledged or resolved: ID
 	Progress     Type = "progress"     // Provider, Stream, Done, Total
 	Listens      Type = "listens"      // new listens were stored: Done is their number
+	Deliveries   Type = "deliveries"   // what is owed to Provider may have changed; an empty Provider stands for all
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 

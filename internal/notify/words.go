@@ -52,13 +52,14 @@ func Cause(what string, scope resilience.Scope, stream string) string {
 func Of(cause string, user int64) string { return fmt.Sprintf("%s of user %d", cause, user) }
 
 // Explain puts a state of a connection into words. advice is the provider's own, if its table has one for this
-// failure. A state that is Ready has no words.
-func Explain(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice string) Words {
+// failure. waiting is what is owed to the connection, such as "37 listens"; empty for nothing. A state that is Ready has
+// no words.
+func Explain(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice, waiting string) Words {
 	switch s.Kind {
 	case resilience.Ready:
 		return Words{}
 	case resilience.Stopped:
-		return explainStop(p, c, s, stream, advice)
+		return explainStop(p, c, s, stream, advice, waiting)
 	}
 	w := Words{Title: p.DisplayName + " has trouble", Owner: Nobody}
 	switch s.Category {
@@ -77,6 +78,9 @@ func Explain(p *providers.Provider, c providers.Connection, s resilience.State, 
 		w.Message = p.DisplayName + " gave an answer that we could not read."
 	case resilience.Unknown:
 		w.Title, w.Message = "Reading "+p.DisplayName+" failed", "Reading from "+p.DisplayName+" failed."
+		if stream == providers.Deliveries {
+			w.Title, w.Message = "Sending to "+p.DisplayName+" failed", "Sending to "+p.DisplayName+" failed."
+		}
 	default:
 		w.Message = p.DisplayName + " has trouble."
 	}
@@ -87,38 +91,56 @@ func Explain(p *providers.Provider, c providers.Connection, s resilience.State, 
 	return w
 }
 
-func explainStop(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice string) Words {
+func explainStop(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice, waiting string) Words {
 	name := p.DisplayName
+	owed := ""
+	if waiting != "" {
+		owed = "Nothing is lost: " + are(waiting) + " waiting."
+	}
 	switch {
 	case s.Category == resilience.Contract:
-		return Words{Title: name + " cannot be read", Owner: Administrator, Message: join(
+		return Words{Title: name + " cannot be understood", Owner: Administrator, Message: join(
 			fmt.Sprintf("%s answers in a way that Reprise does not understand%s.", name, about(s, stream)), advice,
-			"The administrator should look for a newer version of Reprise, then press Try again.")}
+			"The administrator should look for a newer version of Reprise, then press Try again.", owed)}
 	case s.Scope == resilience.ScopeApp:
 		if advice == "" {
 			advice = "Its client id or secret is wrong, or a setting is missing."
 		}
 		return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
-			name+" does not accept this installation.", advice, "The administrator must fix this; your own connection is fine.")}
+			name+" does not accept this installation.", advice, "The administrator must fix this; your own connection is fine.", owed)}
 	case s.Category == resilience.Permission:
 		if advice == "" {
 			advice = "Allow it there, then press Try again."
 		}
+		what := "read this account" + about(s, stream)
+		if stream == providers.Deliveries {
+			what = "write to this account"
+		}
 		return Words{Title: name + " does not allow this", Owner: Person, Message: join(
-			fmt.Sprintf("%s does not let us read this account%s.", name, about(s, stream)), advice)}
+			fmt.Sprintf("%s does not let us %s.", name, what), advice, owed)}
 	case s.Category == resilience.Config:
 		if advice == "" {
 			advice = "Connect it once more and check each field."
 		}
 		return Words{Title: name + " needs other settings", Owner: Person, Message: join(
-			name+" cannot be used with the settings it has now.", advice)}
+			name+" cannot be used with the settings it has now.", advice, owed)}
 	case s.Category != resilience.Auth: // kept by another version, which knew more
 		return Words{Title: "Reading " + name + " has stopped", Owner: Person, Message: join(
 			fmt.Sprintf("Reading from %s has stopped%s.", name, about(s, stream)), advice,
 			"Press Try again. If that does not help, connect it once more; nothing that was stored is lost.")}
 	}
-	return Words{Title: name + " needs to be reconnected", Owner: Person,
-		Message: join(whyEnded(p, c, s, advice), "Nothing that was stored is lost, and reading goes on as soon as you have reconnected.")}
+	if owed == "" {
+		owed = "Nothing that was stored is lost, and reading goes on as soon as you have reconnected."
+	}
+	return Words{Title: name + " needs to be reconnected", Owner: Person, Message: join(whyEnded(p, c, s, advice), owed)}
+}
+
+// are puts the verb behind what waits.
+func are(waiting string) string {
+	if strings.HasPrefix(waiting, "1 ") && !strings.Contains(waiting, " and ") {
+		return waiting + " is"
+	}
+	return waiting + " are"
 }
 
 func whyEnded(p *providers.Provider, c providers.Connection, s resilience.State, advice string) string {

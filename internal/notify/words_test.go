@@ -95,7 +95,7 @@ func explained(t *testing.T, b *book) {
 				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
 					for _, own := range []string{"", advice} {
 						s := resilience.State{Kind: kind, Category: category, Scope: scope, Since: since, Failures: 3}
-						w := Explain(p, c, s, providers.Listens, own)
+						w := Explain(p, c, s, providers.Listens, own, "")
 						requirePlain(t, w)
 						require.Contains(t, w.Message, own)
 						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody, "somebody must act when it stopped, else nobody")
@@ -114,7 +114,7 @@ func explained(t *testing.T, b *book) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	explained(t, &book{})
-	require.Zero(t, Explain(spotify, providers.Connection{}, resilience.State{}, providers.Listens, advice))
+	require.Zero(t, Explain(spotify, providers.Connection{}, resilience.State{}, providers.Listens, advice, ""))
 }
 
 func TestThePermissionEndedOnItsDay(t *testing.T) {
@@ -123,9 +123,9 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 	ended, gone := "Your permission ended on 14 January 2027 (Spotify ends it every six months).", "Your permission for Spotify has ended, or was taken back there."
 	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended, end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
-		w := Explain(spotify, providers.Connection{ExpiresAt: end}, s, providers.Listens, "")
+		w := Explain(spotify, providers.Connection{ExpiresAt: end}, s, providers.Listens, "", "")
 		require.Equal(t, want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
-		w = Explain(spotify, providers.Connection{}, s, providers.Listens, "")
+		w = Explain(spotify, providers.Connection{}, s, providers.Listens, "", "")
 		require.Contains(t, w.Message, gone, "without a known end")
 	}
 }
@@ -186,7 +186,7 @@ func notices(t *testing.T, b *book) {
 		c := providers.Connection{ExpiresAt: since}
 		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
-		b.add(Explain(p, c, s, providers.Listens, ""), fmt.Sprint("the end after ", months, " months"), "")
+		b.add(Explain(p, c, s, providers.Listens, "", ""), fmt.Sprint("the end after ", months, " months"), "")
 	}
 	b.add(StillFailing(spotify, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream, Since: since}), "trouble for a day", "")
 	for _, w := range b.words {

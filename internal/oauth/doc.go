@@ -1,10 +1,12 @@
-// Package oauth gets and renews the permission of a person at a provider that speaks OAuth 2.
+// Package oauth gets and renews the permission of a person at a provider that speaks OAuth 2, and gets that of a
+// provider with a way of its own (providers.SignIn).
 //
 // # Consent
 //
 // [Flow.Begin] sends the person to the provider, [Flow.Complete] takes the answer back. The state between them is a
 // random text of which only a fingerprint is stored, bound to the browser's session, the user and the provider. It can
-// be used once and for ten minutes. PKCE (RFC 7636) is always used.
+// be used once and for ten minutes. With OAuth, PKCE (RFC 7636) is always used. A provider's own way knows no parameter for a
+// state, so there it is a part of the address to come back to.
 //
 // # Renewal
 //

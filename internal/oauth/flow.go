@@ -34,7 +34,7 @@ type State struct {
 	Session   string // fingerprint of the browser's session
 	User      int64
 	Provider  string
-	Verifier  string // PKCE; a secret
+	Verifier  string // PKCE; a secret; empty where the provider has a way of its own
 	ReturnTo  string // path of the page that the person came from
 	CreatedAt time.Time
 }
@@ -68,16 +68,22 @@ type Request struct {
 
 // Begin returns the address at the provider to which the person's browser has to go.
 func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
-	if r.Provider.OAuth.ClientID == "" {
-		return "", &resilience.SettingError{Setting: "providers." + r.Provider.Name + ".client_id", Problem: "It is missing. " + r.Provider.OAuth.SettingUp}
+	if !r.Provider.Registered() {
+		settings, settingUp := r.Provider.Registration()
+		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. " + settingUp}
 	}
-	state, verifier := rand.Text(), oauth2.GenerateVerifier()
-	err := f.states.SaveState(ctx, State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name,
-		Verifier: verifier, ReturnTo: r.ReturnTo, CreatedAt: time.Now()})
-	if err != nil {
+	state := rand.Text()
+	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name, ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
+	if r.Provider.OAuth != nil {
+		s.Verifier = oauth2.GenerateVerifier()
+	}
+	if err := f.states.SaveState(ctx, s); err != nil {
 		return "", err
 	}
-	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
+	if r.Provider.SignIn != nil {
+		return r.Provider.SignIn.AuthURL(r.RedirectURI + "?" + url.Values{"state": {state}}.Encode())
+	}
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(s.Verifier)}
 	for name, value := range r.Provider.OAuth.AuthParams {
 		options = append(options, oauth2.SetAuthURLParam(name, value))
 	}
@@ -106,27 +112,52 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 		return Grant{}, ErrState
 	}
 	g := Grant{ReturnTo: s.ReturnTo}
+	if r.Provider.SignIn != nil {
+		err = f.signIn(ctx, r.Provider.SignIn, answer, &g)
+	} else {
+		err = f.exchange(ctx, r, s, answer, &g)
+	}
+	return g, err
+}
+
+// signIn completes a provider's own way: there, no token means no consent.
+func (f *Flow) signIn(ctx context.Context, p *providers.SignIn, answer url.Values, g *Grant) error {
+	token := answer.Get(p.Token)
+	if token == "" {
+		return ErrRefused
+	}
+	now := time.Now()
+	credentials, err := p.Exchange(ctx, f.client, token)
+	if err != nil {
+		return err
+	}
+	g.Credentials, g.AuthorizedAt = credentials, now
+	return nil
+}
+
+// exchange completes the authorization code flow.
+func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Values, g *Grant) error {
 	if code := answer.Get("error"); code != "" {
 		if code == "access_denied" {
-			return g, ErrRefused
+			return ErrRefused
 		}
-		return g, &resilience.AnswerError{Endpoint: authorizationPage, Status: http.StatusBadRequest, Code: resilience.Excerpt(code),
+		return &resilience.AnswerError{Endpoint: authorizationPage, Status: http.StatusBadRequest, Code: resilience.Excerpt(code),
 			Message: resilience.Excerpt(answer.Get("error_description")), Meaning: meaning(http.StatusBadRequest, code)}
 	}
 	code := answer.Get("code")
 	if code == "" {
-		return g, &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
+		return &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
 	}
 	now := time.Now()
 	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(ctx, f.client), code, oauth2.VerifierOption(s.Verifier))
 	if err != nil {
-		return g, tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)
+		return tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)
 	}
 	g.Credentials, g.AuthorizedAt = merge(nil, token), now
 	if months := r.Provider.OAuth.Months; months > 0 {
 		g.ExpiresAt = now.AddDate(0, months, 0)
 	}
-	return g, nil
+	return nil
 }
 
 func config(o *providers.OAuth, redirect string) *oauth2.Config {

@@ -24,9 +24,9 @@ type Provider struct {
 	DisplayName string   // as a person writes it: "Spotify"
 	Streams     []string // what is pulled, in the order in which a first sync should run
 	Takes       Takes    // what can be carried there
-	Fields      []Field  // what a person fills in to connect; empty with OAuth
+	Fields      []Field  // what a person fills in to connect; empty where the person consents in the browser
 	OAuth       *OAuth   // how a person consents at the provider; nil without
-	SignIn      *SignIn  // the same at a provider with a way of its own; nil without
+	SignIn      *SignIn  // the same at a provider with a way of its own instead of OAuth; nil without
 	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.
 	App func(Credentials) string
 	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the
@@ -61,10 +61,11 @@ type OAuth struct {
 // token, which is exchanged for lasting credentials.
 type SignIn struct {
 	// AuthURL is the page at which the person consents; callback is where it comes back to, with a state of ours in it.
+	// A person who does not consent comes back without a token, or not at all.
 	AuthURL func(callback string) (string, error)
 	// Token is the name of the parameter in which the token arrives.
 	Token string
-	// Exchange turns the token into credentials by one call.
+	// Exchange turns the token into credentials by one call. They last until the person takes them back.
 	Exchange func(ctx context.Context, client *http.Client, token string) (Credentials, error)
 	// SettingUp tells an administrator where to register and what, in whole sentences; it is shown while Ready is false.
 	SettingUp string
@@ -186,7 +187,35 @@ func (r Registry) Get(name string) *Provider {
 	return nil
 }
 
+// Guarded are all streams that calls go out for: those that are pulled, and what is carried there.
+func (p *Provider) Guarded() []string {
+	if p.Takes.Nothing() {
+		return p.Streams
+	}
+	return append(p.Streams[:len(p.Streams):len(p.Streams)], Deliveries)
+}
+
 // Pulls says whether the provider has that stream.
 func (p *Provider) Pulls(stream string) bool {
 	return slices.Contains(p.Streams, stream)
+}
+
+// InBrowser says whether a person connects by consenting on the provider's own page, and not by filling in a form here.
+func (p *Provider) InBrowser() bool { return p.OAuth != nil || p.SignIn != nil }
+
+// Registered says whether the installation has what it needs to ask people for their consent.
+func (p *Provider) Registered() bool {
+	return (p.OAuth == nil || p.OAuth.ClientID != "") && (p.SignIn == nil || p.SignIn.Ready)
+}
+
+// Registration names the settings without which a provider is not Registered, and tells how to come by them.
+func (p *Provider) Registration() (settings []string, settingUp string) {
+	prefix := "providers." + p.Name + "."
+	switch {
+	case p.OAuth != nil:
+		return []string{prefix + "client_id"}, p.OAuth.SettingUp
+	case p.SignIn != nil:
+		return []string{prefix + "client_id", prefix + "client_secret"}, p.SignIn.SettingUp
+	}
+	return nil, ""
 }

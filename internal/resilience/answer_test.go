@@ -99,6 +99,54 @@ func TestPagesWhereDataIsDue(t *testing.T) {
 	})
 }
 
+// TestWhereXMLIsDue a document is data and a page still a page; everywhere else both are pages.
+func TestWhereXMLIsDue(t *testing.T) {
+	t.Parallel()
+	const document = `<?xml version="1.0" encoding="UTF-8"?>` + "\n<Error><Code>SlowDown</Code></Error>"
+	for name, c := range map[string]struct {
+		kind, body string
+		page       bool
+	}{
+		"document":               {"application/xml", document, false},
+		"document with a mark":   {"", "\ufeff" + document, false},
+		"document called JSON":   {"application/json", document, false},
+		"bare document":          {"text/xml", "<Error/>", false},
+		"document called HTML":   {"text/html; charset=utf-8", document, true},
+		"page":                   {"application/xml", "<!DOCTYPE html><html><title>Sign in</title>", true},
+		"page in capitals":       {"", " <HTML><BODY>Sign in", true},
+		"page that is XML":       {"application/xml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>`, true},
+		"neither":                {"application/xml", "<<<", true},
+		"begins and ends":        {"application/xml", "<?xml version", true},
+		"words":                  {"text/plain", "try again later", false},
+		"nothing, called a page": {"text/html", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, status := range []int{200, 403, 503} {
+				u := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["Content-Type"] = []string{c.kind}
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, c.body)
+				})
+				a, err := u.get(t, WithXML(t.Context()))
+				if status == 200 && !c.page {
+					require.NoError(t, err)
+					require.Equal(t, c.body, string(a.Body))
+				} else {
+					e, ok := err.(*AnswerError)
+					require.True(t, ok, "%v", err)
+					require.Equal(t, [2]any{status, c.page}, [2]any{e.Status, e.HTML})
+					require.Equal(t, c.body, string(e.Body))
+				}
+				u.log.Reset()
+				_, err = u.get(t, t.Context())
+				e, _ := err.(*AnswerError)
+				require.Equal(t, strings.Contains(c.body, "<"), e != nil && e.HTML, "nothing changes where XML is not due")
+			}
+		})
+	}
+}
+
 func TestRetryAfterOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]struct {

@@ -3,6 +3,7 @@ package resilience
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +85,13 @@ func WithEndpoint(ctx context.Context, endpoint string) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }
 
+// WithXML returns a context whose upstream calls may be answered in XML: a document is then no page unless it is HTML.
+func WithXML(ctx context.Context) context.Context {
+	return context.WithValue(ctx, xmlKey{}, true)
+}
+
+type xmlKey struct{}
+
 func callOf(ctx context.Context) call {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c
@@ -154,7 +162,7 @@ func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, er
 	if err != nil {
 		return nil, lost(req.Context(), endpoint, err)
 	}
-	html := isHTML(resp.Header.Get("Content-Type"), body)
+	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil)
 	if resp.StatusCode < 400 && (!html || resp.StatusCode >= 300) {
 		if len(body) > MaxBody {
 			return nil, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
@@ -184,7 +192,7 @@ func (*memory) Close() error { return nil }
 func readBounded(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	var buf bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= MaxBody {
+	if n := resp.ContentLength; n > 0 && n <= MaxBody && resp.Body != http.NoBody { // the answer to a HEAD names a length and has none
 		buf.Grow(int(n) + bytes.MinRead)
 	}
 	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, MaxBody+1)); err != nil {
@@ -194,8 +202,9 @@ func readBounded(resp *http.Response) ([]byte, error) {
 }
 
 // isHTML says whether an answer is a page. An empty one is none, whatever it is called: many frameworks call every
-// answer a page, also a 204 and a bare 401.
-func isHTML(contentType string, body []byte) bool {
+// answer a page, also a 204 and a bare 401. Where XML is due, what begins like a page is one only if it is HTML, or no
+// XML either.
+func isHTML(contentType string, body []byte, xmlIsDue bool) bool {
 	if len(body) == 0 {
 		return false
 	}
@@ -203,7 +212,28 @@ func isHTML(contentType string, body []byte) bool {
 	if strings.HasPrefix(contentType, "text/html") || strings.HasPrefix(contentType, "application/xhtml") {
 		return true
 	}
-	return bytes.HasPrefix(bytes.TrimLeft(body[:min(len(body), 64)], " \t\r\n\ufeff"), []byte("<"))
+	if !bytes.HasPrefix(bytes.TrimLeft(body[:min(len(body), 64)], " \t\r\n\ufeff"), []byte("<")) {
+		return false
+	}
+	if !xmlIsDue {
+		return true
+	}
+	root := rootElement(body)
+	return root == "" || strings.EqualFold(root, "html")
+}
+
+// rootElement returns the name of the first element of an XML document, or nothing.
+func rootElement(body []byte) string {
+	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			return e.Name.Local
+		}
+	}
 }
 
 func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *http.Response, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/providers"
 )
 
 type credentials struct {
@@ -27,7 +28,7 @@ type userView struct {
 }
 
 func viewUser(u accounts.User) userView {
-	return userView{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: stamp(u.CreatedAt)}
+	return userView{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: providers.Stamp(u.CreatedAt)}
 }
 
 // body reads the JSON or form that came with a request.

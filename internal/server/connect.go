@@ -17,6 +17,8 @@ import (
 type connectView struct {
 	Provider    *providers.Provider
 	RedirectURI string
+	Settings    []string // what an administrator has to fill in before anybody can consent, and how to come by it
+	SettingUp   string
 	ReturnTo    string
 	Values      map[string]string // what was typed in before, without passwords
 	Connected   bool
@@ -25,6 +27,7 @@ type connectView struct {
 
 func (s *Server) newConnectView(c echo.Context, p *providers.Provider) connectView {
 	v := connectView{Provider: p, RedirectURI: s.RedirectURI(p.Name), ReturnTo: s.cameFrom(c), Values: map[string]string{}}
+	v.Settings, v.SettingUp = p.Registration()
 	_, err := s.status(c.Request().Context(), userOf(c).ID, p.Name)
 	v.Connected = err == nil
 	return v
@@ -37,7 +40,7 @@ func (s *Server) connectPage(c echo.Context) error {
 		return err
 	}
 	v := s.newConnectView(c, p)
-	if p.OAuth == nil {
+	if !p.InBrowser() {
 		return s.render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
 	}
 	if err := s.Connections.Held(p, nil); err != nil { // else the consent would be thrown away
@@ -64,7 +67,7 @@ func (s *Server) callback(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.OAuth == nil {
+	if !p.InBrowser() {
 		return httpProblem(http.StatusNotFound)
 	}
 	ctx := c.Request().Context()
@@ -102,7 +105,7 @@ func (s *Server) connectForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.OAuth != nil {
+	if p.InBrowser() {
 		return httpProblem(http.StatusMethodNotAllowed)
 	}
 	form, err := c.FormParams()
@@ -161,7 +164,7 @@ func (s *Server) connectAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.OAuth != nil {
+	if p.InBrowser() {
 		return &problem{Status: http.StatusUnprocessableEntity, Title: "Needs a browser",
 			Detail: p.DisplayName + " is connected in a browser: open " + s.BaseURL + "/connect/" + p.Name}
 	}

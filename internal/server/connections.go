@@ -11,6 +11,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/web"
 )
 
 func (s *Server) statuses(ctx context.Context, user int64) ([]connectionView, error) {
@@ -20,13 +21,22 @@ func (s *Server) statuses(ctx context.Context, user int64) ([]connectionView, er
 
 // status returns the view of one connection, or providers.ErrNotFound.
 func (s *Server) status(ctx context.Context, user int64, provider string) (connectionView, error) {
-	all, err := s.statuses(ctx, user)
+	st, err := s.oneStatus(ctx, user, provider)
 	if err != nil {
 		return connectionView{}, err
 	}
-	i := slices.IndexFunc(all, func(v connectionView) bool { return v.Provider == provider })
+	return viewConnection(st), nil
+}
+
+// oneStatus returns the status of one connection, or providers.ErrNotFound.
+func (s *Server) oneStatus(ctx context.Context, user int64, provider string) (syncer.Status, error) {
+	all, err := s.Connections.StatusOf(ctx, user, s.Store)
+	if err != nil {
+		return syncer.Status{}, err
+	}
+	i := slices.IndexFunc(all, func(st syncer.Status) bool { return st.Provider.Name == provider })
 	if i < 0 {
-		return connectionView{}, providers.ErrNotFound
+		return syncer.Status{}, providers.ErrNotFound
 	}
 	return all[i], nil
 }
@@ -120,7 +130,7 @@ func (s *Server) healthAPI(c echo.Context) error {
 type statusView struct {
 	Connections []connectionView
 	Offers      []*providers.Provider // not connected yet
-	Listens     []listenView
+	Listens     []providers.ListenRecord
 	Total       int
 	Attention   int // connections that need a person
 	Trouble     int // connections that wait
@@ -152,7 +162,7 @@ func (s *Server) statusPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Listens = viewAll(page, viewListen)
+	v.Listens = viewAll(page, providers.StoredListen.Record)
 	if v.Total, err = s.Store.CountListens(ctx, user.ID); err != nil {
 		return err
 	}
@@ -169,23 +179,43 @@ func attention(v connectionView) int {
 	return 0
 }
 
+// connectionDetails is what the page of a connection shows.
+type connectionDetails struct {
+	Connection connectionView
+	Forward    *forwardPart // where listens can be sent
+	Archive    *archivePart
+	Owed       int // listens that wait to be sent there
+}
+
 func (s *Server) connectionPage(c echo.Context) error {
-	v, err := s.status(c.Request().Context(), userOf(c).ID, c.Param("provider"))
+	ctx, user := c.Request().Context(), userOf(c).ID
+	st, err := s.oneStatus(ctx, user, c.Param("provider"))
 	if errors.Is(err, providers.ErrNotFound) && s.Registry.Get(c.Param("provider")) != nil {
 		return c.Redirect(http.StatusSeeOther, "/settings")
 	}
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, "connection", v.DisplayName, v)
+	v := connectionDetails{Connection: viewConnection(st), Owed: st.Owing.Listens}
+	if st.Provider.Takes.Listens != "" {
+		if v.Forward, err = s.forwardPart(ctx, user, st.Provider); err != nil {
+			return err
+		}
+	}
+	if st.Provider.Takes.Archive {
+		if v.Archive, err = s.archivePart(ctx, user, st.Provider.Name); err != nil {
+			return err
+		}
+	}
+	return s.render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
 }
 
 // done are the sentences after a person's action.
 var done = map[string]string{
 	"sync":   "Reading has started.",
 	"retry":  "Trying again now.",
-	"pause":  "Paused. Nothing is read until you press Resume.",
-	"resume": "Going on; reading has started.",
+	"pause":  "Paused. Nothing is read or sent until you press Resume.",
+	"resume": "Going on.",
 }
 
 func (s *Server) connectionForm(c echo.Context) error {
@@ -214,13 +244,19 @@ func (s *Server) disconnectForm(c echo.Context, p *providers.Provider) error {
 	if data != "keep" && data != "delete" {
 		return &problem{Status: http.StatusUnprocessableEntity, Title: "Keep or delete?", Detail: "Go back and choose whether what was read is kept or deleted."}
 	}
-	ctx := c.Request().Context()
+	ctx, owed := c.Request().Context(), 0
+	if st, err := s.oneStatus(ctx, userOf(c).ID, p.Name); err == nil {
+		owed = st.Owing.Listens
+	}
 	if err := s.Connections.Disconnect(ctx, userOf(c).ID, p.Name, data == "delete"); err != nil {
 		return err
 	}
 	kept := "Everything that was read is kept."
+	if owed > 0 {
+		kept += " " + web.Count(owed, "listen waits", "listens wait") + " to be sent there, and will be when you connect it again."
+	}
 	if data == "delete" {
-		kept = "What was read through it alone was deleted."
+		kept = "What was read through it alone was deleted, and so was what waited to be sent there."
 	}
 	s.sessions.Put(ctx, flashKey, p.DisplayName+" is disconnected. "+kept)
 	return c.Redirect(http.StatusSeeOther, "/")

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/web"
 )
 
 // problem is an error as a person or a program reads it (RFC 9457).
@@ -43,6 +46,11 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 		return &problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,
 			Detail: fmt.Sprintf("Until now this connection belonged to %s; these credentials belong to %s. Choose which one you want to keep.", e.Old, e.New)}
 	}
+	if e, ok := errors.AsType[*delivery.BacklogError](err); ok {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(backlogWait))
+		return &problem{Status: http.StatusTooManyRequests, Title: "Too much is waiting", Detail: fmt.Sprintf("%s wait to be sent already, and %d is the limit. "+
+			"Nothing was added. Try again when some of them have gone out; the page of deliveries says what they wait for.", web.Count(e.Waiting, "delivery", "deliveries"), e.Limit)}
+	}
 	if e, ok := errors.AsType[accounts.InputError](err); ok {
 		return &problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered", Detail: string(e)}
 	}
@@ -62,6 +70,9 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 	return &problem{Status: http.StatusInternalServerError, Title: "Something went wrong here", Detail: "The server's log says what. Trying again may help."}
 }
 
+// backlogWait is after how many seconds it is worth asking again whether there is room for more deliveries.
+const backlogWait = 60
+
 var known = map[error]problem{
 	providers.ErrNotFound:  {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
 	providers.ErrBadCursor: {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
@@ -70,6 +81,8 @@ var known = map[error]problem{
 	accounts.ErrUnknown:    {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."},
 	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
 		"the administrator for an account."},
+	delivery.ErrNotTaken: {Status: http.StatusUnprocessableEntity, Title: "Not taken there", Detail: "This service does not take what you want to send, or " +
+		"it is the one that it came from."},
 	syncer.ErrPaused: {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
 	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
 		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},

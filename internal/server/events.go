@@ -184,9 +184,11 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		}
 		data := map[string]any{"count": e.Done, "newest": nil}
 		if len(newest) > 0 {
-			data["newest"] = viewListen(newest[0])
+			data["newest"] = newest[0].Record()
 		}
 		return f.message("listens", data)
+	case events.Deliveries:
+		return f.message("deliveries", map[string]any{"provider": knownText(e.Provider)})
 	case events.SessionEnd:
 		if e.ID == fingerprint(f.token) {
 			return errSession

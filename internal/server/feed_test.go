@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -23,6 +24,8 @@ func (feedStore) UserConnections(context.Context, int64) ([]providers.Connection
 
 func (feedStore) Streams(context.Context, int64) ([]providers.StreamRecord, error) { return nil, nil }
 
+func (feedStore) Owing(context.Context, int64) (map[string]delivery.Owing, error) { return nil, nil }
+
 func (feedStore) Notifications(context.Context, int64, bool) ([]notify.Notification, error) {
 	return []notify.Notification{{ID: 7, Title: "Spotify needs to be reconnected"}}, nil
 }
@@ -36,7 +39,7 @@ func TestAStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	t.Parallel()
 	bus := &events.Bus{}
 	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler), Store: feedStore{}, Bus: bus,
-		Connections: syncer.NewConnections(&syncer.Guard{}, nil, nil, bus)})
+		Connections: syncer.NewConnections(&syncer.Guard{}, nil, nil, nil, bus)})
 	require.NoError(t, err)
 
 	stalled, release := make(chan struct{}), make(chan struct{})

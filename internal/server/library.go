@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"reprise/internal/providers"
 )
 
 const (
@@ -25,13 +27,13 @@ func limit(c echo.Context) (int, error) {
 	return n, nil
 }
 
-func (s *Server) listens(c echo.Context) (views []listenView, next string, err error) {
+func (s *Server) listens(c echo.Context) (views []providers.ListenRecord, next string, err error) {
 	n, err := limit(c)
 	if err != nil {
 		return nil, "", err
 	}
 	page, next, err := s.Store.Listens(c.Request().Context(), userOf(c).ID, c.QueryParam("before"), n)
-	return viewAll(page, viewListen), next, err
+	return viewAll(page, providers.StoredListen.Record), next, err
 }
 
 func (s *Server) listensAPI(c echo.Context) error {
@@ -43,7 +45,7 @@ func (s *Server) listensAPI(c echo.Context) error {
 }
 
 type listensView struct {
-	Listens []listenView
+	Listens []providers.ListenRecord
 	Next    string
 	First   bool // the newest page
 	Total   int
@@ -111,7 +113,14 @@ func (s *Server) playlistPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, "playlist", p.Name, p)
+	copies, err := s.copies(c.Request().Context(), userOf(c).ID, p.ID, p.Provider)
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, "playlist", p.Name, struct {
+		playlistView
+		Copies []copyView
+	}{p, copies})
 }
 
 // number reads an ID.

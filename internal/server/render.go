@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
 )
 
 // layout is what every page is filled with.
@@ -17,6 +18,7 @@ type layout struct {
 	User    *accounts.User
 	Flash   string
 	Alerts  []notificationView // the open ones
+	Dead    int                // dead letters
 	Demo    bool
 	Version string
 	Page    any
@@ -33,6 +35,11 @@ func (s *Server) render(c echo.Context, status int, name, title string, page any
 			return err
 		}
 		l.Alerts = viewAll(open, viewNotification)
+		counts, err := s.Store.CountDeliveries(ctx, delivery.Filter{User: u.ID, State: delivery.Dead})
+		if err != nil && name != "error" {
+			return err
+		}
+		l.Dead = counts[delivery.Dead]
 		if c.Request().Header.Get("X-Reprise-Refresh") == "" { // else a script looks, and a sentence for a person has to wait
 			l.Flash = s.sessions.PopString(ctx, flashKey)
 		}

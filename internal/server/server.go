@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"reprise/internal/accounts"
+	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -40,8 +41,22 @@ type Store interface {
 	Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error)
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
+	DeliveryStore
 	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	Ping(context.Context) error
+}
+
+// DeliveryStore is what pages and API read of what is owed to providers.
+type DeliveryStore interface {
+	Deliveries(ctx context.Context, f delivery.Filter, before string, limit int) (page []delivery.Delivery, next string, err error)
+	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
+	Subjects(ctx context.Context, user int64, deliveries []int64) (map[int64]delivery.Subject, error)
+	Rules(ctx context.Context, user int64) ([]delivery.Rule, error)
+	Account(ctx context.Context, user int64, provider string) (delivery.Account, error)
+	Carried(ctx context.Context, user int64, provider string, limit int) ([]delivery.Carried, error)
+	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
+	Copy(ctx context.Context, user int64, provider, kind, ref string) (delivery.Copy, error)
+	CopyDelivery(ctx context.Context, user int64, provider, kind, ref string) (delivery.Delivery, error)
 }
 
 // Config is what the server needs to know and to work with.
@@ -59,6 +74,7 @@ type Config struct {
 	Registry    providers.Registry
 	Connections *syncer.Connections
 	Syncer      *syncer.Syncer
+	Deliveries  *delivery.Deliveries
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Bus         *events.Bus
@@ -132,7 +148,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) e
 	return g.Wait()
 }
 
-// RedirectURI is the address that has to be registered with a provider that speaks OAuth.
+// RedirectURI is the address that has to be registered with a provider on whose page people consent.
 func (s *Server) RedirectURI(provider string) string {
 	return s.BaseURL + "/connect/" + provider + "/callback"
 }

@@ -19,8 +19,8 @@ type settingsView struct {
 
 type providerSetting struct {
 	Provider    *providers.Provider
-	RedirectURI string // with OAuth
-	Missing     string // the setting without which nobody can connect it
+	RedirectURI string   // where the person consents in the browser
+	Missing     []string // the settings without which nobody can connect it
 	Connection  *connectionView
 }
 
@@ -36,11 +36,11 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 	}
 	for _, p := range s.Registry {
 		item := providerSetting{Provider: p}
-		if p.OAuth != nil {
+		if p.InBrowser() {
 			item.RedirectURI = s.RedirectURI(p.Name)
-			if p.OAuth.ClientID == "" {
-				item.Missing = "providers." + p.Name + ".client_id"
-			}
+		}
+		if !p.Registered() {
+			item.Missing, _ = p.Registration()
 		}
 		if i := slices.IndexFunc(all, func(v connectionView) bool { return v.Provider == p.Name }); i >= 0 {
 			item.Connection = &all[i]

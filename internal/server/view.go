@@ -25,8 +25,10 @@ type connectionView struct {
 	LastSuccessAt       *string      `json:"last_success_at"`
 	ConsecutiveFailures int          `json:"consecutive_failures"`
 	ExpiresAt           *string      `json:"expires_at"`
+	ParkedDeliveries    int          `json:"parked_deliveries"`
 	Streams             []streamView `json:"streams"`
 	Actions             []actionView `json:"actions"`
+	Reads               bool         `json:"-"` // else things are only sent there
 }
 
 type streamView struct {
@@ -45,19 +47,33 @@ type actionView struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// message is the one sentence for a condition that no failure explains.
+// messages are the sentences for conditions that no failure explains.
 var messages = map[syncer.Condition]string{
 	syncer.Healthy: "Everything is in order.",
 	syncer.Syncing: "Reading now.",
 	syncer.New:     "Connected; the first reading starts in a moment.",
-	syncer.Paused:  "Paused by you. Nothing is read until you press Resume.",
+	syncer.Paused:  "Paused by you. Nothing is read or sent until you press Resume.",
+}
+
+// plainMessage is the sentence for a condition that no failure explains.
+func plainMessage(s syncer.Status) (string, bool) {
+	m, ok := messages[s.Condition]
+	waiting := s.Owing.String()
+	switch {
+	case s.Condition == syncer.New && len(s.Provider.Streams) == 0:
+		m = "Connected. What there is to be kept is written in a moment."
+	case s.Condition == syncer.Paused && waiting != "":
+		m += " Waiting to be sent: " + waiting + "."
+	}
+	return m, ok
 }
 
 func viewConnection(s syncer.Status) connectionView {
 	v := connectionView{Provider: s.Provider.Name, DisplayName: s.Provider.DisplayName, Account: s.Connection.Account,
 		State: string(s.Condition), Message: s.Words.Message, Detail: s.Detail, LastSuccessAt: moment(s.LastSuccessAt),
-		ExpiresAt: moment(s.Connection.ExpiresAt), Actions: actionsFor(s), Streams: []streamView{}}
-	if m, ok := messages[s.Condition]; ok && (s.State.Kind == resilience.Ready || s.Condition == syncer.Paused) {
+		ExpiresAt: moment(s.Connection.ExpiresAt), Actions: actionsFor(s), Streams: []streamView{}, ParkedDeliveries: s.Owing.Parked,
+		Reads: len(s.Provider.Streams) > 0}
+	if m, ok := plainMessage(s); ok && (s.State.Kind == resilience.Ready || s.Condition == syncer.Paused) {
 		v.Message = m
 	}
 	if s.State.Kind != resilience.Ready {
@@ -95,35 +111,10 @@ func actionsFor(s syncer.Status) []actionView {
 	case syncer.Held, syncer.Syncing:
 		return []actionView{pause}
 	}
-	return []actionView{sync, pause}
-}
-
-type listenView struct {
-	ID            string       `json:"id"`
-	Track         string       `json:"track"`
-	Artist        string       `json:"artist"`
-	Album         string       `json:"album"`
-	PlayedAt      string       `json:"played_at"`
-	DurationMS    *int64       `json:"duration_ms"`
-	ISRC          *string      `json:"isrc"`
-	RecordingMBID *string      `json:"recording_mbid"`
-	Approximate   bool         `json:"approximate"`
-	Sources       []sourceView `json:"sources"`
-}
-
-type sourceView struct {
-	Provider string `json:"provider"`
-	SourceID string `json:"source_id"`
-}
-
-func viewListen(l providers.StoredListen) listenView {
-	v := listenView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, Album: l.Album, PlayedAt: stamp(l.PlayedAt),
-		DurationMS: known64(l.Duration.Milliseconds()), ISRC: knownText(l.ISRC), RecordingMBID: knownText(l.RecordingMBID),
-		Approximate: l.Approximate, Sources: []sourceView{}}
-	for _, src := range l.Sources {
-		v.Sources = append(v.Sources, sourceView(src))
+	if len(s.Provider.Streams) == 0 { // there is nothing to read
+		return []actionView{pause}
 	}
-	return v
+	return []actionView{sync, pause}
 }
 
 type playlistView struct {
@@ -175,7 +166,7 @@ type linkAction struct {
 
 func viewNotification(n notify.Notification) notificationView {
 	v := notificationView{ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message, Detail: n.Detail,
-		Provider: n.Provider, Category: n.Category, CreatedAt: stamp(n.CreatedAt), AcknowledgedAt: moment(n.AcknowledgedAt), ResolvedAt: moment(n.ResolvedAt)}
+		Provider: n.Provider, Category: n.Category, CreatedAt: providers.Stamp(n.CreatedAt), AcknowledgedAt: moment(n.AcknowledgedAt), ResolvedAt: moment(n.ResolvedAt)}
 	if n.Action.URL != "" {
 		v.Action = &linkAction{Label: n.Action.Label, URL: n.Action.URL}
 	}
@@ -190,14 +181,12 @@ func viewAll[T, V any](all []T, view func(T) V) []V {
 	return views
 }
 
-// stamp writes a time as the API does; moment does too, and nil for none.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
-
+// moment writes a time as the API does, and nil for none.
 func moment(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := stamp(t)
+	text := providers.Stamp(t)
 	return &text
 }
 

@@ -153,9 +153,16 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 			"DELETE FROM holds WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM oauth_states WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM forwarding WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM copies WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM track_matches WHERE user_id = $1 AND provider = $2",
+			parkAll + ofOwner,
 		}
 		if data {
 			steps = append(steps,
+				"DELETE FROM river_job WHERE state <> 'running'"+ofOwner,
+				"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
+				"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2",
 				`DELETE FROM listens WHERE user_id = $1 AND id IN
 					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider = $2) AND id NOT IN
 					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider <> $2)`,

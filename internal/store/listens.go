@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added i
 			return err
 		}
 		if len(fresh) > 0 {
-			if added, err = addPlays(ctx, tx, page.User, page.Provider, fresh); err != nil {
+			if added, err = s.addPlays(ctx, tx, page.User, page.Provider, fresh); err != nil {
 				return err
 			}
 		}
@@ -71,7 +72,7 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*pr
 	return fresh, nil
 }
 
-func addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) (added int, err error) {
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) (added int, err error) {
 	m, err := playsBetween(ctx, tx, user, fresh[0].PlayedAt.Add(-reach), fresh[len(fresh)-1].PlayedAt.Add(reach))
 	if err != nil {
 		return 0, err
@@ -88,20 +89,23 @@ func addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fres
 	if err != nil {
 		return 0, err
 	}
-	const listenWidth, sourceWidth = 11, 5
+	const listenWidth, sourceWidth = 11, 6
+	now := millis(time.Now())
+	plays := make([]stored, 0, len(fresh))
 	listens := make([]any, 0, added*listenWidth)
 	sources := make([]any, 0, len(fresh)*sourceWidth)
 	for i, l := range fresh {
-		id, p := next, reports[i].play
+		id, at, p := next, l.PlayedAt, reports[i].play
 		if p == nil {
 			next++
 		} else {
-			id = p.id
+			id, at = p.id, p.at
 		}
 		if p == nil || p.learns(l) {
 			listens = append(listens, id, user, keys[i], l.Title, l.Artist, l.Album, millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
 		}
-		sources = append(sources, user, provider, l.SourceID, id, millis(l.PlayedAt))
+		sources = append(sources, user, provider, l.SourceID, id, millis(l.PlayedAt), now)
+		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
 		listenWidth, listens, `ON CONFLICT (id) DO UPDATE SET
@@ -111,10 +115,15 @@ func addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fres
 	if err != nil {
 		return 0, err
 	}
-	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id, played_at)", sourceWidth, sources, ""); err != nil {
+	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id, played_at, stored_at)", sourceWidth, sources, ""); err != nil {
 		return 0, err
 	}
-	return added, moveSources(ctx, tx, user, m.stored)
+	for _, r := range m.stored {
+		if r.moved {
+			plays = append(plays, stored{id: r.play.id, at: r.play.at})
+		}
+	}
+	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.owe(ctx, tx, user, provider, plays))
 }
 
 // moveSources stores which reports of earlier pages have become sources of other listens.
@@ -144,12 +153,12 @@ func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Tim
 	scan := func(r scanner) (*report, error) {
 		var p play
 		var v report
-		var match, ms, at int64
-		if err := r.Scan(&p.id, &match, &ms, &p.isrc, &p.mbid, &v.provider, &v.sourceID, &at); err != nil {
+		var match, played, ms, at int64
+		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &v.provider, &v.sourceID, &at); err != nil {
 			return nil, err
 		}
 		if p.id != last.id {
-			p.length = time.Duration(ms) * time.Millisecond
+			p.at, p.length = instant(played), time.Duration(ms)*time.Millisecond
 			last = &p
 			m.known[match] = append(m.known[match], last)
 		}
@@ -158,7 +167,7 @@ func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Tim
 		return &v, nil
 	}
 	var err error
-	m.stored, err = list(ctx, tx, scan, `SELECT l.id, l.match_key, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider, s.source_id, s.played_at
+	m.stored, err = list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider, s.source_id, s.played_at
 		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`, user, millis(from), millis(to))
 	return m, err

@@ -131,6 +131,7 @@ type report struct {
 // play is a stored listen as matching sees it.
 type play struct {
 	id      int64
+	at      time.Time
 	length  time.Duration
 	isrc    bool // known
 	mbid    bool // known

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
@@ -16,23 +18,38 @@ import (
 	"reprise/internal/accounts"
 )
 
-// steps are the first migration and, when there is one, a second.
-func steps(t testing.TB, second string) fs.FS {
+// newest is the number of this version's last step.
+func newest(t testing.TB) int {
 	t.Helper()
-	const name = "00001_core.sql"
-	b, err := fs.ReadFile(migrations, "migrations/"+name)
+	all, err := fs.Glob(migrations, "migrations/*.sql")
 	require.NoError(t, err)
-	all := fstest.MapFS{name: {Data: b}}
-	if second != "" {
-		all["00002_more.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + second)}
+	return len(all)
+}
+
+// steps are those of this version and, when there is one, another.
+func steps(t testing.TB, another string) fs.FS {
+	t.Helper()
+	all := fstest.MapFS{}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	require.NoError(t, err)
+	for _, name := range files {
+		b, err := fs.ReadFile(migrations, name)
+		require.NoError(t, err)
+		all[path.Base(name)] = &fstest.MapFile{Data: b}
+	}
+	if another != "" {
+		all[fmt.Sprintf("%05d_more.sql", newest(t)+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + another)}
 	}
 	return all
 }
 
+// bak is the name of the copy that is made before the step after this version's.
+func bak(t testing.TB) string { return fmt.Sprintf("%s.%d.bak", FileName, newest(t)) }
+
 const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\nALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
 
-// atVersionOne returns the folder of a database of the first version that holds something.
-func atVersionOne(t testing.TB) string {
+// atThisVersion returns the folder of a database of this version that holds something.
+func atThisVersion(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := openWith(context.Background(), dir, testKey(t, testSecret), steps(t, ""))
@@ -76,20 +93,20 @@ func names(t testing.TB, dir string) map[string]bool {
 
 func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
 	t.Parallel()
-	dir := atVersionOne(t)
+	dir := atThisVersion(t)
 	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "a fresh database needs no copy")
 	s := requireData(t, dir, steps(t, moods))
-	require.Equal(t, 2, version(t, s))
+	require.Equal(t, newest(t)+1, version(t, s))
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users WHERE mood = 'calm'"))
 	require.NoError(t, s.Close())
-	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
-	info, err := os.Stat(filepath.Join(dir, FileName+".1.bak"))
+	require.Equal(t, map[string]bool{FileName: true, bak(t): true}, names(t, dir))
+	info, err := os.Stat(filepath.Join(dir, bak(t)))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
 	old := t.TempDir() // the way back
-	require.NoError(t, os.Rename(filepath.Join(dir, FileName+".1.bak"), filepath.Join(old, FileName)))
-	require.Equal(t, 1, version(t, requireData(t, old, steps(t, ""))))
+	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, FileName)))
+	require.Equal(t, newest(t), version(t, requireData(t, old, steps(t, ""))))
 
 	s = requireData(t, dir, steps(t, moods))
 	require.NoError(t, s.Close())
@@ -98,18 +115,18 @@ func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
 
 func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
 	t.Parallel()
-	dir := atVersionOne(t)
+	dir := atThisVersion(t)
 	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
 	before := snapshot(t, dir)
 	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, ""))
-	require.EqualError(t, err, "the database "+filepath.Join(dir, FileName)+" was written by a newer version of Reprise (step 2, this one knows 1). "+
-		"Install that version again, or put back the copy that was made before the upgrade")
+	require.EqualError(t, err, "the database "+filepath.Join(dir, FileName)+" was written by a newer version of Reprise "+
+		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1, newest(t))+"Install that version again, or put back the copy that was made before the upgrade")
 	require.Equal(t, before, snapshot(t, dir))
 }
 
 func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
-	dir := atVersionOne(t)
+	dir := atThisVersion(t)
 	before := snapshot(t, dir)
 	_, err := openWith(t.Context(), dir, testKey(t, "some-other-key-of-another-place"), steps(t, moods))
 	require.ErrorIs(t, err, ErrWrongKey)
@@ -118,24 +135,24 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 
 func TestAFailedStepIsUndone(t *testing.T) {
 	t.Parallel()
-	dir := atVersionOne(t)
+	dir := atThisVersion(t)
 	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
 	require.ErrorContains(t, err, "upgrade the database: ")
 	s := requireData(t, dir, steps(t, ""))
-	require.Equal(t, 1, version(t, s))
+	require.Equal(t, newest(t), version(t, s))
 	require.NoError(t, s.Close())
-	require.Equal(t, 2, version(t, requireData(t, dir, steps(t, moods))))
+	require.Equal(t, newest(t)+1, version(t, requireData(t, dir, steps(t, moods))))
 }
 
 func TestNoUpgradeWithoutACopy(t *testing.T) {
 	t.Parallel()
-	dir := atVersionOne(t)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, FileName+".1.bak.part"), 0o700)) // stands in the copy's way
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName+".1.bak.part", "x"), nil, 0o600))
+	dir := atThisVersion(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, bak(t)+".part"), 0o700)) // stands in the copy's way
+	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part", "x"), nil, 0o600))
 	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, moods))
 	require.ErrorContains(t, err, "copy the database before the upgrade: ")
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, FileName+".1.bak.part")))
-	require.Equal(t, 1, version(t, requireData(t, dir, steps(t, ""))))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, bak(t)+".part")))
+	require.Equal(t, newest(t), version(t, requireData(t, dir, steps(t, ""))))
 }
 
 // endless is a step that writes until it is killed (bounded all the same, should nobody kill it).
@@ -152,7 +169,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 		_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, endless))
 		t.Fatalf("the endless step ended: %v", err)
 	}
-	dir := atVersionOne(t)
+	dir := atThisVersion(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledUpgradeLeavesAUsableDatabase$")
 	cmd.Env = append(os.Environ(), killedUpgrade+"="+dir)
 	require.NoError(t, cmd.Start())
@@ -164,22 +181,22 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	require.EqualError(t, cmd.Wait(), "signal: killed")
 
 	s := requireData(t, dir, steps(t, ""))
-	require.Equal(t, 1, version(t, s), "none of the step is there")
+	require.Equal(t, newest(t), version(t, s), "none of the step is there")
 	require.NoError(t, s.Close())
 	s = requireData(t, dir, steps(t, moods))
-	require.Equal(t, 2, version(t, s))
+	require.Equal(t, newest(t)+1, version(t, s))
 	require.NoError(t, s.Close())
-	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
+	require.Equal(t, map[string]bool{FileName: true, bak(t): true}, names(t, dir))
 }
 
 func TestAHalfMadeCopyIsReplaced(t *testing.T) {
 	t.Parallel()
-	dir := atVersionOne(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName+".1.bak.part"), []byte("half a copy"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName+".1.bak"), []byte("an older copy"), 0o600))
+	dir := atThisVersion(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part"), []byte("half a copy"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)), []byte("an older copy"), 0o600))
 	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
-	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
+	require.Equal(t, map[string]bool{FileName: true, bak(t): true}, names(t, dir))
 	old := t.TempDir()
-	require.NoError(t, os.Rename(filepath.Join(dir, FileName+".1.bak"), filepath.Join(old, FileName)))
+	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, FileName)))
 	requireData(t, old, steps(t, ""))
 }

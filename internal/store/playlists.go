@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strconv"
 	"time"
 
 	"reprise/internal/providers"
@@ -65,8 +67,9 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p
 		for i, t := range tracks {
 			args = append(args, id, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC, t.RecordingMBID, t.SourceID)
 		}
-		return insertRows(ctx, tx, `INSERT INTO playlist_tracks
+		err = insertRows(ctx, tx, `INSERT INTO playlist_tracks
 			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`, width, args, "")
+		return errors.Join(err, s.playlistChanged(ctx, tx, user, strconv.FormatInt(id, 10)))
 	})
 }
 

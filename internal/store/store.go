@@ -16,7 +16,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
+	"github.com/riverqueue/river"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -30,6 +32,10 @@ type Store struct {
 	steps  fs.FS   // the migrations
 	writer *sql.DB // one connection: SQLite has one writer, and waiting in Go is fair
 	reader *sql.DB
+	orders *river.Client[*sql.Tx] // writes deliveries down
+
+	attempts     atomic.Int64 // see SetAttempts
+	archiveEvery atomic.Int64 // see SetArchiveEvery
 }
 
 // FileName is the database's name in the data directory.
@@ -76,12 +82,15 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
+	if err := s.openQueue(ctx); err != nil {
+		return err
+	}
 	return s.Ping(ctx)
 }
 
 func dsn(path, more string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)&" + more
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" + more
 }
 
 // intact reads the whole file once, so that damage is found at start and not in the middle of somebody's history.

@@ -91,7 +91,7 @@ func (g *Guard) unsettle(p *providers.Provider, c providers.Connection, ch resil
 		clear(g.settled)
 		return
 	}
-	for _, stream := range p.Streams {
+	for _, stream := range p.Guarded() {
 		delete(g.settled, keyOf(c, stream))
 	}
 }
@@ -107,7 +107,7 @@ func (g *Guard) disprove(ctx context.Context, p *providers.Provider, c providers
 		return nil
 	}
 	own, admins := causesOf(c.User, key.Stream)
-	if !slices.ContainsFunc(p.Streams, func(stream string) bool { return g.Backoff.State(keyOf(c, stream)).Kind != resilience.Ready }) {
+	if !slices.ContainsFunc(p.Guarded(), func(stream string) bool { return g.Backoff.State(keyOf(c, stream)).Kind != resilience.Ready }) {
 		own = append(own, notify.CauseStill) // one warning for all streams goes when the last of them works again
 	}
 	err := errors.Join(g.Notifier.Resolve(ctx, c.User, p.Name, own...), g.Notifier.Resolve(ctx, 0, p.Name, append(admins, appCauses...)...))
@@ -141,7 +141,7 @@ var appCauses = []string{"config:app", "auth:app", "permission:app", notify.Caus
 // closeAll closes every alert about a connection that has been renewed or removed.
 func (g *Guard) closeAll(ctx context.Context, p *providers.Provider, user int64) error {
 	err := g.Notifier.Resolve(ctx, user, p.Name)
-	for _, stream := range p.Streams {
+	for _, stream := range p.Guarded() {
 		_, admins := causesOf(user, stream)
 		err = errors.Join(err, g.Notifier.Resolve(ctx, 0, p.Name, admins...))
 	}

@@ -36,23 +36,29 @@ func (e *OtherAccountError) Error() string {
 
 // Connections is what a person can do with their connections. Safe for concurrent use.
 type Connections struct {
-	guard  *Guard
-	syncer *Syncer
-	store  ConnectionStore
-	bus    *events.Bus
+	guard   *Guard
+	syncer  *Syncer
+	carrier Carrier
+	store   ConnectionStore
+	bus     *events.Bus
 }
 
-// NewConnections returns Connections over what the syncer pulls.
-func NewConnections(g *Guard, s *Syncer, store ConnectionStore, bus *events.Bus) *Connections {
-	return &Connections{guard: g, syncer: s, store: store, bus: bus}
+// NewConnections returns Connections over what the syncer pulls and the carrier carries.
+func NewConnections(g *Guard, s *Syncer, carrier Carrier, store ConnectionStore, bus *events.Bus) *Connections {
+	return &Connections{guard: g, syncer: s, carrier: carrier, store: store, bus: bus}
 }
 
 // ErrPaused says that a connection is not read because its person has paused it.
 var ErrPaused = errors.New("the connection is paused")
 
-// ConnectOAuth proves a permission that has just been given and stores it as the user's connection.
+// ConnectOAuth proves a permission that has just been given on a provider's own page and stores it as the user's
+// connection.
 func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (providers.Connection, error) {
-	adapter := p.Open(oauth.GrantClient(m.guard.Client, g.Credentials), g.Credentials)
+	client := m.guard.Client
+	if p.OAuth != nil {
+		client = oauth.GrantClient(client, g.Credentials)
+	}
+	adapter := p.Open(client, g.Credentials)
 	c := providers.Connection{User: user, Provider: p.Name, Credentials: g.Credentials, AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
 	return m.connect(ctx, p, c, adapter)
 }
@@ -130,9 +136,11 @@ func (m *Connections) take(ctx context.Context, c providers.Connection) (provide
 	}
 	m.guard.Backoff.Reconnected(keyOf(c, ""), c.Generation)
 	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
+	m.syncer.Forget(c.User, c.Provider)
 	err = errors.Join(
 		m.guard.closeAll(ctx, m.guard.Registry.Get(c.Provider), c.User),
-		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...))
+		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...),
+		m.carrier.Connected(ctx, c))
 	m.publish(c.User, c.Provider)
 	m.syncer.StartAnew(c)
 	return c, err
@@ -172,7 +180,7 @@ func (m *Connections) Resume(ctx context.Context, user int64, provider string) e
 	if err := m.store.SetPaused(ctx, user, provider, false); err != nil {
 		return err
 	}
-	return m.start(ctx, user, provider)
+	return errors.Join(m.carrier.Release(ctx, user, provider), m.start(ctx, user, provider))
 }
 
 // SyncNow starts a run of every stream that may run, or joins those under way. When none may, because of a wait or
@@ -185,8 +193,12 @@ func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) 
 	if c.Paused {
 		return ErrPaused
 	}
+	p := m.guard.Registry.Get(provider)
+	if len(p.Streams) == 0 { // nothing is read there
+		return m.carrier.Release(ctx, user, provider)
+	}
 	var against resilience.State
-	for _, stream := range m.guard.Registry.Get(provider).Streams {
+	for _, stream := range p.Streams {
 		state := m.guard.Backoff.State(keyOf(c, stream))
 		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // also while a call finds out: it is joined
 			return m.start(ctx, user, provider)
@@ -210,6 +222,9 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 	}
 	m.guard.Backoff.Retry(keyOf(c, ""))
 	m.publish(user, provider)
+	if err := m.carrier.Release(ctx, user, provider); err != nil {
+		return err
+	}
 	return m.SyncNow(ctx, user, provider)
 }
 

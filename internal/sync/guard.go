@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -24,6 +25,8 @@ type StateStore interface {
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
 	Connections(context.Context) ([]providers.Connection, error)
+	// Owing is what waits to be carried for a person, by provider.
+	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
 }
 
 // Guard stands before every upstream call of a connection: it asks whether the call may be made, and tells everyone
@@ -37,8 +40,11 @@ type Guard struct {
 	Notifier *notify.Notifier
 	Bus      *events.Bus
 	Log      *slog.Logger
+	// FirstDelay is the base of the backoff of what is carried; 0 means that of the Backoff.
+	FirstDelay time.Duration
 
 	alerts
+	noted successes
 }
 
 // keyOf is where the backoff keeps a stream of a connection.
@@ -46,7 +52,7 @@ func keyOf(c providers.Connection, stream string) resilience.Key {
 	return resilience.Key{User: c.User, Provider: c.Provider, App: c.App, Stream: stream}
 }
 
-// Do lets call read one stream of a connection, if it may be called now; otherwise it returns a
+// Do lets call work on one stream of a connection, if it may be called now; otherwise it returns a
 // *resilience.NotBeforeError. A failure of call is returned after its consequences have been drawn.
 func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, call func(context.Context, providers.Adapter) error) error {
 	p := g.Registry.Get(c.Provider)
@@ -60,6 +66,9 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 	ctx = resilience.WithUser(ctx, c.User, c.Provider)
 	err := g.call(ctx, p, c, call)
 	verdict := resilience.WholeCall(resilience.Classify(err))
+	if stream == providers.Deliveries && verdict.Scope == resilience.ScopeStream && verdict.FirstDelay == 0 {
+		verdict.FirstDelay = g.FirstDelay
+	}
 	change := permit.Done(verdict)
 	// What was learned must be kept although the run's own time may be over.
 	ctx = context.WithoutCancel(ctx)
@@ -103,7 +112,10 @@ func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c providers.
 	if state.Kind == resilience.Stopped {
 		return nil
 	}
-	err := g.Store.SaveSuccess(ctx, c.User, c.Provider, key.Stream, time.Now())
+	var err error
+	if g.noted.due(key) || ch.Kind == resilience.Recovered {
+		err = g.Store.SaveSuccess(ctx, c.User, c.Provider, key.Stream, time.Now())
+	}
 	if state.Kind == resilience.Ready {
 		err = errors.Join(err, g.disprove(ctx, p, c, key))
 	}
@@ -134,7 +146,7 @@ func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.C
 		a.cause, a.words, a.severity = notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning
 		errs = append(errs, g.tell(ctx, a))
 	case ch.NewHold && v.Category == resilience.Quota && ch.State.Scope == resilience.ScopeApp:
-		a.cause, a.words, a.severity = notify.CauseQuota, notify.Explain(p, c, ch.State, stream, advice), notify.Warning
+		a.cause, a.words, a.severity = notify.CauseQuota, notify.Explain(p, c, ch.State, stream, advice, ""), notify.Warning
 		errs = append(errs, g.tellAdmins(ctx, a))
 	}
 	if ch.State.Scope == resilience.ScopeApp {
@@ -154,12 +166,15 @@ func (g *Guard) saveHold(ctx context.Context, key resilience.Key, s resilience.S
 // stopped keeps a stop and tells whoever has to act.
 func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream string, s resilience.State, advice string) error {
 	c := a.connection
-	a.words, a.severity = notify.Explain(a.provider, c, s, stream, advice), notify.Error
+	owing, err := g.Store.Owing(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	a.words, a.severity = notify.Explain(a.provider, c, s, stream, advice, owing[c.Provider].String()), notify.Error
 	a.cause = notify.Cause(s.Category.String(), s.Scope, stream)
 	if s.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
 		return g.tellAdmins(ctx, a)
 	}
-	var err error
 	if a.words.Owner == notify.Administrator {
 		a.cause = notify.Of(a.cause, c.User)
 		err = g.tellAdmins(ctx, a)

@@ -29,6 +29,7 @@ type listenRun struct {
 }
 
 func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source providers.ListenSource) error {
+	begun := time.Now()
 	text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Listens)
 	if err != nil {
 		return err
@@ -49,6 +50,7 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 			i++
 		}
 	}
+	s.noteRead(Key{c.User, c.Provider, providers.Listens}, readTo{begun, r.reading.History()})
 	return nil
 }
 

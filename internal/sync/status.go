@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -48,12 +49,14 @@ type Status struct {
 	Detail        string
 	LastSuccessAt time.Time
 	Streams       []StreamStatus
+	Owing         delivery.Owing // what waits to be carried there
 }
 
 // StatusStore is what a status is made of.
 type StatusStore interface {
 	UserConnections(ctx context.Context, user int64) ([]providers.Connection, error)
 	Streams(ctx context.Context, user int64) ([]providers.StreamRecord, error)
+	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
 }
 
 // StatusOf returns the status of every connection of a user, in the order of the registry.
@@ -66,18 +69,22 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	if err != nil {
 		return nil, err
 	}
+	owing, err := store.Owing(ctx, user)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]Status, 0, len(connections))
 	for _, p := range m.guard.Registry {
 		for _, c := range connections {
 			if c.Provider == p.Name {
-				all = append(all, m.status(p, c, records))
+				all = append(all, m.status(p, c, records, owing[p.Name]))
 			}
 		}
 	}
 	return all, nil
 }
 
-func (m *Connections) status(p *providers.Provider, c providers.Connection, records []providers.StreamRecord) Status {
+func (m *Connections) status(p *providers.Provider, c providers.Connection, records []providers.StreamRecord, owing delivery.Owing) Status {
 	record := func(stream string) (r providers.StreamRecord) {
 		for _, r := range records {
 			if r.Provider == c.Provider && r.Stream == stream {
@@ -87,11 +94,14 @@ func (m *Connections) status(p *providers.Provider, c providers.Connection, reco
 		return r
 	}
 	c.Credentials = nil // nobody who looks needs them
-	s := Status{Connection: c, Provider: p, Condition: Healthy}
+	s := Status{Connection: c, Provider: p, Condition: Healthy, Owing: owing}
 	worst := ""
-	for _, stream := range p.Streams {
+	for _, stream := range p.Guarded() {
 		r := record(stream)
 		st := m.streamStatus(c, stream, r)
+		if stream == providers.Deliveries && st.Condition == New && len(p.Streams) > 0 {
+			continue // nothing was ever carried there, and nothing has to be
+		}
 		if st.LastSuccessAt.After(s.LastSuccessAt) {
 			s.LastSuccessAt = st.LastSuccessAt
 		}
@@ -112,7 +122,7 @@ func (m *Connections) status(p *providers.Provider, c providers.Connection, reco
 		if s.State.Scope == resilience.ScopeApp {
 			advice = m.guard.appAdvice(c)
 		}
-		s.Words = notify.Explain(p, c, s.State, worst, advice)
+		s.Words = notify.Explain(p, c, s.State, worst, advice, owing.String())
 		s.Detail = r.Detail
 	}
 	return s

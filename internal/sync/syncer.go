@@ -65,6 +65,13 @@ type Syncer struct {
 	waiting map[Key][]chan error // who asked for the next run of a key
 	behind  map[Key]bool         // refused because another run is finding out whether trouble is over
 	ticked  time.Time            // when a loop ticked last
+	known   map[Key]readTo       // by streams of listens
+}
+
+// readTo is how far the listens of a connection are known.
+type readTo struct {
+	begun   time.Time // when the latest run that read to the end began
+	history bool      // some of the history is still to be read
 }
 
 // run is one run under way.
@@ -77,7 +84,7 @@ type run struct {
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
 	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.Log, poke: make(chan struct{}, 1),
-		queue: newQueue(), runs: map[Key]*run{}, waiting: map[Key][]chan error{}, behind: map[Key]bool{}}
+		queue: newQueue(), runs: map[Key]*run{}, waiting: map[Key][]chan error{}, behind: map[Key]bool{}, known: map[Key]readTo{}}
 }
 
 // Run works until ctx ends, and returns when every run has ended.
@@ -290,6 +297,36 @@ func (s *Syncer) Cancel(user int64, provider string) {
 			r.cancel()
 		}
 	}
+}
+
+// readAt says when the latest run began that read a stream of listens to its end, and whether some of the history is
+// still to be read.
+func (s *Syncer) readAt(k Key) (begun time.Time, history bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.known[k]
+	return r.begun, r.history
+}
+
+func (s *Syncer) noteRead(k Key, r readTo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[k] = r
+}
+
+// Forget drops what is known of how far a connection has been read: it may be to another account.
+func (s *Syncer) Forget(user int64, provider string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, Key{user, provider, providers.Listens})
+}
+
+// want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.
+func (s *Syncer) want(k Key) {
+	s.mu.Lock()
+	s.queue.add(k, time.Now())
+	s.mu.Unlock()
+	s.wake()
 }
 
 // Running says whether a run of the stream is under way.

@@ -1,10 +1,12 @@
-// Package listenbrainz reads listens and playlists from ListenBrainz, or from a server that speaks its API.
+// Package listenbrainz reads listens and playlists from ListenBrainz, or from a server that speaks its API, and submits
+// listens there.
 //
 // ListenBrainz keeps time in whole seconds, and two listens can share one. Pages therefore overlap by the second at
 // their border: a listen may be read twice, with the same SourceID, and none is passed over.
 package listenbrainz
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -40,6 +42,7 @@ func New(cfg Config) *providers.Provider {
 		Name:        "listenbrainz",
 		DisplayName: "ListenBrainz",
 		Streams:     []string{providers.Listens, providers.Playlists},
+		Takes:       providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: "User token", Kind: "password",
 			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands there, to be copied.",
@@ -115,17 +118,24 @@ func explain(e *resilience.AnswerError) {
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
 func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table) (*resilience.Answer, error) {
-	address := a.base + path
 	if len(query) > 0 {
-		address += "?" + query.Encode()
+		path += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	return a.send(ctx, http.MethodGet, route, path, nil, t)
+}
+
+// send sends one request, with a body of JSON when there is one.
+func (a *adapter) send(ctx context.Context, method, route, path string, body []byte, t providers.Table) (*resilience.Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url", Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Token "+a.token)
-	return providers.Call(a.client, req, endpoint(route), t, explain)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return providers.Call(a.client, req, method+" "+route, t, explain)
 }
 
 // getUser sends one GET about the connection's own user; route holds "{name}" where the name belongs.

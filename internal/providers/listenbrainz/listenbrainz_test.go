@@ -47,6 +47,7 @@ func healthy(t *testing.T) providertest.Respond {
 		"GET /1/user/geoff/playlists":            always("playlists.json"),
 		"GET /1/user/geoff/playlists/createdfor": always("createdfor.json"),
 		"GET /1/playlist/{mbid}":                 always("playlist.json"),
+		"POST /1/submit-listens":                 always("submitted.json"),
 	})
 }
 
@@ -65,6 +66,7 @@ func TestConformance(t *testing.T) {
 		},
 		Playlists: providertest.Capability{Healthy: far, Statuses: renamed, Fine: []int{204}},
 		Tracks:    providertest.Capability{Healthy: far, Fine: []int{204}},
+		Submit:    providertest.Capability{Healthy: far, Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
 	})
 }
 
@@ -106,6 +108,7 @@ func TestTable(t *testing.T) {
 	const fatal, retriable = resilience.Fatal, resilience.Retriable
 	auth := resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
 	onItem := resilience.Verdict{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	broken := resilience.Verdict{Class: fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
 	upstream := resilience.Verdict{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 	limited := resilience.Verdict{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}
 	paced := resilience.Verdict{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}
@@ -129,6 +132,11 @@ func TestTable(t *testing.T) {
 		{call: "tracks", status: 401, golden: "401.json", want: auth, advice: "user token"},
 		{call: "tracks", status: 404, golden: "404-playlist.json", want: onItem, advice: "gone"},
 		{call: "listens", status: 400, golden: "400.json", want: onItem},
+		{call: "submit", status: 400, golden: "400-submit.json", want: onItem, advice: "this listen"},
+		{call: "submit", status: 401, golden: "401.json", want: auth, advice: "user token"},
+		{call: "submit", status: 404, golden: "404-submit.json", want: broken},
+		{call: "submit", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
+		{call: "submit", status: 503, golden: "503.json", want: upstream},
 		{call: "listens", status: 429, golden: "429.json", want: paced},
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
 		{call: "tracks", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
@@ -174,6 +182,10 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 		_, err = collect(a.Playlists(t.Context()))
 	case "tracks":
 		_, err = collect(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+	case "submit":
+		outcomes, e := a.Submit(t.Context(), []providers.StoredListen{{Listen: roygbiv}})
+		require.Nil(t, outcomes, "no listen counts as handled")
+		err = e
 	default:
 		t.Fatalf("no such call: %s", name)
 	}
@@ -188,6 +200,8 @@ func TestBrokenShapes(t *testing.T) {
 		{"listens", "no names", `{"payload":{"listens":[{"listened_at":1795197851},{"time":5}]}}`},
 		{"playlists", "no identifier", `{"playlist_count":1,"playlists":[{"playlist":{"title":"Rain"}}]}`},
 		{"playlists", "ends early", `{"playlist_count":120,"playlists":[]}`},
+		{"submit", "no status", `{}`},
+		{"submit", "another status", `{"status":"queued"}`},
 		{"tracks", "no list", `{"playlist":{"title":"Rain"}}`},
 		{"tracks", "no name", `{"playlist":{"track":[{"creator":"R.E.M."}]}}`},
 	}

@@ -31,6 +31,14 @@ type way struct {
 	form bool   // in a POST form instead of the URL
 }
 
+// verb is the method of HTTP by which calls are made.
+func (w way) verb() string {
+	if w.form {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
 type adapter struct {
 	client     *http.Client
 	clientName string
@@ -47,6 +55,10 @@ type adapter struct {
 	signIns  int      // at Navidrome's own API, in this run
 	moved    *url.URL // where the latest call was redirected to
 	askedWay bool     // the server refused its way in the middle of the run, and was asked again
+
+	choose    func(providers.Track, []providers.Track) (providers.Track, bool)
+	library   map[providers.Track]string // ids of the songs that were looked up in this run; empty for one that is not there
+	navidrome bool                       // the latest answer came from a Navidrome
 }
 
 // call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].
@@ -83,9 +95,9 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	maps.Copy(form, params)
 	a.sign(form, w)
 	u := a.base.JoinPath("rest", method+".view")
-	verb, body := http.MethodGet, ""
+	verb, body := w.verb(), ""
 	if w.form {
-		verb, body = http.MethodPost, form.Encode()
+		body = form.Encode()
 	} else {
 		u.RawQuery = form.Encode()
 	}
@@ -151,6 +163,7 @@ func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "a status that is neither ok nor failed"}
 	}
 	r.endpoint = answer.Endpoint
+	a.navidrome = strings.EqualFold(r.Type, "navidrome")
 	return r, nil
 }
 
@@ -170,6 +183,23 @@ func (a *adapter) redact(text string) string {
 		}
 	}
 	return text
+}
+
+// meaning is an answer that is a failure, with another meaning than the table gives it.
+func meaning(err error, m resilience.Meaning) error {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		e.Meaning = &m
+	}
+	return err
+}
+
+// whole is err for a call that must not be taken for one bad play or playlist: an item failure without one of these
+// codes, by its HTTP status alone, says that somewhere on the way /rest/ leads elsewhere.
+func whole(err error, codes ...string) error {
+	if resilience.Classify(err).Scope == resilience.ScopeItem && !refused(err, codes...) {
+		return meaning(err, ourMistake)
+	}
+	return err
 }
 
 // refused says whether err is an answer with one of these codes.

@@ -24,6 +24,8 @@ func navidromeRoutes(t testing.TB) map[string]providertest.Respond {
 		"/music/rest/getOpenSubsonicExtensions.view": answer("extensions.json"),
 		"/music/rest/getPlaylists.view":              answer("playlists.json"),
 		"/music/rest/getPlaylist.view":               answer("playlist.json"),
+		"/music/rest/search3.view":                   answer("search.json"),
+		"/music/rest/scrobble.view":                  answer("done.json"),
 		"POST /music/auth/login":                     answer("login.json"),
 		"GET /music/api/song":                        answer("songs.json"),
 		"GET /music/api/scrobble": func(*http.Request) (int, http.Header, string) {
@@ -42,12 +44,17 @@ func albumRoutes(t testing.TB) map[string]providertest.Respond {
 		}
 	}
 	routes["/music/rest/ping.view"] = providertest.Always(200, providertest.Golden(t, "ping_other.json"))
+	routes["/music/rest/search3.view"] = providertest.Always(200, providertest.Golden(t, "search_other.json"))
+	routes["/music/rest/scrobble.view"] = providertest.Always(200, providertest.Golden(t, "done_other.json"))
 	routes["/music/rest/getAlbumList2.view"] = providertest.Always(200, providertest.Golden(t, "album_list.json"))
 	routes["/music/rest/getAlbum.view"] = func(req *http.Request) (int, http.Header, string) {
 		return 200, nil, providertest.Golden(t, "album_"+req.FormValue("id")[3:]+".json")
 	}
 	return routes
 }
+
+// aboutTheCall is what a status means where no play is to blame for it.
+var aboutTheCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
 
 func TestConformance(t *testing.T) {
 	older := navidromeRoutes(t)
@@ -73,12 +80,14 @@ func TestConformance(t *testing.T) {
 			}
 			plays := lists
 			plays.Faults = server.faults
+			sent := lists
+			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: aboutTheCall, 410: aboutTheCall, 422: aboutTheCall}
 			providertest.Run(t, providertest.Suite{
 				Provider:    navidrome.New(navidrome.Config{}),
 				Credentials: merge(geoff, server.learned),
 				Span:        providers.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 				Playlist:    providers.Playlist{SourceID: "2oLgAYDkWcN0LNPHGM5nLr"},
-				Prove:       healthy, Listens: plays, Playlists: lists, Tracks: lists,
+				Prove:       healthy, Listens: plays, Playlists: lists, Tracks: lists, Submit: sent,
 			})
 		})
 	}

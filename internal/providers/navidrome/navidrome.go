@@ -1,5 +1,5 @@
 // Package navidrome reads listens and playlists from a person's own Navidrome, or from any other server that speaks
-// the Subsonic or OpenSubsonic API (1.16.1).
+// the Subsonic or OpenSubsonic API (1.16.1), and carries plays and playlists there.
 //
 // Prove finds out how this server wants to be called and hands that back as Account.Learned: the normalised address,
 // the way to authenticate, whether parameters may travel in a form, and whether Navidrome's own API can be used. An
@@ -20,6 +20,9 @@ import (
 // Config is what the adapter needs to know of the installation.
 type Config struct {
 	ClientName string // how servers name us to their users; default "reprise"
+	// Choose picks the song of a library that is track; false when none is. By default only a song of the same
+	// MusicBrainz id or ISRC, or of the same names and about the same length, is.
+	Choose func(track providers.Track, songs []providers.Track) (providers.Track, bool)
 }
 
 // The names of the credentials: the first five are the form's fields, the others are learned.
@@ -39,11 +42,15 @@ func New(cfg Config) *providers.Provider {
 	if cfg.ClientName == "" {
 		cfg.ClientName = "reprise"
 	}
+	if cfg.Choose == nil {
+		cfg.Choose = choose
+	}
 	held := &sessions{tokens: map[sessionKey]string{}}
 	return &providers.Provider{
 		Name:        "navidrome",
 		DisplayName: "Navidrome",
 		Streams:     []string{providers.Listens, providers.Playlists},
+		Takes:       providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
 		Fields: []providers.Field{
 			{Name: credURL, Label: "Address of your server", Kind: "url",
 				Help: "As you open it in the browser, for example https://music.example.org. Works with Navidrome and every Subsonic server."},
@@ -63,14 +70,16 @@ func New(cfg Config) *providers.Provider {
 			return u.Host
 		},
 		Open: func(client *http.Client, c providers.Credentials) providers.Adapter {
-			return open(client, c, cfg.ClientName, held)
+			return open(client, c, &cfg, held)
 		},
 	}
 }
 
-func open(client *http.Client, c providers.Credentials, clientName string, held *sessions) *adapter {
+func open(client *http.Client, c providers.Credentials, cfg *Config, held *sessions) *adapter {
 	a := &adapter{
-		clientName: clientName,
+		clientName: cfg.ClientName,
+		choose:     cfg.Choose,
+		library:    map[providers.Track]string{},
 		user:       strings.TrimSpace(c[credUser]),
 		password:   c[credPassword],
 		apiKey:     strings.TrimSpace(c[credAPIKey]),

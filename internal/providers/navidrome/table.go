@@ -9,10 +9,12 @@ import (
 
 // The codes of the Subsonic API that the adapter itself acts on.
 const (
+	codeGeneric   = "0"
 	codeMissing   = "10" // parameter missing; also how a server refuses a token that it does not know
 	codeNoToken   = "41"
 	codeNoWay     = "42"
 	codeWaysClash = "43"
+	codeNotFound  = "70"
 )
 
 var (
@@ -35,7 +37,7 @@ var subsonic = providers.Table{
 	{Code: codeWaysClash, Meaning: noWayLeft},
 	{Code: "50", Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
 	{Code: "60", Meaning: trialOver},
-	{Code: "70", Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}},
+	{Code: codeNotFound, Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}},
 	{Code: codeMissing, Meaning: ourMistake},
 	{Code: "20", Meaning: ourMistake},
 	{Code: "30", Meaning: ourMistake},

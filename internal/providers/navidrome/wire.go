@@ -40,8 +40,12 @@ type response struct {
 		Playlist list[playlist] `json:"playlist"`
 	} `json:"playlists"`
 	Playlist *struct {
+		playlist
 		Entry list[song] `json:"entry"`
 	} `json:"playlist"`
+	SearchResult3 *struct {
+		Song list[song] `json:"song"`
+	} `json:"searchResult3"`
 	AlbumList2 *struct {
 		Album list[album] `json:"album"`
 	} `json:"albumList2"`
@@ -71,6 +75,9 @@ type playlist struct {
 	Name      text   `json:"name"`
 	SongCount number `json:"songCount"`
 	Changed   text   `json:"changed"`
+
+	Owner   text    `json:"owner"`
+	Created instant `json:"created"`
 }
 
 type album struct {

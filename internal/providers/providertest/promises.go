@@ -36,6 +36,7 @@ var promises = []struct {
 	{"keeps the wait of a rate limit", checkRateLimit},
 	{"stops at the request that fails", checkEachRequest},
 	{"can be left early", checkEarlyBreak},
+	{"survives nonsense", checkNonsense},
 }
 
 func checkHealthy(t *testing.T, c *capability) {

@@ -24,12 +24,19 @@ type Suite struct {
 	Credentials providers.Credentials
 	Span        providers.Span     // for Listens; zero for everything
 	Playlist    providers.Playlist // for Tracks
+	// Plays are what Submit sends, at most Takes.Batch of them; nil for three of the suite's own.
+	Plays []providers.StoredListen
+	// Secrets are further texts that no error may hold, beside the fields that are passwords.
+	Secrets []string
 
-	Prove, Listens, Playlists, Tracks Capability
+	Prove, Listens, Playlists, Tracks, Submit Capability
 }
 
-// Capability is how the provider behaves under one of an adapter's capabilities. Listens, Playlists and Tracks are left
-// out when the provider does not have them.
+// Capability is how the provider behaves under one of an adapter's capabilities. All but Prove are left out when the
+// provider does not have them.
+//
+// In Submit an answer is healthy when every play was taken; a failure is the call's error, or else that of the first
+// play that was not taken.
 type Capability struct {
 	// Healthy answers as the provider does when all is well, with something to read.
 	Healthy Respond
@@ -64,16 +71,23 @@ func (s *Suite) checkProvider(t *testing.T) {
 	require.NotEmpty(t, p.Name)
 	require.Equal(t, strings.ToLower(p.Name), p.Name)
 	require.NotEmpty(t, p.DisplayName)
-	require.NotEmpty(t, p.Streams)
+	require.False(t, len(p.Streams) == 0 && p.Takes.Nothing(), "nothing is read there and nothing carried there")
 	require.NotEmpty(t, p.App(s.Credentials), "whose limits are shared")
-	require.NotEqual(t, p.OAuth != nil, len(p.Fields) > 0, "a person consents or fills in a form")
+	ways := 0
+	for _, way := range []bool{p.OAuth != nil, p.SignIn != nil, len(p.Fields) > 0} {
+		if way {
+			ways++
+		}
+	}
+	require.Equal(t, 1, ways, "a person consents or fills in a form")
 	for _, f := range p.Fields {
 		require.NotEmpty(t, f.Label, f.Name)
 		require.Contains(t, []string{"text", "url", "password", "checkbox"}, f.Kind, f.Name)
 	}
+	s.checkTakes(t)
 }
 
-// capability is one of the four with everything that its checks need.
+// capability is one of the five with everything that its checks need.
 type capability struct {
 	Capability
 	name    string
@@ -100,7 +114,10 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 			return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist)
 		}))
 	}
-	var secrets []string
+	if s.Provider.Takes.Listens != "" {
+		all = append(all, submitting(t, s))
+	}
+	secrets := slices.Clone(s.Secrets)
 	for _, f := range s.Provider.Fields {
 		if v := s.Credentials[f.Name]; f.Kind == "password" && v != "" {
 			secrets = append(secrets, v)

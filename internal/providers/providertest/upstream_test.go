@@ -62,3 +62,22 @@ func TestSwapTypes(t *testing.T) {
 	require.JSONEq(t, `{"a":true,"b":["not","a","bool"]}`, swapTypes(`{"a":[1],"b":false}`))
 	require.JSONEq(t, `{"items":true}`, swapTypes(`[1,2]`))
 }
+
+func TestNonsense(t *testing.T) {
+	t.Parallel()
+	const body = `{"a":[{"b":1}],"c":"x"}`
+	seen := map[string]bool{}
+	for n := 0; ; n++ {
+		other, ok := nonsense(body, n)
+		if !ok {
+			require.Equal(t, 5*len(odd)+4, n, "each of five values is replaced, and each but the whole left out")
+			break
+		}
+		seen[other] = true
+	}
+	for _, want := range []string{`null`, `{"c":"x"}`, `{"a":[],"c":"x"}`, `{"a":[{}],"c":"x"}`, `{"a":[{"b":-1}],"c":"x"}`, `{"a":[{"b":1}],"c":true}`} {
+		require.Contains(t, seen, want)
+	}
+	_, ok := nonsense("<html>", 0)
+	require.False(t, ok)
+}

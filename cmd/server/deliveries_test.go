@@ -1,0 +1,104 @@
+package main
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// hourglass is a clock that a test turns.
+type hourglass struct{ at atomic.Int64 }
+
+func newHourglass(at time.Time) *hourglass {
+	h := &hourglass{}
+	h.at.Store(at.UnixMilli())
+	return h
+}
+
+func (h *hourglass) now() time.Time { return time.UnixMilli(h.at.Load()) }
+
+func (h *hourglass) turn(d time.Duration) { h.at.Add(d.Milliseconds()) }
+
+// carryWorld is a person whose plays at Spotify are carried to ListenBrainz and to Navidrome, where her accounts begin
+// with other plays.
+func carryWorld(t *testing.T) (w *demo.World, clock *hourglass, p *process, v *person, env []string) {
+	t.Helper()
+	clock = newHourglass(time.Now().Add(-30 * 24 * time.Hour))
+	w = newWorld(t, demo.Options{Plays: 300, Now: clock.now, TokenLife: 1000 * time.Hour})
+	env = append(worldEnv(w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s")
+	p = start(t, t.TempDir(), env...)
+	v = p.newcomer()
+	v.consent(w, agree(), 200)
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
+	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
+	for _, name := range []string{"spotify", "listenbrainz", "navidrome"} {
+		v.becomes(name, "healthy")
+	}
+	return w, clock, p, v, env
+}
+
+// playID is how a play is known again.
+type playID struct {
+	second int64
+	title  string
+}
+
+func idOf(p demo.Play) playID { return playID{p.At.Unix(), p.Title} }
+
+func count(plays []demo.Play) map[playID]int {
+	all := map[playID]int{}
+	for _, p := range plays {
+		all[idOf(p)]++
+	}
+	return all
+}
+
+func TestKilledAHundredTimesWhilePullingAndPushing(t *testing.T) {
+	t.Parallel()
+	kills := 100
+	if testing.Short() {
+		kills = 10
+	}
+	w, clock, p, v, env := carryWorld(t)
+	for _, name := range []string{"listenbrainz", "navidrome"} {
+		v.call("PUT", "/connections/"+name+"/forwarding", object{"earlier": true}, 200)
+	}
+	var played []demo.Play
+	random := rand.New(rand.NewPCG(1, 2))
+	dir := p.cmd.Args[2]
+	for range kills {
+		for range 3 {
+			clock.turn(11 * time.Minute)
+			played = append(played, w.PlayOwned())
+		}
+		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond) // a random moment: what a sync or a delivery does then is the point
+		require.Error(t, p.stop(syscall.SIGKILL))
+		p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), env...)
+	}
+	v = p.returning()
+	v.eventually("everything to be carried", func() bool {
+		counts := v.call("GET", "/deliveries", nil, http.StatusOK)["counts"].(object)
+		for _, state := range []string{"scheduled", "running", "retrying", "parked"} {
+			if counts[state].(float64) > 0 {
+				return false
+			}
+		}
+		return count(w.ListenBrainz.Listens(demo.Bob))[idOf(played[len(played)-1])] > 0
+	})
+	brainz, home := count(w.ListenBrainz.Listens(demo.Bob)), count(w.Navidrome.Scrobbled())
+	for _, one := range played {
+		require.Equal(t, 1, brainz[idOf(one)], "ListenBrainz, which knows a play again: %s at %s", one.Title, one.At)
+		require.Equal(t, 1, home[idOf(one)], "Navidrome, which does not: %s at %s", one.Title, one.At)
+	}
+	for one, n := range home {
+		require.Equal(t, 1, n, "Navidrome has %s double", one.title)
+	}
+}

@@ -1,0 +1,153 @@
+package reprise_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// caughtUp is a guard that knows what the target has: to ask is not what is measured here.
+type caughtUp struct{ *syncer.Guard }
+
+func (caughtUp) CaughtUp(providers.Connection, time.Time) error { return nil }
+
+// carrying is a database in which n deliveries of one listen each wait for a ListenBrainz at this address.
+func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
+	b.Helper()
+	ctx := context.Background()
+	key, err := store.NewKey("only-the-benchmarks-use-this-key")
+	require.NoError(b, err)
+	db, err := store.Open(ctx, b.TempDir(), key)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, db.Close()) })
+	user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+	require.NoError(b, err)
+	_, err = db.SaveConnection(ctx, providers.Connection{User: user.ID, Provider: "listenbrainz", AccountID: "alice", Account: "alice",
+		Credentials: providers.Credentials{"token": "x", "user_name": "alice"}, CreatedAt: time.Now()})
+	require.NoError(b, err)
+	provider := listenbrainz.New(listenbrainz.Config{APIURL: address})
+	provider.Takes.Batch = 1
+	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
+	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: providers.Registry{provider}, Store: db,
+		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Notifier: notify.New(db, bus), Bus: bus, Log: log}
+	d := delivery.New(delivery.Options{}, guard.Registry, caughtUp{guard}, db, bus, log)
+	page := make([]providers.Listen, n)
+	for i := range page {
+		title := fmt.Sprintf("Song %d", i)
+		page[i] = providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title, PlayedAt: time.Now().Add(-time.Duration(n-i) * time.Minute)}
+	}
+	_, err = db.SaveListens(ctx, providers.Intake{User: user.ID, Provider: "spotify", Listens: page})
+	require.NoError(b, err)
+	owed, err := d.Forward(ctx, user.ID, "listenbrainz", true)
+	require.NoError(b, err)
+	require.Equal(b, n, owed)
+	return d
+}
+
+// empty takes deliveries and does nothing.
+type empty struct {
+	river.WorkerDefaults[emptyArgs]
+	done *atomic.Int64
+	all  int64
+	end  chan struct{}
+}
+
+type emptyArgs struct {
+	N int `json:"n"`
+}
+
+func (emptyArgs) Kind() string { return "empty" }
+
+func (w *empty) Work(context.Context, *river.Job[emptyArgs]) error {
+	if w.done.Add(1) == w.all {
+		close(w.end)
+	}
+	return nil
+}
+
+// riverAlone is how many jobs a second River works with an empty worker, with the settings that deliveries use.
+func riverAlone(b *testing.B, n int) float64 {
+	b.Helper()
+	ctx := context.Background()
+	key, err := store.NewKey("only-the-benchmarks-use-this-key")
+	require.NoError(b, err)
+	db, err := store.Open(ctx, b.TempDir(), key)
+	require.NoError(b, err)
+	defer db.Close()
+	workers := river.NewWorkers()
+	w := &empty{done: &atomic.Int64{}, all: int64(n), end: make(chan struct{})}
+	river.AddWorker(workers, w)
+	client, err := db.Queue(ctx, river.Config{Workers: workers, Queues: map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: 1}},
+		FetchPollInterval: time.Second, FetchCooldown: river.FetchCooldownMin})
+	require.NoError(b, err)
+	for i := 0; i < n; i += 500 {
+		jobs := make([]river.InsertManyParams, min(500, n-i))
+		for j := range jobs {
+			jobs[j] = river.InsertManyParams{Args: emptyArgs{i + j}, InsertOpts: &river.InsertOpts{Queue: "listenbrainz"}}
+		}
+		_, err := client.InsertMany(ctx, jobs)
+		require.NoError(b, err)
+	}
+	start := time.Now()
+	require.NoError(b, client.Start(ctx))
+	<-w.end
+	took := time.Since(start)
+	require.NoError(b, client.Stop(ctx))
+	return float64(n) / took.Seconds()
+}
+
+// BenchmarkDeliver measures deliveries per second through worker, guard, transport and a loopback target, beside River
+// alone with an empty worker.
+func BenchmarkDeliver(b *testing.B) {
+	const n = 2000
+	var ours, alone float64
+	for b.Loop() {
+		b.StopTimer()
+		var got atomic.Int64
+		end := make(chan struct{})
+		target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"status":"ok"}`)
+			if got.Add(1) == n {
+				close(end)
+			}
+		}))
+		d := carrying(b, target.URL, n)
+		ctx, cancel := context.WithCancel(context.Background())
+		stopped := make(chan error, 1)
+		b.StartTimer()
+		start := time.Now()
+		go func() { stopped <- d.Run(ctx) }()
+		<-end
+		ours = n / time.Since(start).Seconds()
+		b.StopTimer()
+		cancel()
+		require.NoError(b, <-stopped)
+		target.Close()
+		alone = riverAlone(b, n)
+		b.StartTimer()
+	}
+	b.ReportMetric(ours, "deliveries/s")
+	b.ReportMetric(alone, "river/s")
+	b.ReportMetric(100*ours/alone, "%ofriver")
+}

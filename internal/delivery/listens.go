@@ -1,0 +1,102 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// carryListens sends the listens of a delivery, except those that the provider has already. To know that, the provider
+// must have been read since the delivery was written down, and since an attempt of which nobody knows what came of it
+// where a second one would count twice.
+func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j job) error {
+	takes := d.registry.Get(c.Provider).Takes
+	known := j.CreatedAt
+	if at := d.triedAt(j.ID); takes.Doubles && at.After(known) {
+		known = at
+	}
+	if err := d.guard.CaughtUp(c, known); err != nil {
+		return err
+	}
+	plays, err := d.store.Owed(ctx, j.ID, c.Provider)
+	if err != nil || len(plays) == 0 {
+		return err
+	}
+	var outcomes []error
+	var refused error
+	err = d.guard.Do(ctx, c, providers.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+		taker, ok := a.(providers.ListenTaker)
+		if !ok {
+			return fmt.Errorf("%s: adapter takes no listens", c.Provider)
+		}
+		var err error
+		if outcomes, err = taker.Submit(ctx, plays); isItem(err) { // what is refused is the item; the call went well
+			refused = err
+			return nil
+		}
+		return err
+	})
+	order := Order{User: j.User, Provider: j.Provider, Kind: j.Kind}
+	if refused != nil {
+		return d.halve(ctx, order, j.ID, plays, refused)
+	}
+	if len(outcomes) != len(plays) {
+		return err
+	}
+	return d.divide(ctx, order, j.ID, plays, outcomes, err)
+}
+
+// halve looks for the bad one in a batch that was refused whole: one half stays in the delivery, the other becomes one of
+// its own.
+func (d *Deliveries) halve(ctx context.Context, o Order, id int64, plays []providers.StoredListen, refused error) error {
+	if len(plays) == 1 {
+		return refused
+	}
+	if err := d.store.Split(ctx, o, id, [][]int64{numbers(plays[len(plays)/2:])}, nil); err != nil {
+		return err
+	}
+	return errAgain
+}
+
+// divide leaves in a delivery what was taken of it: what was refused becomes dead letters, the rest another delivery.
+func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []providers.StoredListen, outcomes []error, err error) error {
+	var rest []int64
+	var dead []Refused
+	var refused error
+	for i, outcome := range outcomes {
+		switch {
+		case isItem(outcome):
+			dead = append(dead, Refused{plays[i].ID, Explain(resilience.Classify(outcome), outcome)})
+			refused = outcome
+		case outcome != nil:
+			rest = append(rest, plays[i].ID)
+			err = cmp.Or(err, outcome)
+		}
+	}
+	taken := len(plays) - len(rest) - len(dead)
+	switch {
+	case len(rest)+len(dead) == 0, taken == 0 && len(dead) == 0:
+		return err
+	case taken == 0: // one of the bad ones stays, so that no delivery is left without anything
+		dead = dead[:len(dead)-1]
+	default:
+		refused = nil
+	}
+	var more [][]int64
+	if len(rest) > 0 {
+		more = [][]int64{rest}
+	}
+	return errors.Join(d.store.Split(context.WithoutCancel(ctx), o, id, more, dead), refused)
+}
+
+func numbers(plays []providers.StoredListen) []int64 {
+	ids := make([]int64, len(plays))
+	for i := range plays {
+		ids[i] = plays[i].ID
+	}
+	return ids
+}

@@ -1,0 +1,369 @@
+package delivery
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"reprise/internal/providers"
+)
+
+// The names are taken apart here more finely than for the match key of the store, which only has to tell plays of the
+// same minute apart. That key is kept in the database, so it can not change; these rules may.
+
+// recording is a track with its names taken apart. Artists and album are read when they are first asked for: most
+// candidates are out by their title.
+type recording struct {
+	providers.Track
+	title   title
+	credits *artists
+	release *album
+}
+
+func recordingOf(t providers.Track) *recording {
+	return &recording{Track: t, title: readTitle(t.Title)}
+}
+
+func (r *recording) artists() *artists {
+	if r.credits == nil {
+		r.credits = readArtists(r.Artist, r.title.guests)
+	}
+	return r.credits
+}
+
+func (r *recording) album() *album {
+	if r.release == nil {
+		r.release = readAlbum(r.Album)
+	}
+	return r.release
+}
+
+// title is a title taken apart. "Song, Pt. 2 (The Sun) [feat. Ann] - Live in Rome / Remastered 2011" has the name
+// [song part 2 the sun], of which [song part 2] is main, the version live, told by the words [live rome], and a guest.
+type title struct {
+	name    []string // all words but those below
+	main    []string // those of name that stand outside of brackets and after no dash
+	told    []string // the words that tell the version
+	plain   string   // name and told without spaces: equal for every spelling of a title
+	version version
+	guests  []string // "feat. …", each as it stands there
+}
+
+func readTitle(s string) title {
+	folded := fold(s)
+	var t title
+	t.read(folded)
+	if len(t.name) == 0 { // a title like "(Live)" or "[Remastered]" is no remark on another
+		t = title{name: titleWords(nil, folded)}
+	}
+	if len(t.name) == 0 && strings.TrimSpace(folded) != "" {
+		t.name = []string{folded} // of symbols only, like "???"
+	} else if len(t.name) == 0 && strings.TrimSpace(s) != "" {
+		t.name = []string{s}
+	}
+	if len(t.main) == 0 {
+		t.main = t.name
+	}
+	t.name, t.main = withoutThe(t.name), withoutThe(t.main)
+	t.plain = strings.Join(t.name, "")
+	if len(t.told) > 0 {
+		t.plain += strings.Join(t.told, "")
+	}
+	return t
+}
+
+func withoutThe(words []string) []string {
+	if len(words) > 1 && words[0] == "the" {
+		return words[1:]
+	}
+	return words
+}
+
+// read sorts the parts of a folded title: what stands in brackets, what follows a dash, and the rest.
+func (t *title) read(s string) {
+	for s != "" {
+		open := strings.IndexAny(s, "([{")
+		if open < 0 {
+			open = len(s)
+		}
+		for i, part := range splitDashes(s[:open]) {
+			if i > 0 {
+				t.remark(part)
+			} else {
+				t.plainly(part)
+			}
+		}
+		if s = s[open:]; s == "" {
+			return
+		}
+		end := closing(s)
+		t.remark(s[1:end])
+		s = s[min(end+1, len(s)):]
+	}
+}
+
+// splitDashes splits "Song - Live" and "Song -Live-"; a dash within a word is left alone.
+func splitDashes(s string) []string {
+	if !strings.Contains(s, " -") {
+		return []string{s}
+	}
+	return strings.Split(s, " -")
+}
+
+// closing is where the bracket that s begins with is closed, or the end of s.
+func closing(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+// featMarks begin the guests in a title or an artist.
+var featMarks = []string{" feat. ", " feat ", " ft. ", " ft ", " featuring "}
+
+// plainly takes a part that stands outside of brackets.
+func (t *title) plainly(s string) {
+	for _, mark := range featMarks {
+		if i := strings.Index(s, mark); i > 0 {
+			t.guests = append(t.guests, s[i+len(mark):])
+			s = s[:i]
+		}
+	}
+	from := len(t.name)
+	t.name = titleWords(t.name, s)
+	t.main = append(t.main, t.name[from:]...)
+}
+
+// remark takes a part in brackets or after a dash: guests, a version, something that says nothing about the recording,
+// or more of the name.
+func (t *title) remark(s string) {
+	var room [8]string
+	words := titleWords(room[:0], s)
+	if len(words) == 0 {
+		return
+	}
+	switch w := words[0]; {
+	case feats[w], w == "with":
+		_, guests, _ := strings.Cut(strings.TrimSpace(s), " ")
+		t.guests = append(t.guests, guests)
+		return
+	case w == "from": // a film, a show, another album
+		return
+	}
+	told, noted, mastered := version(0), true, slices.IndexFunc(words, isRemaster)
+	for _, w := range words {
+		told |= versionWords[w]
+		noted = noted && (noteWords[w] || isYear(w))
+	}
+	switch {
+	case told&^otherwise != 0:
+		told &^= otherwise
+	case noted || mastered >= 0:
+		return
+	}
+	if told == 0 {
+		t.name = append(t.name, words...)
+		return
+	}
+	t.version |= told
+	year := masteredIn(words, mastered)
+	for i, w := range words {
+		if !tellsNothing[w] && !isRemaster(w) && i != year {
+			t.told = append(t.told, w)
+		}
+	}
+}
+
+func isRemaster(w string) bool { return strings.HasPrefix(w, "remaster") }
+
+// masteredIn is where the year of the remaster stands that is spoken of at i, or -1. Other years are of concerts, and
+// tell versions from each other.
+func masteredIn(words []string, i int) int {
+	if i >= 0 {
+		for _, at := range [...]int{i + 1, i - 1, i - 2, i + 2} { // "remastered 2011", "2011 digital remaster", "remastered in 2011"
+			if at >= 0 && at < len(words) && isYear(words[at]) {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+func isYear(w string) bool {
+	return len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && strings.Trim(w[2:], "0123456789") == ""
+}
+
+// artists is who made a recording.
+type artists struct {
+	names   []string // all of them, guests too, each once and without spaces
+	lead    string   // those that are no guests, in the order of the alphabet
+	guests  []string
+	plain   string // names in their order, without spaces
+	bag     string // the words of all names, in the order of the alphabet: "Utada Hikaru" is "Hikaru Utada"
+	version version
+}
+
+// readArtists takes apart what a provider has joined, and adds the guests that a title names.
+func readArtists(s string, titleGuests []string) *artists {
+	var a artists
+	var lead, words []string
+	a.add(fold(s), &lead, &words, false)
+	for _, g := range titleGuests {
+		a.add(g, &lead, &words, true)
+	}
+	lead = slices.DeleteFunc(lead, func(name string) bool { return slices.Contains(a.guests, name) })
+	slices.Sort(lead)
+	slices.Sort(words)
+	a.lead, a.plain, a.bag = strings.Join(lead, " "), strings.Join(a.names, ""), strings.Join(words, "")
+	return &a
+}
+
+// maxNames is how many artists of one recording are looked at.
+const maxNames = 32
+
+// isArtistMark says whether a character stands between artists.
+func isArtistMark(r rune) bool { return strings.ContainsRune(",;/&+|•×、", r) }
+
+// joins are the words between artists, and feats those before guests.
+var (
+	joins = wordSet("and und n with vs x")
+	feats = wordSet("feat ft featuring")
+)
+
+func (a *artists) add(folded string, lead, bag *[]string, guest bool) {
+	var room [8]string
+	for part := range strings.FieldsFuncSeq(folded, isArtistMark) {
+		words := splitWords(room[:0], part)
+		from := 0
+		for i, w := range words {
+			between := i > from && i < len(words)-1 && !feats[words[i+1]] // "Lil Nas X" ends with a name
+			if feats[w] || joins[w] && between {
+				a.addName(words[from:i], lead, bag, guest)
+				guest = guest || feats[w]
+				from = i + 1
+				continue
+			}
+			a.version |= versionWords[w] & (karaoke | instrumental)
+		}
+		a.addName(words[from:], lead, bag, guest)
+	}
+	if trimmed := strings.TrimSpace(folded); len(a.names) == 0 && trimmed != "" { // of symbols only
+		a.addName([]string{trimmed}, lead, bag, guest)
+	}
+}
+
+// addName adds the name of these words, less its articles: "Tyler, The Creator" is "Tyler the Creator", but The The
+// is nobody else.
+func (a *artists) addName(words []string, lead, bag *[]string, guest bool) {
+	if len(words) == 0 || len(a.names) == maxNames {
+		return
+	}
+	var room [8]string
+	name := room[:0]
+	for _, w := range words {
+		if w != "the" {
+			name = append(name, w)
+		}
+	}
+	if len(name) == 0 {
+		name = words
+	}
+	plain := strings.Join(name, "")
+	if !slices.Contains(a.names, plain) {
+		a.names = append(a.names, plain)
+		*bag = append(*bag, name...)
+	}
+	if guest {
+		a.guests = append(a.guests, plain)
+	} else if !slices.Contains(*lead, plain) {
+		*lead = append(*lead, plain)
+	}
+}
+
+// album is the name of a release without its edition.
+type album struct {
+	words   []string
+	name    string
+	version version
+}
+
+// toldByAlbum are the versions of which whole albums are made. Others in an album's name, like "Single", say nothing
+// about its tracks.
+const toldByAlbum = live | acoustic | instrumental | karaoke | remix
+
+// liveAt are the words that follow "Live" in the name of an album, which may also be "Live Through This".
+var liveAt = wordSet("at in from")
+
+func readAlbum(s string) *album {
+	t := readTitle(s)
+	a := album{words: t.name, name: strings.Join(t.name, ""), version: t.version &^ edited}
+	for i, w := range t.main {
+		v := versionWords[w]
+		switch {
+		case w == "live" && (i == len(t.main)-1 || liveAt[t.main[i+1]]),
+			w == "unplugged", w == "karaoke", w == "remixes", w == "remixed", v == instrumental:
+			a.version |= v
+		}
+	}
+	return &a
+}
+
+// fold makes letters small and plain: without accents, full-width forms and ligatures. Marks that make another letter,
+// as in Japanese or Hindi, stay.
+func fold(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	bare := false // the marks of the letter before are accents
+	for _, r := range norm.NFKD.String(s) {
+		if unicode.Is(unicode.Mn, r) {
+			if !bare {
+				b.WriteRune(r)
+			}
+			continue
+		}
+		r = unicode.ToLower(r)
+		bare = r < 0x80 || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic)
+		if plain, ok := foldings[r]; ok {
+			b.WriteString(plain)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// latin says whether a folded name has a Latin letter.
+func latin(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+}
+
+// foldings are the letters and signs that Unicode does not take apart by itself.
+var foldings = map[rune]string{
+	'æ': "ae", 'œ': "oe", 'ø': "o", 'ß': "ss", 'đ': "d", 'ð': "d", 'þ': "th", 'ł': "l", 'ı': "i", 'ħ': "h", 'ς': "σ",
+	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '−': "-",
+	'‘': "'", '’': "'", 'ʼ': "'", '′': "'", '`': "'", '´': "'",
+	'【': "(", '〔': "(", '〈': "(", '《': "(", '】': ")", '〕': ")", '〉': ")", '》': ")",
+}

@@ -1,0 +1,192 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// PersonStore is what people see and change.
+type PersonStore interface {
+	Rules(ctx context.Context, user int64) ([]Rule, error)
+	Carry(ctx context.Context, r Rule, earlier bool) (int, error)
+	CountNotCarried(ctx context.Context, user int64, provider string, from time.Time) (int, error)
+	StopCarrying(ctx context.Context, user int64, provider string) error
+	Account(ctx context.Context, user int64, provider string) (Account, error)
+	Carried(ctx context.Context, user int64, provider string, limit int) ([]Carried, error)
+	Copies(ctx context.Context, user int64, kind string) ([]Copy, error)
+	WantCopy(context.Context, Order) error
+	DropCopy(ctx context.Context, user int64, provider, kind, ref string) error
+	Deliveries(ctx context.Context, f Filter, before string, limit int) ([]Delivery, string, error)
+	CountDeliveries(context.Context, Filter) (map[State]int, error)
+	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
+	Discard(ctx context.Context, user, id int64) error
+}
+
+// ErrNotTaken says that a provider does not take what it should be sent.
+var ErrNotTaken = errors.New("the service takes nothing of this kind")
+
+// BacklogError says that too much waits already for more to be added.
+type BacklogError struct{ Waiting, Limit int }
+
+func (e *BacklogError) Error() string {
+	return fmt.Sprintf("%d deliveries wait, the limit is %d", e.Waiting, e.Limit)
+}
+
+// room is a *BacklogError when nobody may add to what waits.
+func (d *Deliveries) room(ctx context.Context) error {
+	n, err := d.store.Backlog(ctx)
+	if err == nil && n >= d.opt.BacklogLimit {
+		err = &BacklogError{n, d.opt.BacklogLimit}
+	}
+	return err
+}
+
+// Forward has a person's listens carried to a provider from now on; with earlier, those stored before too, as far as the
+// provider takes them and does not have them. It returns how many of those there are: listens, or months of an archive.
+func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, earlier bool) (n int, err error) {
+	r, err := d.rule(user, provider, earlier)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := d.store.Connection(ctx, user, provider); err != nil {
+		return 0, err
+	}
+	if earlier {
+		if err := d.room(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n, err = d.store.Carry(ctx, r, earlier)
+	d.publish(user, provider)
+	return n, err
+}
+
+func (d *Deliveries) rule(user int64, provider string, earlier bool) (Rule, error) {
+	now := time.Now()
+	r := Rule{User: user, Provider: provider, Since: now, From: now, Batch: 1}
+	p := d.registry.Get(provider)
+	switch {
+	case p != nil && p.Takes.Archive:
+		r.Kind, r.From = Archive, time.Time{}
+		return r, nil
+	case p == nil || p.Takes.Listens == "":
+		return r, ErrNotTaken
+	}
+	r.Kind, r.Batch = p.Takes.Listens, p.Takes.Batch
+	if earlier {
+		r.From = earliest(p.Takes)
+	}
+	return r, nil
+}
+
+// earliest is the instant from which on a provider takes listens; zero for any.
+func earliest(t providers.Takes) time.Time {
+	if t.Oldest == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-t.Oldest)
+}
+
+// Earlier is how many listens Forward would send at once.
+func (d *Deliveries) Earlier(ctx context.Context, user int64, provider string) (int, error) {
+	p := d.registry.Get(provider)
+	if p == nil || p.Takes.Listens == "" {
+		return 0, nil
+	}
+	return d.store.CountNotCarried(ctx, user, provider, earliest(p.Takes))
+}
+
+// StopForwarding ends what Forward began. What waits already is still carried.
+func (d *Deliveries) StopForwarding(ctx context.Context, user int64, provider string) error {
+	defer d.publish(user, provider)
+	return d.store.StopCarrying(ctx, user, provider)
+}
+
+// WritePlaylist has a provider hold a copy of a playlist from now on.
+func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, provider string) error {
+	p := d.registry.Get(provider)
+	list, _, err := d.store.Playlist(ctx, user, playlist)
+	switch {
+	case err != nil:
+		return err
+	case p == nil || !p.Takes.Playlists || list.Provider == provider:
+		return ErrNotTaken
+	}
+	if _, err := d.store.Connection(ctx, user, provider); err != nil {
+		return err
+	}
+	if err := d.room(ctx); err != nil {
+		return err
+	}
+	defer d.publish(user, provider)
+	return d.store.WantCopy(ctx, Order{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
+}
+
+// StopWriting ends what WritePlaylist began. The copy stays as it is.
+func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, provider string) error {
+	defer d.publish(user, provider)
+	return d.store.DropCopy(ctx, user, provider, WritePlaylist, strconv.FormatInt(playlist, 10))
+}
+
+// Redrive makes deliveries due that are dead or wait for their next attempt, and returns how many; dry only counts them.
+func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, error) {
+	if !dry {
+		if err := d.room(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n, err := d.store.Redrive(ctx, f, dry)
+	if n > 0 && !dry {
+		d.publish(f.User, f.Provider)
+	}
+	return n, err
+}
+
+// Discard removes a delivery that is not running.
+func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
+	defer d.publish(user, "")
+	return d.store.Discard(ctx, user, id)
+}
+
+// Connected lets go out what waited for a connection. To be connected is all that an archive asks for.
+func (d *Deliveries) Connected(ctx context.Context, c providers.Connection) error {
+	err := d.Release(ctx, c.User, c.Provider)
+	if p := d.registry.Get(c.Provider); p != nil && p.Takes.Archive {
+		_, e := d.Forward(ctx, c.User, c.Provider, true)
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// Release makes due what was parked for a connection, because the person has done what was asked of them, and what has
+// died of its connection's trouble.
+func (d *Deliveries) Release(ctx context.Context, user int64, provider string) error {
+	defer d.publish(user, provider)
+	return errors.Join(d.store.Release(ctx, user, provider), d.store.Revive(ctx, user, provider))
+}
+
+// ReportOf reads the report of a playlist's copy.
+func ReportOf(c Copy) (r Report) {
+	_ = json.Unmarshal([]byte(c.Report), &r) // ours, or empty before the first writing
+	return r
+}
+
+// ArchivedOf reads the report of a month of the archive.
+func ArchivedOf(c Copy) (a Archived) {
+	_ = json.Unmarshal([]byte(c.Report), &a)
+	return a
+}
+
+func jsonOf(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only our own plain types come here
+	}
+	return string(b)
+}

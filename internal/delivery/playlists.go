@@ -1,0 +1,281 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise/internal/providers"
+)
+
+// least is the share of a playlist's tracks that a provider must have. Below it nothing is written: what would come of
+// it is another playlist.
+const least = 0.25
+
+// Report is what came of writing a playlist.
+type Report struct {
+	Total   int           `json:"total"`
+	Matched int           `json:"matched"`
+	Tracks  []ReportTrack `json:"tracks"`
+	Done    string        `json:"done"` // "created", "changed", "unchanged", or "nothing" when too few were found
+}
+
+// ReportTrack is what came of one track.
+type ReportTrack struct {
+	Title  string  `json:"title"`
+	Artist string  `json:"artist"`
+	How    How     `json:"how"` // empty: not found there
+	Score  float64 `json:"score,omitempty"`
+	Found  string  `json:"found,omitempty"` // artist and title there, where they were recognised by their score
+}
+
+// carryPlaylist brings a provider's copy of a playlist in line with ours.
+func (d *Deliveries) carryPlaylist(ctx context.Context, c providers.Connection, j job) error {
+	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
+	if errors.Is(err, providers.ErrNotFound) { // not wanted any more
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(j.Ref, 10, 64)
+	if err != nil {
+		return refuse("This is no playlist: " + j.Ref)
+	}
+	list, tracks, err := d.store.Playlist(ctx, j.User, id)
+	if errors.Is(err, providers.ErrNotFound) {
+		return refuse("The playlist is gone here.")
+	}
+	if err != nil {
+		return err
+	}
+	var report Report
+	var refused error
+	err = d.guard.Do(ctx, c, providers.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+		there, ok := a.(providers.PlaylistWriter)
+		if !ok {
+			return fmt.Errorf("%s: adapter writes no playlists", c.Provider)
+		}
+		w := playlistWriter{d: d, there: there, copy: &kept, name: list.Name}
+		var err error
+		if report, err = w.write(ctx, tracks); isItem(err) {
+			refused = err
+			return nil
+		}
+		return err
+	})
+	if report.Done == "nothing" {
+		return errors.Join(err, refuse(fmt.Sprintf("Only %d of %d tracks are there, so nothing was written.", report.Matched, report.Total)),
+			d.keepReport(ctx, kept, report))
+	}
+	if err := errors.Join(err, refused); err != nil {
+		return err
+	}
+	return d.finish(ctx, j, kept, report)
+}
+
+// playlistWriter writes one playlist.
+type playlistWriter struct {
+	d     *Deliveries
+	there providers.PlaylistWriter
+	copy  *Copy
+	name  string
+}
+
+// write brings the copy in line. What was known of the tracks there may be out of date: what the playlist turns out not
+// to hold is looked for once more, and then taken as not there.
+func (w *playlistWriter) write(ctx context.Context, tracks []providers.Track) (Report, error) {
+	for last := false; ; last = true {
+		matches, err := w.matches(ctx, tracks)
+		if err != nil {
+			return Report{}, err
+		}
+		report := reportOf(tracks, matches)
+		if len(tracks) > 0 && (report.Matched == 0 || float64(report.Matched) < least*float64(report.Total)) {
+			report.Done = "nothing"
+			return report, nil
+		}
+		ids := found(matches)
+		var now []string
+		report.Done, now, err = w.bring(ctx, ids)
+		lost := missing(ids, now)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			lost = ids // perhaps one of them is why
+		}
+		if len(lost) > 0 {
+			err = errors.Join(err, w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, lost))
+		}
+		if err != nil || len(lost) == 0 {
+			return report, err
+		}
+		if last {
+			report.strike(matches, lost)
+			return report, nil
+		}
+	}
+}
+
+// found are the SourceIDs of the tracks that were recognised, in their order.
+func found(matches []Match) (ids []string) {
+	for _, m := range matches {
+		if m.How != ByNothing {
+			ids = append(ids, m.Found.SourceID)
+		}
+	}
+	return ids
+}
+
+func missing(ids, now []string) (lost []string) {
+	for _, id := range ids {
+		if !slices.Contains(now, id) {
+			lost = append(lost, id)
+		}
+	}
+	return lost
+}
+
+// bring makes the playlist there, unless it is, gives it its name and its tracks, unless it has them, and returns the
+// tracks that it then has. A process may end at any point of this, and no second playlist comes of it: a playlist is
+// made under a working name that only it has, noted, and named after that.
+func (w *playlistWriter) bring(ctx context.Context, ids []string) (done string, now []string, err error) {
+	known, err := w.find(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	done = "changed"
+	if known == nil {
+		working := w.name + w.mark()
+		id, err := w.there.CreatePlaylist(ctx, working, ids)
+		if err != nil {
+			return "", nil, err
+		}
+		known, done = &providers.Playlist{SourceID: id, Name: working}, "created"
+	}
+	if w.copy.RemoteID != known.SourceID {
+		w.copy.RemoteID = known.SourceID
+		if err := w.d.store.NoteRemote(context.WithoutCancel(ctx), *w.copy); err != nil {
+			return "", nil, err
+		}
+	}
+	if now, err = w.tracks(ctx, *known); err != nil {
+		return "", nil, err
+	}
+	if known.Name == w.name && slices.Equal(now, ids) {
+		return "unchanged", now, nil
+	}
+	if err := w.there.ReplacePlaylist(ctx, known.SourceID, w.name, ids); err != nil {
+		return "", nil, err
+	}
+	now, err = w.tracks(ctx, *known)
+	return done, now, err
+}
+
+func (w *playlistWriter) tracks(ctx context.Context, p providers.Playlist) (ids []string, err error) {
+	for page, err := range w.there.Tracks(ctx, p) {
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			ids = append(ids, t.SourceID)
+		}
+	}
+	return ids, nil
+}
+
+// find looks for the copy among the playlists there: by its number, or by its working name when the process ended before
+// the number was noted. It returns nil when it is not there.
+func (w *playlistWriter) find(ctx context.Context) (*providers.Playlist, error) {
+	var half *providers.Playlist
+	for page, err := range w.there.Playlists(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range page {
+			switch {
+			case w.copy.RemoteID != "" && p.SourceID == w.copy.RemoteID:
+				return &p, nil
+			case strings.HasSuffix(p.Name, w.mark()):
+				half = &p
+			}
+		}
+	}
+	return half, nil
+}
+
+// mark ends the working name of a playlist.
+func (w *playlistWriter) mark() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", w.copy.User, w.copy.Provider, w.copy.Ref))
+	return " (Reprise " + hex.EncodeToString(sum[:4]) + ")"
+}
+
+// matches finds the tracks there, as far as they are, and keeps what it found also when it is interrupted.
+func (w *playlistWriter) matches(ctx context.Context, tracks []providers.Track) (all []Match, err error) {
+	keys := make([]string, len(tracks))
+	for i, t := range tracks {
+		keys[i] = trackKey(t)
+	}
+	known, err := w.d.store.Matches(ctx, w.copy.User, w.copy.Provider, keys)
+	if err != nil {
+		return nil, err
+	}
+	fresh := map[string]Match{}
+	defer func() {
+		err = errors.Join(err, w.d.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, fresh))
+	}()
+	for i, t := range tracks {
+		m, ok := known[keys[i]]
+		if !ok {
+			candidates, err := w.there.Find(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			m = Choose(t, candidates)
+			known[keys[i]], fresh[keys[i]] = m, m
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// trackKey says what is looked for, so that the same track is looked for once.
+func trackKey(t providers.Track) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.Title, t.Artist, t.Album, t.ISRC, t.RecordingMBID, t.Duration.Milliseconds()))
+	return hex.EncodeToString(sum[:16])
+}
+
+func reportOf(tracks []providers.Track, matches []Match) Report {
+	r := Report{Total: len(tracks)}
+	for i, t := range tracks {
+		m := matches[i]
+		line := ReportTrack{Title: t.Title, Artist: t.Artist, How: m.How}
+		if m.How != ByNothing {
+			r.Matched++
+		}
+		if m.How == ByScore {
+			line.Score, line.Found = m.Score, m.Found.Artist+" – "+m.Found.Title
+		}
+		r.Tracks = append(r.Tracks, line)
+	}
+	return r
+}
+
+// strike takes back that tracks were recognised that the provider turned out not to have.
+func (r *Report) strike(matches []Match, lost []string) {
+	for i, m := range matches {
+		if m.How != ByNothing && slices.Contains(lost, m.Found.SourceID) {
+			r.Tracks[i] = ReportTrack{Title: r.Tracks[i].Title, Artist: r.Tracks[i].Artist}
+			r.Matched--
+		}
+	}
+}
+
+// keepReport keeps what came of a playlist that was not written.
+func (d *Deliveries) keepReport(ctx context.Context, c Copy, r Report) error {
+	c.Report = jsonOf(r)
+	return d.store.NoteRemote(context.WithoutCancel(ctx), c)
+}

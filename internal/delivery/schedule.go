@@ -1,0 +1,46 @@
+package delivery
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Schedule is when a delivery that failed is tried again.
+type Schedule struct {
+	First time.Duration // wait after the first failure
+	Max   time.Duration // longest wait
+	Age   time.Duration // how long it is tried, counted in waits
+}
+
+const (
+	jitterShare = 0.25
+	mostJitter  = 5 * time.Minute
+)
+
+// nominal is the wait after n failures without its jitter: it doubles from First to Max.
+func (s Schedule) nominal(n int) time.Duration {
+	d := s.First
+	for i := 1; i < n && d < s.Max; i++ {
+		d *= 2
+	}
+	return min(d, s.Max)
+}
+
+// Delay is the wait after n failures: a quarter more or less, but at most five minutes, and never longer than Max.
+func (s Schedule) Delay(n int) time.Duration {
+	d := s.nominal(n)
+	j := min(time.Duration(float64(d)*jitterShare), mostJitter)
+	return min(d-j+time.Duration(rand.Float64()*float64(2*j)), s.Max)
+}
+
+// Attempts is how many attempts fit into Age; at least one.
+func (s Schedule) Attempts() int {
+	const most = 10_000
+	n, total := 1, time.Duration(0)
+	for ; n < most; n++ {
+		if total += s.nominal(n); total > s.Age {
+			break
+		}
+	}
+	return n
+}

@@ -1,0 +1,70 @@
+package delivery
+
+import (
+	"fmt"
+	"strings"
+)
+
+// State is where a delivery stands.
+type State string
+
+// The states.
+const (
+	Scheduled State = "scheduled" // not attempted yet
+	Running   State = "running"
+	Retrying  State = "retrying" // attempted, and tried again when it is due
+	Parked    State = "parked"   // waits for a person; uses no attempts and does not age
+	Done      State = "done"
+	Dead      State = "dead" // given up, with its reason
+)
+
+// States are all states, in the order in which people see them.
+var States = []State{Scheduled, Running, Retrying, Parked, Dead, Done}
+
+// Live says whether a delivery in that state still waits to be carried.
+func (s State) Live() bool { return s != Done && s != Dead }
+
+// Transition is a way from one state to another.
+type Transition struct {
+	From, To State // an empty From is the beginning, an empty To the end
+	When     string
+}
+
+// Transitions are all there are.
+var Transitions = []Transition{
+	{"", Scheduled, "written down with its data"},
+	{Scheduled, Running, "due"},
+	{Retrying, Running, "due"},
+	{Running, Done, "taken by the provider"},
+	{Running, Retrying, "retriable: an attempt is used up"},
+	{Running, Scheduled, "postponed before its first attempt: wait, hold, our own end, a batch halved"},
+	{Running, Dead, "one bad item, or attempts used up"},
+	{Running, Parked, "fatal: a person has to act"},
+	{Scheduled, Parked, "its connection was stopped or paused"},
+	{Retrying, Parked, "its connection was stopped or paused"},
+	{Parked, Scheduled, "reconnected, resumed or tried again"},
+	{Parked, Retrying, "the same, after earlier attempts"},
+	{Retrying, Scheduled, "re-driven"},
+	{Dead, Scheduled, "re-driven, or looked at again after a day"},
+	{Done, "", "forgotten after a week"},
+	{Dead, "", "removed after delivery.keep_dead"},
+	{Scheduled, "", "discarded"},
+	{Retrying, "", "discarded"},
+	{Parked, "", "discarded"},
+}
+
+// Diagram draws the transitions as a Mermaid state diagram.
+func Diagram() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	end := func(s State) string {
+		if s == "" {
+			return "[*]"
+		}
+		return string(s)
+	}
+	for _, t := range Transitions {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", end(t.From), end(t.To), t.When)
+	}
+	return b.String()
+}

@@ -1,0 +1,43 @@
+package delivery
+
+import (
+	"errors"
+
+	"reprise/internal/resilience"
+)
+
+// reasons are the words for failures that the provider's own table has none for.
+var reasons = map[resilience.Category]string{
+	resilience.Auth:       "The sign-in is not accepted any more. It goes out after a reconnect.",
+	resilience.Permission: "This account may not be written to.",
+	resilience.Config:     "A setting is not right. It goes out when that is put right.",
+	resilience.RateLimit:  "The service asks us to wait.",
+	resilience.Quota:      "What the service allows is used up for now.",
+	resilience.Upstream:   "The service has trouble.",
+	resilience.Network:    "The service could not be reached.",
+	resilience.Contract:   "The service answered in a way that we do not understand.",
+	resilience.Item:       "The service does not take this one.",
+	resilience.Unknown:    "It failed on our side. The server's log has the details.",
+}
+
+// Explain puts a failed attempt into words.
+func Explain(v resilience.Verdict, err error) Failure {
+	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
+		f.Reason = e.Meaning.Advice
+	}
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		f.Reason = e.Problem
+	}
+	return f
+}
+
+// refuse is our own refusal of one item, in words.
+func refuse(reason string) error {
+	return &resilience.AnswerError{Endpoint: "not sent", Message: reason,
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: reason}}
+}
+
+func isItem(err error) bool {
+	return err != nil && resilience.Classify(err).Scope == resilience.ScopeItem
+}

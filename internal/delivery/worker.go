@@ -1,0 +1,167 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// job is one attempt at a delivery.
+type job struct {
+	Payload
+	ID        int64
+	Kind      string
+	CreatedAt time.Time
+	Last      bool // no attempt follows this one
+}
+
+// worker takes the deliveries of one kind from the queue.
+type worker[T interface {
+	river.JobArgs
+	payload() Payload
+}] struct {
+	river.WorkerDefaults[T]
+	d *Deliveries
+}
+
+// Work implements river.Worker.
+func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
+	return w.d.attempt(ctx, job{Payload: j.Args.payload(), ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt, Last: j.Attempt >= j.MaxAttempts})
+}
+
+// NextRetry implements river.Worker.
+func (w *worker[T]) NextRetry(j *river.Job[T]) time.Time {
+	return time.Now().Add(w.d.opt.Delay(j.Attempt))
+}
+
+func payloadOf(args []byte) (p Payload, err error) {
+	return p, json.Unmarshal(args, &p)
+}
+
+// attempt carries a delivery, if it may be carried now, and says to the queue what came of it.
+func (d *Deliveries) attempt(ctx context.Context, j job) error {
+	select {
+	case d.slots <- struct{}{}:
+		defer func() { <-d.slots }()
+	case <-ctx.Done():
+		return river.JobSnooze(0)
+	}
+	if j.Schema > Schema { // written down by a newer version, which was taken back
+		return river.JobSnooze(time.Hour)
+	}
+	c, err := d.store.Connection(ctx, j.User, j.Provider)
+	switch {
+	case errors.Is(err, providers.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Provider) == nil):
+		return d.park(ctx, j)
+	case err == nil:
+		err = d.carry(ctx, c, j)
+	}
+	return d.settle(context.WithoutCancel(ctx), j, err)
+}
+
+func (d *Deliveries) carry(ctx context.Context, c providers.Connection, j job) error {
+	switch j.Kind {
+	case SubmitListens, Scrobble:
+		return d.carryListens(ctx, c, j)
+	case WritePlaylist:
+		return d.carryPlaylist(ctx, c, j)
+	case Archive:
+		return d.carryMonth(ctx, c, j)
+	}
+	return fmt.Errorf("no such kind of delivery: %q", j.Kind)
+}
+
+// errAgain is returned by a carrier that has not failed, and wants to go on at once.
+var errAgain = errors.New("to be continued")
+
+// settle says to the queue what an outcome leads to.
+func (d *Deliveries) settle(ctx context.Context, j job, err error) error {
+	d.remember(j.ID, err)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errAgain) {
+		return river.JobSnooze(0)
+	}
+	if state, ok := waitOf(err); ok {
+		return d.wait(ctx, j, state)
+	}
+	v := resilience.Classify(err)
+	f := Explain(v, err)
+	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
+	d.note(ctx, j, v, f, given)
+	switch {
+	case v.Class == resilience.Canceled:
+		return river.JobSnooze(0)
+	case v.Scope == resilience.ScopeItem:
+		return river.JobCancel(errors.New(f.Category))
+	case v.Class == resilience.Fatal:
+		return d.park(ctx, j)
+	case v.NotBefore.After(time.Now()):
+		return d.wait(ctx, j, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
+	}
+	return errors.New(f.Category) // the queue counts it; the words are kept with the delivery
+}
+
+// note keeps why an attempt failed. given says that there will be no other.
+func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Failure, given bool) {
+	if v.Class == resilience.Canceled {
+		return
+	}
+	if given {
+		d.log.Warn("delivery given up", "delivery_id", j.ID, "user_id", j.User, "provider", j.Provider, "category", f.Category, "err", f.Answer)
+	}
+	if err := d.store.NoteFailure(ctx, j.ID, f, given); err != nil {
+		d.log.Error("failure of a delivery cannot be kept", "delivery_id", j.ID, "provider", j.Provider, "err", err)
+	}
+}
+
+// wait postpones a delivery, and with it what else is owed there, until its connection may call again.
+func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
+	switch {
+	case s.Kind == resilience.Stopped:
+		return d.park(ctx, j)
+	case s.Until.IsZero(): // another call is finding out
+		return river.JobSnooze(time.Second)
+	}
+	// The others a little later, so that this one, which is the oldest, stays the first.
+	if err := d.store.Postpone(ctx, j.User, j.Provider, s.Until.Add(100*time.Millisecond)); err != nil {
+		d.log.Error("deliveries cannot be postponed", "delivery_id", j.ID, "provider", j.Provider, "err", err)
+	}
+	return river.JobSnooze(max(time.Until(s.Until), 0))
+}
+
+// park lets everything that is owed there wait for a person.
+func (d *Deliveries) park(ctx context.Context, j job) error {
+	if err := d.store.Park(context.WithoutCancel(ctx), j.User, j.Provider); err != nil {
+		d.log.Error("deliveries cannot be parked", "delivery_id", j.ID, "provider", j.Provider, "err", err)
+	}
+	return river.JobSnooze(forGood)
+}
+
+// forGood is longer than anybody waits: what is put off by it is parked (see the store).
+const forGood = 274 * 365 * 24 * time.Hour
+
+// remember keeps when an attempt ended without success, for those whose provider has to be asked before the next one.
+func (d *Deliveries) remember(id int64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		delete(d.tried, id)
+	} else if _, waits := waitOf(err); !waits {
+		d.tried[id] = time.Now()
+	}
+}
+
+func (d *Deliveries) triedAt(id int64) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.tried[id]
+}

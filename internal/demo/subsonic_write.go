@@ -1,0 +1,204 @@
+package demo
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Playlist is a playlist of one account at Navidrome, as it stands.
+type Playlist struct {
+	ID, Name string
+	Songs    []string // ids
+	Titles   []string // of the songs
+}
+
+// Playlists returns the account's own playlists, in the order in which they were made.
+func (s NavidromeServer) Playlists(account string) []Playlist {
+	var all []Playlist
+	for _, l := range s.nd.home.playlistsOf(Navidrome, account) {
+		p := Playlist{ID: l.id, Name: l.name}
+		for _, id := range l.tracks {
+			t := &s.nd.home.cat.tracks[id]
+			p.Songs, p.Titles = append(p.Songs, t.navidromeID), append(p.Titles, t.title)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Scrobbled returns what was taken by scrobble, in the order of arrival: a play that was sent twice is there twice.
+func (s NavidromeServer) Scrobbled() []Play {
+	s.nd.mu.Lock()
+	defer s.nd.mu.Unlock()
+	return slices.Clone(s.nd.scrobbled)
+}
+
+func (nd *navidrome) received(p *person, track int, seconds int64) {
+	t := &nd.home.cat.tracks[track]
+	nd.mu.Lock()
+	defer nd.mu.Unlock()
+	nd.scrobbled = append(nd.scrobbled, Play{
+		Account: p.name, Title: t.title, Artist: nd.home.cat.albumOf(track).artist, At: time.Unix(seconds, 0),
+	})
+}
+
+// search3 finds songs in whose title, artist or album every word of the query begins a word. It looks for nothing else.
+func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError) {
+	if !r.Form.Has("query") {
+		return nil, &subsonicError{errParameter, "missing parameter: 'query'"}
+	}
+	wanted := words(r.FormValue("query"))
+	var found []int
+	for _, id := range nd.home.localTracks() {
+		a := nd.home.cat.albumOf(id)
+		has := words(nd.home.cat.tracks[id].title + " " + a.artist + " " + a.title)
+		begins := func(w string) bool {
+			return slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, w) })
+		}
+		if !slices.ContainsFunc(wanted, func(w string) bool { return !begins(w) }) {
+			found = append(found, id)
+		}
+	}
+	offset := min(queryInt(r, "songOffset", 0), len(found))
+	found = found[offset:min(len(found), offset+queryInt(r, "songCount", 20))]
+	result, played := object{}, nd.home.played(p)
+	if len(found) > 0 { // the real server leaves an empty list out
+		songs := make([]object, len(found))
+		for i, id := range found {
+			songs[i] = nd.song(id, played[id])
+		}
+		result["song"] = songs
+	}
+	return object{"searchResult3": result}, nil
+}
+
+// words are the words of a text in lower case, without accents and punctuation.
+func words(text string) []string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(text))
+	return strings.FieldsFunc(plain, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// songs finds the files of these ids; as the real server does, it passes over those that it does not have.
+func (nd *navidrome) songs(ids []string) []int {
+	var found []int
+	for _, s := range ids {
+		if id := nd.home.localTrack(s); id >= 0 {
+			found = append(found, id)
+		}
+	}
+	return found
+}
+
+// createPlaylist makes a playlist, or exchanges the songs of one. As at the real server, the second neither renames nor
+// empties it.
+func (nd *navidrome) createPlaylist(r *http.Request, p *person) (object, *subsonicError) {
+	id, name, songs := r.FormValue("playlistId"), r.FormValue("name"), nd.songs(r.Form["songId"])
+	if id != "" {
+		e := nd.change(p, id, func(l *playlist) {
+			if len(songs) > 0 {
+				l.tracks = songs
+			}
+		})
+		if e != nil {
+			return nil, e
+		}
+		return nd.wholePlaylist(id, p)
+	}
+	if name == "" {
+		return nil, &subsonicError{errGeneric, "required parameter name is missing"}
+	}
+	nd.mu.Lock()
+	nd.created++
+	id = base62("created" + strconv.Itoa(nd.created))
+	nd.mu.Unlock()
+	nd.home.mu.Lock()
+	p.playlists = append(p.playlists, &playlist{service: Navidrome, id: id, name: name, owner: p.name, changed: nd.opts.Now(), tracks: songs})
+	nd.home.mu.Unlock()
+	return nd.wholePlaylist(id, p)
+}
+
+// updatePlaylist renames, takes songs out and then puts others at the end.
+func (nd *navidrome) updatePlaylist(r *http.Request, p *person) (object, *subsonicError) {
+	id := r.FormValue("playlistId")
+	if id == "" {
+		return nil, &subsonicError{errParameter, "missing parameter: 'playlistId'"}
+	}
+	gone := map[int]bool{}
+	for _, s := range r.Form["songIndexToRemove"] {
+		i, err := strconv.Atoi(s)
+		if err != nil {
+			return nil, &subsonicError{errGeneric, fmt.Sprintf("invalid index: %q", s)}
+		}
+		gone[i] = true
+	}
+	return object{}, nd.change(p, id, func(l *playlist) {
+		if r.Form.Has("name") {
+			l.name = r.FormValue("name")
+		}
+		if r.Form.Has("comment") {
+			l.description = r.FormValue("comment")
+		}
+		if r.Form.Has("public") {
+			l.public = r.FormValue("public") == "true"
+		}
+		var kept []int
+		for i, id := range l.tracks {
+			if !gone[i] {
+				kept = append(kept, id)
+			}
+		}
+		l.tracks = append(kept, nd.songs(r.Form["songIdToAdd"])...)
+	})
+}
+
+func (nd *navidrome) deletePlaylist(r *http.Request, p *person) (object, *subsonicError) {
+	nd.home.mu.Lock()
+	defer nd.home.mu.Unlock()
+	i, e := nd.home.ownLocked(p, r.FormValue("id"))
+	if e == nil {
+		p.playlists = slices.Delete(p.playlists, i, i+1)
+	}
+	return object{}, e
+}
+
+// change puts what f makes of a copy into the place of a person's own playlist.
+func (nd *navidrome) change(p *person, id string, f func(*playlist)) *subsonicError {
+	nd.home.mu.Lock()
+	defer nd.home.mu.Unlock()
+	i, e := nd.home.ownLocked(p, id)
+	if e != nil {
+		return e
+	}
+	l := *p.playlists[i]
+	f(&l)
+	l.changed = nd.opts.Now()
+	p.playlists[i] = &l
+	return nil
+}
+
+// ownLocked is where a person's own playlist at Navidrome stands among all of that person's. Somebody else's may not be
+// changed; a private one is not even there.
+func (h *household) ownLocked(p *person, id string) (int, *subsonicError) {
+	here := func(l *playlist) bool { return l.service == Navidrome && l.id == id }
+	if i := slices.IndexFunc(p.playlists, here); i >= 0 {
+		return i, nil
+	}
+	for _, other := range h.people {
+		if i := slices.IndexFunc(other.playlists, here); i >= 0 && other.playlists[i].public {
+			return 0, &subsonicError{errForbidden, "User is not authorized for the given operation"}
+		}
+	}
+	return 0, &subsonicError{errNotFound, "Playlist not found"}
+}

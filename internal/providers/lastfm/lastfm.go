@@ -1,0 +1,206 @@
+// Package lastfm reads listens from Last.fm and sends listens there.
+//
+// Every call is a POST with a signature; the API key, the session key and the signature travel in its body and never in
+// an address. Also reading is signed with the session key, so that people who hide their recent listening from others
+// can still be read for themselves.
+//
+// Last.fm keeps time in whole seconds, and two plays can share one. Pages therefore overlap by the second at their
+// border: a play may be read twice, with the same SourceID, and none is passed over.
+package lastfm
+
+import (
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config is the installation's registration with Last.fm. Empty URLs mean Last.fm's own.
+type Config struct {
+	APIURL       string // with or without a trailing slash
+	AuthURL      string // whole
+	ClientID     string // what Last.fm calls the API key
+	ClientSecret string // what Last.fm calls the shared secret
+}
+
+// The names in the credentials.
+const (
+	sessionField = "session_key"
+	userField    = "user"
+)
+
+const settingUp = "Sign in at https://www.last.fm/api/account/create and fill in the form: any name and description will do. " +
+	"As callback URL, give the address of this server followed by /connect/lastfm/callback. " +
+	"Last.fm then shows an API key and a shared secret. " +
+	"Put the API key in the setting providers.lastfm.client_id and the shared secret in providers.lastfm.client_secret."
+
+// What can be carried to Last.fm (providers page).
+const (
+	scrobblesPerCall = 50
+	oldestScrobble   = 14 * 24 * time.Hour
+)
+
+// New returns the provider.
+func New(cfg Config) *providers.Provider {
+	a := api{
+		base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://ws.audioscrobbler.com/2.0"), "/") + "/",
+		key:  cfg.ClientID, secret: cfg.ClientSecret,
+	}
+	return &providers.Provider{
+		Name:        "lastfm",
+		DisplayName: "Last.fm",
+		Streams:     []string{providers.Listens},
+		Takes:       providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
+		SignIn: &providers.SignIn{
+			AuthURL:   consentURL(cmp.Or(cfg.AuthURL, "https://www.last.fm/api/auth/"), cfg.ClientID),
+			Token:     "token",
+			Exchange:  a.session,
+			SettingUp: settingUp,
+			Ready:     cfg.ClientID != "" && cfg.ClientSecret != "",
+		},
+		App: func(providers.Credentials) string { return cfg.ClientID },
+		Open: func(c *http.Client, cred providers.Credentials) providers.Adapter {
+			return &adapter{api: a, client: c, sessionKey: cred[sessionField], user: cred[userField]}
+		},
+	}
+}
+
+// api is how Last.fm is called on behalf of the installation.
+type api struct {
+	base        string // with a trailing slash, without which Last.fm redirects
+	key, secret string
+}
+
+type adapter struct {
+	api
+	client     *http.Client
+	sessionKey string
+	user       string
+}
+
+// call sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
+func (a api) call(ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table, v any) error {
+	if err := a.missing(); err != nil {
+		return err
+	}
+	form := maps.Clone(params)
+	form.Set("method", method)
+	form.Set("api_key", a.key)
+	form.Set("api_sig", a.sign(form))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"?format=json", strings.NewReader(form.Encode()))
+	if err != nil {
+		return &resilience.SettingError{Setting: "providers.lastfm.api_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := providers.Call(client, req, endpoint(method), t, explain)
+	if err != nil {
+		return err
+	}
+	refusal := &resilience.AnswerError{Endpoint: answer.Endpoint, Status: answer.Status, Body: answer.Body}
+	if explain(refusal); refusal.Code != "" {
+		return t.Apply(refusal)
+	}
+	return providers.DecodeJSON(answer, v)
+}
+
+// signed is call in the name of the connection's user.
+func (a *adapter) signed(ctx context.Context, method string, params url.Values, t providers.Table, v any) error {
+	params.Set("sk", a.sessionKey)
+	return a.call(ctx, a.client, method, params, t, v)
+}
+
+// missing names the setting without which nothing can be called.
+func (a api) missing() error {
+	name := "client_id"
+	switch {
+	case a.key == "":
+	case a.secret == "":
+		name = "client_secret"
+	default:
+		return nil
+	}
+	return &resilience.SettingError{Setting: "providers.lastfm." + name, Problem: "It is missing. " + settingUp}
+}
+
+// sign is Last.fm's signature: the MD5 of all parameters, sorted by name, and the shared secret. The parameters format
+// and callback are not part of it.
+func (a api) sign(params url.Values) string {
+	h := md5.New()
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		if name != "format" && name != "callback" {
+			h.Write([]byte(name + params.Get(name)))
+		}
+	}
+	h.Write([]byte(a.secret))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// endpoint names a call: all of them go to one address, and the method tells them apart.
+func endpoint(method string) string { return http.MethodPost + " " + method }
+
+func broken(method, what string) error {
+	return &resilience.ContractError{Endpoint: endpoint(method), What: what}
+}
+
+// consentURL builds the address of the page on which a person lets this installation in.
+func consentURL(page, key string) func(string) (string, error) {
+	return func(callback string) (string, error) {
+		u, err := url.Parse(page)
+		if err != nil {
+			return "", &resilience.SettingError{Setting: "providers.lastfm.auth_url", Problem: "This is not a web address."}
+		}
+		q := u.Query()
+		q.Set("api_key", key)
+		q.Set("cb", callback)
+		u.RawQuery = q.Encode()
+		return u.String(), nil
+	}
+}
+
+// session turns the token that the consent page gave out into a session key, which lasts until the person takes it back.
+func (a api) session(ctx context.Context, client *http.Client, token string) (providers.Credentials, error) {
+	const method = "auth.getSession"
+	var body struct {
+		Session struct {
+			Name string `json:"name"`
+			Key  string `json:"key"`
+		} `json:"session"`
+	}
+	if err := a.call(ctx, client, method, url.Values{"token": {token}}, table, &body); err != nil {
+		return nil, err
+	}
+	if body.Session.Name == "" || body.Session.Key == "" {
+		return nil, broken(method, "a session without a name or a key")
+	}
+	return providers.Credentials{sessionField: body.Session.Key, userField: body.Session.Name}, nil
+}
+
+// Prove implements providers.Adapter. It asks without naming a user, so the answer is about whose session key it is.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	const method = "user.getInfo"
+	var body struct {
+		User struct {
+			Name string `json:"name"`
+		} `json:"user"`
+	}
+	if err := a.signed(ctx, method, url.Values{}, userTable, &body); err != nil {
+		return providers.Account{}, err
+	}
+	name := body.User.Name
+	if name == "" {
+		return providers.Account{}, broken(method, "a user without a name")
+	}
+	a.user = name
+	// Names differ in more than their case, and people may change the case of theirs.
+	return providers.Account{ID: strings.ToLower(name), Name: name, Learned: providers.Credentials{userField: name}}, nil
+}

@@ -1,0 +1,138 @@
+package lastfm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+// plays are n plays a minute apart.
+func plays(n int) []providers.StoredListen {
+	list := make([]providers.StoredListen, n)
+	for i := range list {
+		list[i].Listen = providers.Listen{Track: providers.Track{Title: fmt.Sprintf("Title %d", i), Artist: fmt.Sprintf("Artist %d", i)},
+			PlayedAt: time.Unix(1795197851+60*int64(i), 999e6).UTC()}
+	}
+	return list
+}
+
+func TestScrobble(t *testing.T) {
+	t.Parallel()
+	var sent url.Values
+	far := providertest.Always(200, providertest.Golden(t, "scrobbled.json"))
+	three := plays(3)
+	three[1].Album, three[1].Duration, three[1].RecordingMBID = "Album", 241_900*time.Millisecond, "f5d3a3c4-3f0b-4f6e-8d9b-6f2f8ff0c1a7"
+	outcomes, err := open(func(r *http.Request) (int, http.Header, string) {
+		sent = form(r)
+		return far(r)
+	}).Submit(t.Context(), three)
+	require.NoError(t, err)
+	require.Equal(t, []error{nil, nil, nil}, outcomes)
+	sent.Del("api_sig")
+	require.Equal(t, url.Values{
+		"method": {"track.scrobble"}, "api_key": {apiKey}, "sk": {sessionKey},
+		"artist[0]": {"Artist 0"}, "track[0]": {"Title 0"}, "timestamp[0]": {"1795197851"},
+		"artist[1]": {"Artist 1"}, "track[1]": {"Title 1"}, "timestamp[1]": {"1795197911"},
+		"album[1]": {"Album"}, "duration[1]": {"241"}, "mbid[1]": {"f5d3a3c4-3f0b-4f6e-8d9b-6f2f8ff0c1a7"},
+		"artist[2]": {"Artist 2"}, "track[2]": {"Title 2"}, "timestamp[2]": {"1795197971"},
+	}, sent)
+}
+
+func TestScrobbleOne(t *testing.T) {
+	t.Parallel()
+	outcomes, err := open(providertest.Always(200, providertest.Golden(t, "scrobbled_one.json"))).Submit(t.Context(), plays(1))
+	require.NoError(t, err)
+	require.Equal(t, []error{nil}, outcomes)
+	outcomes, err = open(providertest.Always(200, providertest.Golden(t, "ignored_one.json"))).Submit(t.Context(), plays(1))
+	require.NoError(t, err)
+	require.Len(t, outcomes, 1)
+	require.Equal(t, onItem, resilience.Classify(outcomes[0]))
+}
+
+func TestScrobbleNothing(t *testing.T) {
+	t.Parallel()
+	outcomes, err := open(func(*http.Request) (int, http.Header, string) {
+		t.Error("nothing is sent")
+		return 500, nil, ""
+	}).Submit(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, outcomes)
+}
+
+func TestIgnoredScrobbles(t *testing.T) {
+	t.Parallel()
+	quota := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection}
+	for _, tt := range []struct {
+		code   int
+		want   resilience.Verdict
+		advice string
+	}{
+		{1, onItem, "artist"}, {2, onItem, "title"}, {3, onItem, "two weeks"}, {4, onItem, "future"}, {5, quota, "midnight UTC"},
+	} {
+		t.Run(fmt.Sprint(tt.code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(9*time.Hour + 30*time.Minute) // a bubble begins at midnight UTC
+				outcomes, err := open(providertest.Always(200, providertest.Golden(t, fmt.Sprintf("ignored_%d.json", tt.code)))).Submit(t.Context(), plays(3))
+				require.NoError(t, err)
+				require.Len(t, outcomes, 3)
+				require.NoError(t, outcomes[0])
+				require.NoError(t, outcomes[2])
+				if tt.want.Category == resilience.Quota {
+					tt.want.NotBefore = time.Now().UTC().Add(14*time.Hour + 30*time.Minute)
+				}
+				require.Equal(t, tt.want, resilience.Classify(outcomes[1]))
+				var refusal *resilience.AnswerError
+				require.ErrorAs(t, outcomes[1], &refusal)
+				require.Contains(t, refusal.Meaning.Advice, tt.advice)
+				require.NotEmpty(t, refusal.Message)
+			})
+		})
+	}
+}
+
+func TestIgnoredForAReasonThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	answer := providertest.Golden(t, "ignored_one.json")
+	var body map[string]any
+	require.NoError(t, json.Unmarshal([]byte(answer), &body))
+	body["scrobbles"].(map[string]any)["scrobble"].(map[string]any)["ignoredMessage"] = map[string]any{"code": 77, "#text": "New"}
+	text, err := json.Marshal(body)
+	require.NoError(t, err)
+	outcomes, err := open(providertest.Always(200, string(text))).Submit(t.Context(), plays(1))
+	require.NoError(t, err)
+	require.Equal(t, resilience.Retriable, resilience.Classify(outcomes[0]).Class, "rather one more try than a lost play")
+}
+
+// Where Last.fm says that it ignored some, and not which, none of them counts as taken.
+func TestIgnoredWithoutSayingWhich(t *testing.T) {
+	t.Parallel()
+	outcomes, err := open(providertest.Always(200, providertest.Golden(t, "ignored_silently.json"))).Submit(t.Context(), plays(3))
+	require.Nil(t, outcomes)
+	require.Equal(t, onItem, resilience.Classify(err), "the batch is taken apart")
+}
+
+func TestBrokenScrobbleAnswers(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		providertest.Golden(t, "scrobbled_one.json"), // for three plays
+		`{"scrobbles":{"scrobble":[{},{},{}],"@attr":{"accepted":3}}}`,
+		`{"scrobbles":{"@attr":{"accepted":3}}}`,
+		`{"scrobbles":{"scrobble":[{"ignoredMessage":{"code":"0"}},{"ignoredMessage":{"code":""}},{"ignoredMessage":{"code":"0"}}],"@attr":{"accepted":3}}}`,
+		`{"scrobbles":{"scrobble":[{"ignoredMessage":{"code":0}},{"ignoredMessage":{"code":0}},{"ignoredMessage":{"code":0}}],"@attr":{"accepted":"all"}}}`,
+	} {
+		outcomes, err := open(providertest.Always(200, body)).Submit(t.Context(), plays(3))
+		require.Nil(t, outcomes)
+		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, body)
+	}
+}

@@ -1,0 +1,157 @@
+package listenbrainz
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const (
+	submitRoute = "/1/submit-listens"
+
+	// What ListenBrainz takes: a call with one listen beyond these is refused whole.
+	listensPerSubmission = 1000
+	maxListenSize        = 10_240     // bytes of JSON
+	firstListen          = 1033430400 // Unix seconds: 1 October 2002, when scrobbling began
+
+	client = "Reprise" // how ListenBrainz names us to its users
+)
+
+// onItem is the meaning of a listen that ListenBrainz will never take.
+func onItem(advice string) resilience.Meaning {
+	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: advice}
+}
+
+var (
+	tooLarge = onItem("The names of this listen are longer than ListenBrainz takes.")
+	tooEarly = onItem("ListenBrainz takes no listens from before October 2002.")
+	nameless = onItem("ListenBrainz takes no listen without a title and an artist.")
+)
+
+// ourMistake is the meaning of a refusal that speaks about the call, not about a listen.
+var ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+
+// submitTable is table for submitting: a batch is refused whole when one of its listens is bad, and there is no object
+// that could be missing.
+var submitTable = append(table[:len(table):len(table)],
+	providers.Row{Status: http.StatusBadRequest, Meaning: onItem("ListenBrainz does not take this listen.")},
+	providers.Row{Status: http.StatusNotFound, Meaning: ourMistake},
+	providers.Row{Status: http.StatusGone, Meaning: ourMistake},
+	providers.Row{Status: http.StatusUnprocessableEntity, Meaning: ourMistake},
+)
+
+// musicServices are the domains by which ListenBrainz knows where a track was streamed from. A server of one's own, and
+// a service that only keeps count, is none.
+var musicServices = map[string]string{"spotify": "spotify.com", "youtube": "youtube.com"}
+
+// submission is one call. Of what is not known the key is left out, as the documentation asks.
+type submission struct {
+	Type    string            `json:"listen_type"`
+	Payload []json.RawMessage `json:"payload"`
+}
+
+type submitted struct {
+	ListenedAt int64 `json:"listened_at"`
+	Metadata   struct {
+		Artist string `json:"artist_name"`
+		Title  string `json:"track_name"`
+		Album  string `json:"release_name,omitempty"`
+		Info   struct {
+			Client        string `json:"submission_client"`
+			Service       string `json:"music_service,omitempty"`
+			DurationMS    int64  `json:"duration_ms,omitempty"`
+			ISRC          string `json:"isrc,omitempty"`
+			RecordingMBID string `json:"recording_mbid,omitempty"`
+		} `json:"additional_info"`
+	} `json:"track_metadata"`
+}
+
+// Submit implements providers.ListenTaker. The same play makes the same JSON every time, so that ListenBrainz knows it
+// again and keeps it once. A play that is beyond its limits is not sent: it would cost the whole batch.
+func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([]error, error) {
+	outcomes := make([]error, len(plays))
+	call := submission{Type: "import", Payload: make([]json.RawMessage, 0, len(plays))}
+	for i := range plays {
+		text, err := marshal(&plays[i])
+		if outcomes[i] = err; err == nil {
+			call.Payload = append(call.Payload, text)
+		}
+	}
+	if len(call.Payload) == 0 {
+		return outcomes, nil
+	}
+	body, err := json.Marshal(call)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := a.send(ctx, http.MethodPost, submitRoute, submitRoute, body, submitTable)
+	if err != nil {
+		return nil, err
+	}
+	var taken struct {
+		Status string `json:"status"`
+	}
+	if err := providers.DecodeJSON(answer, &taken); err != nil {
+		return nil, err
+	}
+	if taken.Status != "ok" {
+		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "a status that is not ok"}
+	}
+	return outcomes, nil
+}
+
+// marshal is a play as ListenBrainz takes it; the error is an item failure.
+func marshal(play *providers.StoredListen) (json.RawMessage, error) {
+	l := submitted{ListenedAt: play.PlayedAt.Unix()}
+	m := &l.Metadata
+	m.Title, m.Artist, m.Album = clean(play.Title), clean(play.Artist), clean(play.Album)
+	m.Info.Client, m.Info.Service = client, musicService(play.Sources)
+	m.Info.DurationMS, m.Info.ISRC = max(play.Duration, 0).Milliseconds(), clean(play.ISRC)
+	if mbidForm.MatchString(play.RecordingMBID) {
+		m.Info.RecordingMBID = play.RecordingMBID
+	}
+	switch {
+	case m.Title == "" || m.Artist == "":
+		return nil, unsent("without a title or an artist", nameless)
+	case l.ListenedAt < firstListen:
+		return nil, unsent("played at "+play.PlayedAt.UTC().Format(time.RFC3339), tooEarly)
+	}
+	text, err := json.Marshal(&l)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxListenSize {
+		return nil, unsent("larger than 10,240 bytes", tooLarge)
+	}
+	return text, nil
+}
+
+// mbidForm is what ListenBrainz takes for a MusicBrainz id; a tag can hold anything.
+var mbidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// clean leaves out what ListenBrainz refuses a batch for.
+func clean(name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(name, "\x00", ""))
+}
+
+// unsent is the answer that ListenBrainz would have given to a listen, known without asking.
+func unsent(why string, m resilience.Meaning) error {
+	return &resilience.AnswerError{
+		Endpoint: http.MethodPost + " " + submitRoute, Status: http.StatusBadRequest, Code: "not_sent", Message: "a listen " + why, Meaning: &m,
+	}
+}
+
+func musicService(sources []providers.Source) string {
+	for _, s := range sources {
+		if domain := musicServices[s.Provider]; domain != "" {
+			return domain
+		}
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package listenbrainz
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+var roygbiv = providers.Listen{
+	Track: providers.Track{
+		Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
+		ISRC: "GBBPW9800015", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
+	},
+	PlayedAt: time.Unix(1795197851, 999e6).UTC(),
+}
+
+// taker is a ListenBrainz that takes everything and keeps the bodies.
+func taker(t *testing.T) (*adapter, *[]string) {
+	t.Helper()
+	var bodies []string
+	answer := providertest.Golden(t, "submitted.json")
+	return open(func(r *http.Request) (int, http.Header, string) {
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.Equal(t, "POST /1/submit-listens", r.Method+" "+r.URL.Path)
+		require.Equal(t, "Token "+token, r.Header.Get("Authorization"))
+		require.Equal(t, "application/json", r.Header.Get("Content-Type"))
+		require.Empty(t, r.URL.RawQuery)
+		bodies = append(bodies, string(body))
+		return 200, nil, answer
+	}), &bodies
+}
+
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	a, bodies := taker(t)
+	plays := []providers.StoredListen{
+		{Listen: roygbiv, Sources: []providers.Source{{Provider: "lastfm", SourceID: "1"}, {Provider: "spotify", SourceID: "2"}}},
+		{
+			Listen: providers.Listen{
+				// What a tag may hold, and what would cost the whole batch.
+				Track:    providers.Track{Title: "Bl\x00ue ", Artist: " R.E.M.", Duration: -1, RecordingMBID: "unknown"},
+				PlayedAt: time.Unix(1795198000, 0),
+			},
+			Sources: []providers.Source{{Provider: "navidrome", SourceID: "x@1795198000"}},
+		},
+	}
+	outcomes, err := a.Submit(t.Context(), plays)
+	require.NoError(t, err)
+	require.Equal(t, make([]error, 2), outcomes)
+	require.Len(t, *bodies, 1)
+	require.JSONEq(t, providertest.Golden(t, "submission.json"), (*bodies)[0])
+
+	_, err = a.Submit(t.Context(), plays)
+	require.NoError(t, err)
+	require.Equal(t, (*bodies)[0], (*bodies)[1], "the same play is the same to ListenBrainz")
+}
+
+func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
+	t.Parallel()
+	change := func(f func(*providers.Listen)) providers.StoredListen {
+		l := roygbiv
+		f(&l)
+		return providers.StoredListen{Listen: l}
+	}
+	plays := []providers.StoredListen{
+		change(func(*providers.Listen) {}),
+		change(func(l *providers.Listen) { l.Album = strings.Repeat("ü", 5200) }),
+		change(func(l *providers.Listen) { l.Title = " \x00" }),
+		change(func(l *providers.Listen) { l.Artist = "" }),
+		change(func(l *providers.Listen) { l.PlayedAt = time.Unix(1033430399, 0) }),
+		change(func(l *providers.Listen) { l.PlayedAt = time.Unix(1033430400, 0) }),
+		change(func(l *providers.Listen) { l.Album = strings.Repeat("ü", 4900) }),
+	}
+	refused := map[int]string{1: "longer than ListenBrainz takes", 2: "without a title", 3: "without a title", 4: "October 2002"}
+	a, bodies := taker(t)
+	outcomes, err := a.Submit(t.Context(), plays)
+	require.NoError(t, err)
+	require.Len(t, outcomes, len(plays))
+	for i, outcome := range outcomes {
+		advice, bad := refused[i]
+		if !bad {
+			require.NoError(t, outcome, i)
+			continue
+		}
+		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}, resilience.Classify(outcome))
+		var e *resilience.AnswerError
+		require.ErrorAs(t, outcome, &e)
+		require.Contains(t, e.Meaning.Advice, advice)
+		require.Less(t, len(outcome.Error()), 200)
+	}
+	var sent submission
+	require.NoError(t, json.Unmarshal([]byte((*bodies)[0]), &sent))
+	require.Len(t, sent.Payload, 3, "the good ones go out")
+
+	outcomes, err = a.Submit(t.Context(), plays[1:5])
+	require.NoError(t, err)
+	require.NotContains(t, outcomes, error(nil))
+	require.Len(t, *bodies, 1, "nothing to send, nothing sent")
+}
+
+// TestSubmitLargest sends the most that one call may carry, each listen as large as it may be.
+func TestSubmitLargest(t *testing.T) {
+	t.Parallel()
+	a, bodies := taker(t)
+	plays := make([]providers.StoredListen, listensPerSubmission)
+	for i := range plays {
+		l := roygbiv
+		l.Title = fmt.Sprintf("%04d ", i) + strings.Repeat("x", 9500)
+		l.PlayedAt = l.PlayedAt.Add(time.Duration(i) * time.Minute)
+		plays[i] = providers.StoredListen{Listen: l}
+	}
+	outcomes, err := a.Submit(t.Context(), plays)
+	require.NoError(t, err)
+	require.Equal(t, make([]error, len(plays)), outcomes)
+	require.LessOrEqual(t, len((*bodies)[0]), maxListenSize*listensPerSubmission)
+}
+
+// TestEcho reads back what was submitted: it is the same play, to the second.
+func TestEcho(t *testing.T) {
+	t.Parallel()
+	text, err := marshal(&providers.StoredListen{Listen: roygbiv})
+	require.NoError(t, err)
+	var l listen
+	require.NoError(t, json.Unmarshal(text, &l))
+	got := l.plain()
+	want := roygbiv.Track
+	want.SourceID = got.Track.SourceID
+	require.Equal(t, want, got.Track)
+	require.Equal(t, roygbiv.PlayedAt.Truncate(time.Second), got.PlayedAt)
+}

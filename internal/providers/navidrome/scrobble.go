@@ -1,0 +1,121 @@
+package navidrome
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// playsPerCall keeps a call short, for it is made again as a whole when its answer is lost.
+const playsPerCall = 50
+
+// notInLibrary is the meaning of a play of a song that the person has no file of.
+var notInLibrary = resilience.Meaning{
+	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+	Advice: "This song is not in your library there.",
+}
+
+// play is a play whose song has been found.
+type play struct {
+	index int // among those that were submitted
+	song  string
+	at    time.Time
+}
+
+// Submit implements providers.ListenTaker. All songs are looked up before the first play is sent. Navidrome takes many
+// plays in one call; other servers read only the first of them (supysonic and gonic do) and answer that all is well, so
+// that they get one call per play.
+func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([]error, error) {
+	outcomes := make([]error, len(plays))
+	var found []play
+	for i := range plays {
+		song, err := a.songOf(ctx, &plays[i])
+		switch {
+		case err != nil:
+			return nil, err
+		case song == "":
+			outcomes[i] = a.missing()
+		default:
+			found = append(found, play{i, song, plays[i].PlayedAt})
+		}
+	}
+	if a.navidrome && len(found) > 0 {
+		if err := a.scrobble(ctx, found...); err != nil {
+			return nil, err
+		}
+		return outcomes, nil
+	}
+	for i, p := range found {
+		err := a.scrobble(ctx, p)
+		outcomes[p.index] = err
+		if err == nil || resilience.Classify(err).Scope == resilience.ScopeItem {
+			continue
+		}
+		if i == 0 {
+			return nil, err
+		}
+		for _, later := range found[i+1:] {
+			outcomes[later.index] = err
+		}
+		return outcomes, err
+	}
+	return outcomes, nil
+}
+
+// scrobble sends plays in one call.
+func (a *adapter) scrobble(ctx context.Context, plays ...play) error {
+	params := url.Values{"submission": {"true"}}
+	for _, p := range plays {
+		params.Add("id", p.song)
+		params.Add("time", strconv.FormatInt(p.at.UnixMilli(), 10))
+	}
+	_, err := a.write(ctx, "scrobble", params)
+	return err
+}
+
+// songOf is the id of the song that was played; empty when the library does not have it.
+func (a *adapter) songOf(ctx context.Context, p *providers.StoredListen) (string, error) {
+	t := p.Track
+	t.SourceID = knownID(p.Sources)
+	if id, asked := a.library[t]; asked {
+		return id, nil
+	}
+	songs, err := a.Find(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	id := ""
+	if slices.ContainsFunc(songs, func(s providers.Track) bool { return s.SourceID == t.SourceID }) {
+		id = t.SourceID
+	} else if s, ok := a.choose(t, songs); ok {
+		id = s.SourceID
+	}
+	a.library[t] = id
+	return id, nil
+}
+
+// knownID is the song's id at the time when this server itself told of the play; empty when it did not. A library that
+// was built anew has other ids, and Navidrome takes a play of an unknown one without a word: so it is looked up, too.
+func knownID(sources []providers.Source) string {
+	for _, s := range sources {
+		if s.Provider == "navidrome" {
+			id, _, _ := strings.Cut(s.SourceID, "@")
+			return id
+		}
+	}
+	return ""
+}
+
+// missing is the item failure of a play whose song the search did not find.
+func (a *adapter) missing() error {
+	return &resilience.AnswerError{
+		Endpoint: a.way.verb() + " /rest/search3", Status: http.StatusOK, Code: "not_in_library", Message: "no such song", Meaning: &notInLibrary,
+	}
+}

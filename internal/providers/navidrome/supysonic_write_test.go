@@ -1,0 +1,136 @@
+package navidrome_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/navidrome"
+	"reprise/internal/resilience"
+	"reprise/internal/supysonictest"
+)
+
+// TestRealServerIsWritten carries playlists and plays to a Subsonic server that does not tell what it created and reads
+// one play per call, with the songs in a form and in the URL.
+func TestRealServerIsWritten(t *testing.T) {
+	t.Parallel()
+	server := supysonictest.Start(t)
+	p := navidrome.New(navidrome.Config{})
+	base := resilience.NewBase(nil)
+	t.Cleanup(base.CloseIdleConnections)
+	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})
+	creds := providers.Credentials{"url": server.URL, "username": server.Username, "password": server.Password}
+	account, err := p.Open(client, creds).Prove(t.Context())
+	require.NoError(t, err)
+
+	for _, form := range []string{"yes", "no"} {
+		t.Run("form="+form, func(t *testing.T) {
+			a := p.Open(client, merge(merge(creds, account.Learned), providers.Credentials{"form": form}))
+			name := "Rain & “Fog” form=" + form
+			w := written{t, a.(providers.PlaylistWriter)}
+			low, middle, high := w.song("Low"), w.song("middle"), w.song("High")
+
+			id, err := w.CreatePlaylist(t.Context(), name, []string{high, low, high})
+			require.NoError(t, err)
+			w.holds(id, name, "High", "Low", "High")
+			other, err := w.CreatePlaylist(t.Context(), name, []string{low})
+			require.NoError(t, err)
+			require.NotEqual(t, id, other, "the one that was just created, of two with a name")
+			w.holds(other, name, "Low")
+
+			require.NoError(t, w.ReplacePlaylist(t.Context(), id, name, []string{middle, low}))
+			w.holds(id, name, "Middle", "Low")
+			require.NoError(t, w.ReplacePlaylist(t.Context(), id, name+" 2", []string{middle, low}))
+			w.holds(id, name+" 2", "Middle", "Low")
+			w.holds(other, name, "Low")
+
+			many := slices.Repeat([]string{low, middle, high}, 90)
+			require.NoError(t, w.ReplacePlaylist(t.Context(), id, name+" 2", many))
+			w.holds(id, name+" 2", slices.Repeat(supysonictest.Titles, 90)...)
+			id, err = w.CreatePlaylist(t.Context(), name+" 3", many)
+			require.NoError(t, err)
+			w.holds(id, name+" 3", slices.Repeat(supysonictest.Titles, 90)...)
+
+			w.refusals(id, low, name+" 3", many)
+
+			require.NoError(t, w.ReplacePlaylist(t.Context(), id, name, nil))
+			w.holds(id, name)
+		})
+	}
+	t.Run("plays", func(t *testing.T) {
+		a := p.Open(client, merge(creds, account.Learned))
+		outcomes, err := a.(providers.ListenTaker).Submit(t.Context(), []providers.StoredListen{
+			played("Low", "The Tones"), played("LOW", "the tones"), played("Low", "Somebody Else"), played("High", "The Tones"),
+		})
+		require.NoError(t, err)
+		require.Len(t, outcomes, 4)
+		require.Equal(t, []bool{true, true, false, true}, []bool{outcomes[0] == nil, outcomes[1] == nil, outcomes[2] == nil, outcomes[3] == nil})
+		requireVerdict(t, onItem, outcomes[2])
+	})
+}
+
+var (
+	onItem  = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	generic = resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+)
+
+func played(title, artist string) providers.StoredListen {
+	return providers.StoredListen{Listen: providers.Listen{
+		Track: providers.Track{Title: title, Artist: artist}, PlayedAt: time.Date(2026, 11, 20, 21, 4, 11, 123e6, time.UTC),
+	}}
+}
+
+// written is a server that playlists are written to.
+type written struct {
+	t *testing.T
+	providers.PlaylistWriter
+}
+
+// song is the id of the track of that title.
+func (w written) song(title string) string {
+	w.t.Helper()
+	found, err := w.Find(w.t.Context(), providers.Track{Title: title, Artist: "The Tones"})
+	require.NoError(w.t, err)
+	require.Len(w.t, found, 1)
+	require.Equal(w.t, "The Tones", found[0].Artist)
+	return found[0].SourceID
+}
+
+// holds checks name and tracks of a playlist.
+func (w written) holds(id, name string, want ...string) {
+	w.t.Helper()
+	lists, err := flat(w.Playlists(w.t.Context()))
+	require.NoError(w.t, err)
+	i := slices.IndexFunc(lists, func(p providers.Playlist) bool { return p.SourceID == id })
+	require.GreaterOrEqual(w.t, i, 0)
+	require.Equal(w.t, name, lists[i].Name)
+	got, err := flat(w.Tracks(w.t.Context(), lists[i]))
+	require.NoError(w.t, err)
+	require.Equal(w.t, want, titles(got))
+}
+
+// refusals shows that what cannot be done leaves a playlist as it was.
+func (w written) refusals(id, song, name string, held []string) {
+	w.t.Helper()
+	const unknown = "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"
+	before, err := flat(w.Playlists(w.t.Context()))
+	require.NoError(w.t, err)
+	for _, gone := range []string{unknown, "2oLgAYDkWcN0LNPHGM5nLr"} { // supysonic answers 70 to one, 0 to the other
+		want := onItem
+		if gone != unknown {
+			want = generic
+		}
+		requireVerdict(w.t, want, w.ReplacePlaylist(w.t.Context(), gone, name, []string{song}))
+		requireVerdict(w.t, want, w.ReplacePlaylist(w.t.Context(), gone, name, nil))
+		requireVerdict(w.t, generic, w.ReplacePlaylist(w.t.Context(), id, name, []string{song, gone}))
+		_, err = w.CreatePlaylist(w.t.Context(), "Not this one", []string{gone})
+		requireVerdict(w.t, generic, err)
+	}
+	after, err := flat(w.Playlists(w.t.Context()))
+	require.NoError(w.t, err)
+	require.Equal(w.t, before, after)
+	w.holds(id, name, slices.Repeat(supysonictest.Titles, len(held)/3)...)
+}

@@ -1,0 +1,175 @@
+package navidrome
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"reprise/internal/resilience"
+)
+
+// songsPerURL is how many songs are named in one URL, which many proxies bound to 8 kB: an id has up to 36 letters, its
+// parameter's name up to 17. A form holds any number.
+const songsPerURL = 100
+
+var playlistGone = resilience.Meaning{
+	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+	Advice: "This playlist is gone from your server.",
+}
+
+// songGone is the meaning of a refusal that speaks about a song which was there when it was looked up. That costs neither
+// the playlist nor, as a mistake of ours would, all others: with the songs looked up anew it goes well.
+var songGone = generic
+
+// CreatePlaylist implements providers.PlaylistWriter. When it fails after the playlist was made, its id comes with the
+// error.
+func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []string) (string, error) {
+	if err := a.ready(ctx); err != nil {
+		return "", whole(err)
+	}
+	first, rest := a.split(tracks)
+	r, err := a.write(ctx, "createPlaylist", url.Values{"name": {name}, "songId": first})
+	if err != nil {
+		return "", staleSong(err)
+	}
+	id := ""
+	if r.Playlist != nil {
+		id = string(r.Playlist.ID)
+	}
+	if id == "" {
+		if id, err = a.latest(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	return id, staleSong(a.add(ctx, id, rest))
+}
+
+// ReplacePlaylist implements providers.PlaylistWriter. Its songs are exchanged in one call, so that a failure leaves
+// what was there; only without forms, a playlist of more than a hundred songs can be left shortened.
+func (a *adapter) ReplacePlaylist(ctx context.Context, id, name string, tracks []string) error {
+	if err := a.ready(ctx); err != nil {
+		return whole(err)
+	}
+	err := a.replace(ctx, id, name, tracks)
+	if !refused(err, codeNotFound, codeMissing, codeGeneric) {
+		return err
+	}
+	// The code is the same whether the playlist or a song of it is gone.
+	_, asked := a.call(ctx, "getPlaylist", url.Values{"id": {id}})
+	switch {
+	case asked == nil:
+		return staleSong(err)
+	case refused(asked, codeNotFound, codeMissing):
+		return meaning(asked, playlistGone)
+	}
+	return whole(asked)
+}
+
+func (a *adapter) replace(ctx context.Context, id, name string, tracks []string) error {
+	if len(tracks) == 0 {
+		if err := a.empty(ctx, id); err != nil {
+			return err
+		}
+		return a.rename(ctx, id, name)
+	}
+	first, rest := a.split(tracks)
+	r, err := a.write(ctx, "createPlaylist", url.Values{"playlistId": {id}, "songId": first})
+	if err != nil {
+		return err
+	}
+	if err := a.add(ctx, id, rest); err != nil {
+		return err
+	}
+	if r.Playlist != nil && string(r.Playlist.Name) == name {
+		return nil
+	}
+	return a.rename(ctx, id, name)
+}
+
+// write makes a call that changes something, or prepares that.
+func (a *adapter) write(ctx context.Context, method string, params url.Values) (*response, error) {
+	r, err := a.call(ctx, method, params)
+	return r, whole(err, codeNotFound)
+}
+
+// split divides songs into those that one call may name and the rest.
+func (a *adapter) split(songs []string) (first, rest []string) {
+	if a.way.form {
+		return songs, nil
+	}
+	n := min(len(songs), songsPerURL)
+	return songs[:n], songs[n:]
+}
+
+// add puts songs at the end of a playlist.
+func (a *adapter) add(ctx context.Context, id string, songs []string) error {
+	for len(songs) > 0 {
+		var first []string
+		first, songs = a.split(songs)
+		if _, err := a.write(ctx, "updatePlaylist", url.Values{"playlistId": {id}, "songIdToAdd": first}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *adapter) rename(ctx context.Context, id, name string) error {
+	_, err := a.write(ctx, "updatePlaylist", url.Values{"playlistId": {id}, "name": {name}})
+	return err
+}
+
+// empty takes all songs out of a playlist, from its end. It is a way of its own because a createPlaylist without songs
+// empties a playlist at one server and leaves it as it is at another.
+func (a *adapter) empty(ctx context.Context, id string) error {
+	r, err := a.write(ctx, "getPlaylist", url.Values{"id": {id}})
+	if err != nil {
+		return err
+	}
+	if r.Playlist == nil {
+		return r.lacks("playlist")
+	}
+	positions := make([]string, 0, len(r.Playlist.Entry))
+	for i := len(r.Playlist.Entry) - 1; i >= 0; i-- {
+		positions = append(positions, strconv.Itoa(i))
+	}
+	for len(positions) > 0 {
+		var first []string
+		first, positions = a.split(positions)
+		if _, err := a.write(ctx, "updatePlaylist", url.Values{"playlistId": {id}, "songIndexToRemove": first}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// latest is the id of the person's newest playlist of that name, for servers that do not tell what they created.
+func (a *adapter) latest(ctx context.Context, name string) (string, error) {
+	r, err := a.call(ctx, "getPlaylists", nil)
+	if err != nil {
+		return "", whole(err)
+	}
+	if r.Playlists == nil {
+		return "", r.lacks("playlists")
+	}
+	var newest *playlist
+	for i := range r.Playlists.Playlist {
+		p := &r.Playlists.Playlist[i]
+		own := p.Owner == "" || strings.EqualFold(string(p.Owner), a.user)
+		if own && string(p.Name) == name && p.ID != "" && (newest == nil || !p.Created.Before(newest.Created.Time)) {
+			newest = p
+		}
+	}
+	if newest == nil {
+		return "", r.lacks("playlist of the name that was created")
+	}
+	return string(newest.ID), nil
+}
+
+// staleSong is err with the meaning that a song is gone where its code says that something is.
+func staleSong(err error) error {
+	if refused(err, codeNotFound, codeMissing) {
+		return meaning(err, songGone)
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/minio/minio-go/v7"
+
+	"reprise/internal/resilience"
+)
+
+// The endpoints: method and route template.
+const (
+	endpointHead   = "HEAD /{bucket}/{key}"
+	endpointGet    = "GET /{bucket}/{key}"
+	endpointPut    = "PUT /{bucket}/{key}"
+	endpointDelete = "DELETE /{bucket}/{key}"
+)
+
+// attempt is one call of the library, which is one request. The library puts the typed errors of the transport into
+// words of its own, with the address in them, so that what really happened is kept here.
+type attempt struct {
+	endpoint string
+	end      context.CancelFunc
+	err      error
+	region   string // that the answer named
+	location string // where the answer sends on to
+}
+
+type attemptKey struct{}
+
+// wire is the network as the library sees it.
+type wire struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	try := req.Context().Value(attemptKey{}).(*attempt)
+	resp, err := w.next.RoundTrip(req)
+	if err == nil && (resp.StatusCode < 200 || resp.StatusCode >= 300) {
+		try.region, try.location = resp.Header.Get(regionHeader), resp.Header.Get("Location")
+		err = sentOn(try.endpoint, resp)
+	}
+	if err == nil {
+		return resp, nil
+	}
+	try.err = err
+	try.end() // else the library would wait before it gives up
+	return nil, err
+}
+
+// sentOn is the error of an answer that the transport lets pass because others follow it.
+func sentOn(endpoint string, resp *http.Response) error {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body) // bounded by the transport
+	if err != nil {
+		return &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
+	}
+	return &resilience.AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address", Body: body}
+}
+
+// do lets the library make one request and returns what that really came to.
+func (a *adapter) do(ctx context.Context, endpoint string, run func(context.Context) error) error {
+	inner, end := context.WithCancel(resilience.WithXML(resilience.WithEndpoint(ctx, endpoint)))
+	defer end()
+	try := &attempt{endpoint: endpoint, end: end}
+	err := run(context.WithValue(inner, attemptKey{}, try))
+	switch {
+	case try.err != nil:
+		return a.explain(try)
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return &resilience.ContractError{Endpoint: endpoint, What: "not what S3 answers"}
+}
+
+// explain reads the server's own code and words from its answer.
+func (a *adapter) explain(try *attempt) error {
+	e, ok := errors.AsType[*resilience.AnswerError](try.err)
+	if !ok {
+		return try.err
+	}
+	var refusal struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string   `xml:"Code"`
+		Message string   `xml:"Message"`
+		Region  string   `xml:"Region"`
+	}
+	if !e.HTML && xml.Unmarshal(e.Body, &refusal) == nil {
+		e.Code, e.Message = resilience.Excerpt(refusal.Code), resilience.Excerpt(a.redact(refusal.Message))
+	}
+	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), try.region), ""
+	if u, err := url.Parse(try.location); err == nil && u.Host != "" {
+		a.moved = u.Scheme + "://" + u.Host
+	}
+	return table.Apply(e)
+}
+
+const regionHeader = "X-Amz-Bucket-Region"
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// head returns what is known of an object; nil when there is none.
+func (a *adapter) head(ctx context.Context, key string) (*minio.ObjectInfo, error) {
+	var found minio.ObjectInfo
+	err := a.do(ctx, endpointHead, func(ctx context.Context) (err error) {
+		found, err = a.library.StatObject(ctx, a.bucket, key, minio.StatObjectOptions{})
+		return err
+	})
+	switch {
+	case answered(err, http.StatusNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &found, nil
+}
+
+// put writes an object in one request, which the server verifies by two checksums, and returns the ETag it answers.
+func (a *adapter) put(ctx context.Context, o object, opts minio.PutObjectOptions) (etag string, err error) {
+	opts.ContentType = o.contentType
+	opts.UserMetadata = map[string]string{metaSum: o.sha256Hex()}
+	opts.DisableContentSha256 = true // the library's word for: the whole body has one checksum, not each piece of a stream
+	err = a.do(ctx, endpointPut, func(ctx context.Context) error {
+		info, err := a.library.PutObject(ctx, a.bucket, o.key, bytes.NewReader(o.body), int64(len(o.body)), o.md5Base64(), o.sha256Hex(), opts)
+		etag = info.ETag
+		return err
+	})
+	return etag, err
+}
+
+func (a *adapter) get(ctx context.Context, key string) (body []byte, err error) {
+	err = a.do(ctx, endpointGet, func(ctx context.Context) error {
+		r, _, _, err := a.library.GetObject(ctx, a.bucket, key, minio.GetObjectOptions{})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		body, err = io.ReadAll(r)
+		return err
+	})
+	return body, err
+}
+
+func (a *adapter) remove(ctx context.Context, key string) error {
+	err := a.do(ctx, endpointDelete, func(ctx context.Context) error {
+		return a.library.RemoveObject(ctx, a.bucket, key, minio.RemoveObjectOptions{})
+	})
+	if _, ok := errors.AsType[*resilience.ContractError](err); ok {
+		return nil // servers differ in how they say that it is done
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package s3
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// probeName is the object that Prove writes and removes. A name of its own in every call would leave litter behind when
+// the removal fails.
+const probeName = "reprise-connection-test.txt"
+
+const adviceNoStorage = "There is no S3 storage at this address. Enter what its documentation calls the S3 endpoint; " +
+	"it is often another address or port than that of its web page."
+
+// Prove writes an object, reads it back and removes it, in the region that the server names when it knows better.
+func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
+	if a.err != nil {
+		return providers.Account{}, a.err
+	}
+	err := a.probe(ctx)
+	if a.elsewhere(err) {
+		a.region = a.told
+		a.enter()
+		err = a.probe(ctx)
+	}
+	if err != nil {
+		return providers.Account{}, a.advise(err)
+	}
+	place := a.bucket + "/" + a.prefix
+	return providers.Account{
+		ID:   a.endpoint.String() + "/" + place,
+		Name: strings.TrimSuffix(place, "/") + " at " + a.endpoint.Host,
+		Learned: providers.Credentials{
+			credEndpoint: a.endpoint.String(), credBucket: a.bucket, credPrefix: firstOf(a.prefix, "/"), credRegion: a.region,
+		},
+	}, nil
+}
+
+func (a *adapter) probe(ctx context.Context) error {
+	o := newObject(a.prefix+probeName, "text/plain; charset=utf-8",
+		[]byte("Reprise wrote this to see whether it may. It can be deleted.\n"+rand.Text()+"\n"))
+	if _, err := a.put(ctx, o, minio.PutObjectOptions{}); err != nil {
+		return err
+	}
+	body, err := a.get(ctx, o.key)
+	if err != nil {
+		return err
+	}
+	if string(body) != string(o.body) {
+		return &resilience.ContractError{Endpoint: endpointGet, What: "not what was written"}
+	}
+	return a.remove(ctx, o.key)
+}
+
+// elsewhere says whether err is a refusal that names another region than the one that was tried.
+func (a *adapter) elsewhere(err error) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && e.Status < http.StatusInternalServerError && a.told != "" && a.told != a.region && !strings.ContainsFunc(a.told, notInKey)
+}
+
+// advise adds to a failure what a person can do about it, where the address is to blame. What the failure means stays
+// as it is.
+func (a *adapter) advise(err error) error {
+	v := resilience.Classify(err)
+	if c, ok := errors.AsType[*resilience.ContractError](err); ok {
+		return advised(&resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What}, v, adviceNoStorage)
+	}
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	switch {
+	case !ok, e.Code != "", e.Status >= http.StatusInternalServerError, e.Status == http.StatusTooManyRequests:
+		return err
+	case a.moved != "" && a.moved != a.endpoint.String():
+		return advised(e, v, "This address sends callers on to "+a.moved+". If that is your storage, enter that address.")
+	}
+	return advised(e, v, adviceNoStorage)
+}
+
+func advised(e *resilience.AnswerError, v resilience.Verdict, advice string) *resilience.AnswerError {
+	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter, Advice: advice}
+	return e
+}

@@ -1,0 +1,131 @@
+// Package s3 keeps an archive in any S3-compatible storage: Amazon's, or a person's own MinIO, Garage, Ceph, versitygw
+// and the like.
+//
+// An object is sent in one request that carries its checksums, and is looked at before and after: what stands there
+// already is not written again, what somebody else has changed since is not overwritten unseen, and what was written is
+// there in the end. Credentials leave only as signatures, and are never part of an error.
+package s3
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// The names of the credentials, which are the form's fields.
+const (
+	credEndpoint  = "endpoint"
+	credBucket    = "bucket"
+	credRegion    = "region" // learned when it was left empty
+	credAccessKey = "access_key"
+	credSecretKey = "secret_key"
+	credPrefix    = "prefix"
+)
+
+const (
+	amazon        = "https://s3.amazonaws.com"
+	defaultRegion = "us-east-1" // what S3 takes a missing region for, and what most servers call their only one
+	defaultPrefix = "reprise/"
+)
+
+// New describes the provider.
+func New() *providers.Provider {
+	return &providers.Provider{
+		Name:        "s3",
+		DisplayName: "S3 archive",
+		Takes:       providers.Takes{Archive: true},
+		Fields: []providers.Field{
+			{Name: credEndpoint, Label: "Address of the storage", Kind: "url", Optional: true,
+				Help: "As its documentation calls the S3 endpoint, for example https://s3.example.org. Leave it empty for Amazon S3."},
+			{Name: credBucket, Label: "Bucket", Kind: "text", Help: "It must exist already."},
+			{Name: credAccessKey, Label: "Access key", Kind: "text",
+				Help: "A key that may read, write and delete objects in this bucket, and best of all nothing else."},
+			{Name: credSecretKey, Label: "Secret key", Kind: "password"},
+			{Name: credRegion, Label: "Region", Kind: "text", Optional: true,
+				Help: "Usually not needed; it is asked for at the storage."},
+			{Name: credPrefix, Label: "Folder in the bucket", Kind: "text", Optional: true,
+				Help: "All names begin with it. Without one it is reprise/; a single / puts everything at the top of the bucket."},
+		},
+		App: func(c providers.Credentials) string {
+			u, err := normalise(c[credEndpoint])
+			if err != nil {
+				return ""
+			}
+			return u.Host
+		},
+		Open: func(client *http.Client, c providers.Credentials) providers.Adapter { return open(client, c) },
+	}
+}
+
+type adapter struct {
+	next      http.RoundTripper
+	endpoint  *url.URL
+	bucket    string
+	prefix    string // empty, or ends with a slash
+	region    string
+	accessKey string
+	secretKey string
+
+	err     error // what is wrong with the credentials themselves
+	library minio.Core
+	plain   bool   // the server does not know conditional writes
+	told    string // the region that the latest refusal named
+	moved   string // the host that the latest answer sent on to, with its scheme
+}
+
+func open(client *http.Client, c providers.Credentials) *adapter {
+	a := &adapter{
+		next:      client.Transport,
+		bucket:    strings.TrimSpace(c[credBucket]),
+		region:    strings.TrimSpace(c[credRegion]),
+		accessKey: strings.TrimSpace(c[credAccessKey]),
+		secretKey: strings.TrimSpace(c[credSecretKey]),
+	}
+	if a.err = a.read(c); a.err != nil {
+		return a
+	}
+	if a.region == "" {
+		a.region = s3utils.GetRegionFromURL(*a.endpoint)
+	}
+	if a.region == "" {
+		a.region = defaultRegion
+	}
+	a.enter()
+	return a
+}
+
+// enter makes the library's client for the adapter's region. It makes no call.
+func (a *adapter) enter() {
+	core, err := minio.NewCore(a.endpoint.Host, &minio.Options{
+		Creds:      credentials.NewStaticV4(a.accessKey, a.secretKey, ""),
+		Secure:     a.endpoint.Scheme == "https",
+		Region:     a.region,
+		Transport:  wire{a.next},
+		MaxRetries: 1, // trying again is a schedule's business
+	})
+	if err != nil {
+		a.err = badAddress(adviceAddress)
+		return
+	}
+	core.SetS3EnableDualstack(false) // else Amazon's addresses are replaced by others
+	a.library = *core
+}
+
+// redact takes our own secrets out of a server's words, should it repeat them.
+func (a *adapter) redact(text string) string {
+	for _, secret := range []string{a.secretKey, a.accessKey} {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	return text
+}
+
+func setting(name, problem string) error {
+	return &resilience.SettingError{Setting: name, Problem: problem}
+}

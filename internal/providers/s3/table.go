@@ -1,0 +1,74 @@
+package s3
+
+import (
+	"net/http"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// The codes that the adapter itself acts on.
+const (
+	codeNoSuchKey = "NoSuchKey"                  // of a write: what was to be replaced is gone
+	codeConflict  = "ConditionalRequestConflict" // two conditional writes at once
+	codeChanged   = "ChangedMeanwhile"           // our own: seen by looking
+)
+
+func fatal(c resilience.Category, advice string) resilience.Meaning {
+	return resilience.Meaning{Class: resilience.Fatal, Category: c, Scope: resilience.ScopeConnection, Advice: advice}
+}
+
+var (
+	slowDown    = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}
+	passes      = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	meanwhile   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, Advice: adviceMeanwhile}
+	full        = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection, Advice: adviceFull}
+	tooLarge    = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: adviceTooLarge}
+	unknownKey  = fatal(resilience.Auth, "Your storage does not know this access key, or has ended it. Reconnect with a key that is valid.")
+	wrongSecret = fatal(resilience.Auth, "The secret key does not belong to the access key. Enter both again, as your storage showed them.")
+	notAllowed  = fatal(resilience.Permission, "Your storage does not allow this to the access key. It must be allowed to read, write and delete objects in the bucket.")
+	noBucket    = fatal(resilience.Config, "There is no such bucket. Make it at your storage, or correct its name.")
+	otherPlace  = fatal(resilience.Config, "The bucket is kept at another address or in another region. Reconnect with the address and the region that your storage names for it.")
+	wrongClock  = fatal(resilience.Config, "The clock is wrong: this machine and the storage disagree about the time by more than a quarter of an hour. Set the clock of this machine, and then try again.")
+)
+
+const (
+	adviceMeanwhile = "Another program writes the same file at the same time. If that is a second Reprise, give each of them a folder of its own."
+	adviceFull      = "There is no room left in your storage. Make room there, or raise its limit."
+	adviceTooLarge  = "This file is larger than your storage accepts in one piece. Whoever runs it can raise that limit."
+)
+
+// table is the error table of S3 and of the servers that speak it. Amazon answers some of the failures that pass by
+// themselves with 400.
+var table = providers.Table{
+	{Code: "SlowDown", Meaning: slowDown},
+	{Code: "SlowDownRead", Meaning: slowDown},
+	{Code: "SlowDownWrite", Meaning: slowDown},
+	{Code: "RequestTimeout", Meaning: passes},
+	{Code: "IncompleteBody", Meaning: passes},
+	{Code: "BadDigest", Meaning: passes},
+	{Code: "XAmzContentSHA256Mismatch", Meaning: passes},
+	{Code: "TemporaryRedirect", Meaning: passes},
+	{Code: "InvalidAccessKeyId", Meaning: unknownKey},
+	{Code: "XAdminUserNotFound", Meaning: unknownKey}, // versitygw, with 404
+	{Code: "ExpiredToken", Meaning: unknownKey},
+	{Code: "InvalidToken", Meaning: unknownKey},
+	{Code: "SignatureDoesNotMatch", Meaning: wrongSecret},
+	{Code: "RequestTimeTooSkewed", Meaning: wrongClock},
+	{Code: "QuotaExceeded", Meaning: full},
+	{Code: "AccessDenied", Meaning: notAllowed},
+	{Code: "NoSuchBucket", Meaning: noBucket},
+	{Code: "InvalidBucketName", Meaning: noBucket},
+	{Code: "PermanentRedirect", Meaning: otherPlace},
+	{Code: "AuthorizationHeaderMalformed", Meaning: otherPlace},
+	{Code: "InvalidRegion", Meaning: otherPlace},
+	{Code: "IllegalLocationConstraintException", Meaning: otherPlace},
+	{Code: "EntityTooLarge", Meaning: tooLarge},
+	{Code: codeNoSuchKey, Meaning: meanwhile},
+	{Status: http.StatusForbidden, Meaning: notAllowed},
+	{Status: http.StatusNotFound, Meaning: noBucket},
+	{Status: http.StatusConflict, Meaning: meanwhile},
+	{Status: http.StatusPreconditionFailed, Meaning: meanwhile},
+	{Status: http.StatusRequestEntityTooLarge, Meaning: tooLarge},
+	{Status: http.StatusInsufficientStorage, Meaning: full},
+}

@@ -1,0 +1,198 @@
+// Package s3test starts a real S3 server for tests: versitygw, on loopback, with a directory of the test for its disk. It
+// checks signatures and checksums, and knows conditional writes.
+//
+// The server has a module of its own in testdata, so that the product does not depend on it. It is built once into Go's
+// build cache; a machine that cannot build it fails the test with a sentence that says why, and no test is skipped.
+package s3test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// buildWithin and readyWithin are how long the build and a start may take; a machine busy with other tests is slow.
+const (
+	buildWithin = 10 * time.Minute
+	readyWithin = time.Minute
+)
+
+// Server is one running server with one account, and the buckets that were made in it. It ends with its test.
+type Server struct {
+	URL       string
+	AccessKey string
+	SecretKey string
+	Region    string
+
+	t       testing.TB
+	address string
+	disk    string
+	args    []string
+	end     func() // nil while it is stopped
+}
+
+// Start starts a server and returns when it answers. args are further flags of versitygw's, as in "--readonly".
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	if _, err := program(); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{AccessKey: "anna-access", SecretKey: "correct/horse+battery", Region: "eu-north-1", t: t, disk: t.TempDir(), args: args}
+	for _, dir := range []string{"buckets", "attributes", "accounts"} {
+		if err := os.Mkdir(filepath.Join(s.disk, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(s.Stop)
+	var err error
+	for range 5 { // another program may take the port in between
+		s.address = freeAddress(t)
+		s.URL = "http://" + s.address
+		if err = s.run(); err == nil {
+			return s
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// program is the path of the built server.
+var program = sync.OnceValues(func() (string, error) {
+	_, here, _, _ := runtime.Caller(0)
+	module := filepath.Join(filepath.Dir(here), "testdata", "versitygw")
+	ctx, cancel := context.WithTimeout(context.Background(), buildWithin)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", "tool", "-C", module, "-n", "versitygw")
+	build.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")
+	var out, complaints bytes.Buffer
+	build.Stdout, build.Stderr = &out, &complaints
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("the S3 server of this test cannot be built. Its module, github.com/versity/versitygw, has to come from the "+
+			"module cache or from the Go proxy; \"make tools\" fetches and builds it (%w):\n%s", err, complaints.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+})
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// run starts the process and waits until it answers.
+func (s *Server) run() error {
+	path, err := program()
+	if err != nil {
+		return err
+	}
+	args := []string{"--quiet", "--keep-alive", "--region", s.Region, "--port", s.address, "--health", "/health",
+		"--iam-dir", filepath.Join(s.disk, "accounts")} // with many accounts possible, an unknown one is refused as Amazon does
+	args = append(append(args, s.args...), "posix", "--sidecar", filepath.Join(s.disk, "attributes"), filepath.Join(s.disk, "buckets"))
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s.AccessKey, "ROOT_SECRET_KEY="+s.SecretKey)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start versitygw: %w", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = cmd.Wait() // it ends by our signal
+	}()
+	end := func() {
+		_ = cmd.Process.Kill() // as a box at home goes: without a word to its clients
+		<-done
+	}
+	if s.answers(done) {
+		s.end = end
+		return nil
+	}
+	end()
+	return fmt.Errorf("versitygw did not come up at %s: %s", s.address, out.String())
+}
+
+// answers waits until the server is healthy, and says whether that happened before its process ended.
+func (s *Server) answers(done <-chan struct{}) bool {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: readyWithin}
+	late := time.NewTimer(readyWithin)
+	defer late.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if resp, err := client.Get(s.URL + "/health"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return true
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-done:
+			return false
+		case <-late.C:
+			return false
+		}
+	}
+}
+
+// Stop ends the server; its port then refuses connections. What it holds stays.
+func (s *Server) Stop() {
+	if s.end != nil {
+		s.end()
+		s.end = nil
+	}
+}
+
+// Restart starts a stopped server again, at the same address and with what it held.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	if err := s.run(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// MakeBucket makes an empty bucket.
+func (s *Server) MakeBucket(name string) {
+	s.t.Helper()
+	if err := os.Mkdir(filepath.Join(s.disk, "buckets", name), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Objects returns what a bucket holds, by key.
+func (s *Server) Objects(bucket string) map[string]string {
+	s.t.Helper()
+	root := filepath.Join(s.disk, "buckets", bucket)
+	objects := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		key, relErr := filepath.Rel(root, path)
+		objects[filepath.ToSlash(key)] = string(body)
+		return errors.Join(err, relErr)
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return objects
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+	"reprise/web"
+)
+
+type deliveryView struct {
+	ID            string  `json:"id"`
+	Provider      string  `json:"provider"`
+	Kind          string  `json:"kind"`
+	Ref           string  `json:"ref"`
+	Subject       string  `json:"subject"`
+	Items         int     `json:"items"`
+	State         string  `json:"state"`
+	Attempts      int     `json:"attempts"`
+	MaxAttempts   int     `json:"max_attempts"`
+	NextAttemptAt *string `json:"next_attempt_at"`
+	CreatedAt     string  `json:"created_at"`
+	EndedAt       *string `json:"ended_at"`
+	Category      *string `json:"category"`
+	Reason        string  `json:"reason"`
+	LastAnswer    string  `json:"last_answer"`
+	Redrivable    bool    `json:"-"`
+	Discardable   bool    `json:"-"`
+}
+
+// deliveryNames is what is needed to speak about deliveries: the state of each connection, and what they are about.
+type deliveryNames struct {
+	registry providers.Registry
+	statuses map[string]syncer.Status
+	subjects map[int64]delivery.Subject
+}
+
+func (s *Server) namesFor(ctx context.Context, user int64, all ...delivery.Delivery) (n deliveryNames, err error) {
+	n = deliveryNames{registry: s.Registry, statuses: map[string]syncer.Status{}}
+	statuses, err := s.Connections.StatusOf(ctx, user, s.Store)
+	if err != nil {
+		return n, err
+	}
+	for _, st := range statuses {
+		n.statuses[st.Provider.Name] = st
+	}
+	ids := make([]int64, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	n.subjects, err = s.Store.Subjects(ctx, user, ids)
+	return n, err
+}
+
+func (n deliveryNames) view(d delivery.Delivery) deliveryView {
+	v := deliveryView{ID: strconv.FormatInt(d.ID, 10), Provider: d.Provider, Kind: d.Kind, Ref: d.Ref, Subject: n.subject(d), Items: d.Items,
+		State: string(d.State), Attempts: d.Attempts, MaxAttempts: d.MaxAttempts, CreatedAt: providers.Stamp(d.CreatedAt), EndedAt: moment(d.EndedAt),
+		Category: knownText(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State), Discardable: discardable(d.State)}
+	reason, until := n.why(d)
+	v.Reason = reason
+	if d.State == delivery.Scheduled || d.State == delivery.Retrying {
+		v.NextAttemptAt = moment(later(d.Due, until))
+	}
+	return v
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func redrivable(s delivery.State) bool  { return s == delivery.Dead || s == delivery.Retrying }
+func discardable(s delivery.State) bool { return s != delivery.Running && s != delivery.Done }
+
+// provider is a provider's name as people know it, also of one that this installation has no more.
+func (n deliveryNames) provider(name string) string {
+	if p := n.registry.Get(name); p != nil {
+		return p.DisplayName
+	}
+	return name
+}
+
+// subject says what is carried where.
+func (n deliveryNames) subject(d delivery.Delivery) string {
+	about, to := n.subjects[d.ID], " to "+n.provider(d.Provider)
+	switch {
+	case d.Kind == delivery.Archive:
+		return monthName(d.Ref) + " to the archive"
+	case d.Kind == delivery.WritePlaylist && about.Title == "":
+		return "A playlist" + to
+	case d.Kind == delivery.WritePlaylist:
+		return "Playlist " + about.Title + to
+	case d.Items == 0:
+		return "Listens" + to + ", all there already"
+	case about.Title != "":
+		return about.Title + " by " + about.Artist + to
+	}
+	return web.Count(d.Items, "listen", "listens") + to
+}
+
+// monthName writes a month such as 2026-11 in words.
+func monthName(ref string) string {
+	at, err := time.Parse("2006-01", ref)
+	if err != nil {
+		return ref
+	}
+	return at.Format("January 2006")
+}
+
+// why says why a delivery is not done yet, and until when that is so at least.
+func (n deliveryNames) why(d delivery.Delivery) (reason string, until time.Time) {
+	switch d.State {
+	case delivery.Done, delivery.Running:
+		return "", time.Time{}
+	case delivery.Dead:
+		return d.Reason, time.Time{}
+	}
+	reason, until = n.obstacle(d.Provider, d.Kind)
+	switch {
+	case reason != "":
+		return reason, until
+	case d.State == delivery.Parked:
+		return "It goes out in a moment.", until
+	case d.Reason == "" && d.Kind == delivery.Archive && d.Due.After(time.Now()):
+		return "A month waits a while for more listens before it is written.", until
+	}
+	return d.Reason, until
+}
+
+// obstacle says what stands between a provider and the deliveries of a kind, and until when at least; empty for nothing.
+func (n deliveryNames) obstacle(provider, kind string) (words string, until time.Time) {
+	name := n.provider(provider)
+	st, connected := n.statuses[provider]
+	switch {
+	case !connected:
+		return name + " is not connected. It goes out when you connect it again.", until
+	case st.Connection.Paused:
+		return name + " is paused. It goes out when you press Resume.", until
+	}
+	listens := kind == delivery.SubmitListens || kind == delivery.Scrobble
+	for _, stream := range st.Streams {
+		state := stream.State
+		reads := stream.Stream == providers.Listens && listens // what is there is looked at first
+		if stream.Stream != providers.Deliveries && !reads {
+			continue
+		}
+		switch {
+		case state.Kind == resilience.Ready || reads && state.Kind == resilience.Stopped && state.Scope == resilience.ScopeStream:
+		case state.Kind == resilience.Stopped:
+			return notify.Explain(st.Provider, st.Connection, state, stream.Stream, "", "").Title + ". It goes out once that is mended.", until
+		default:
+			words, until = cmp.Or(words, notify.Explain(st.Provider, st.Connection, state, stream.Stream, "", "").Title+"."), later(until, state.Until)
+		}
+		if reads && stream.History {
+			words = cmp.Or(words, "The history at "+name+" is read first, so that nothing is sent twice.")
+		}
+	}
+	return words, until
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+	"reprise/web"
+)
+
+// forwardingView is what became of a person's listens on their way to a provider.
+type forwardingView struct {
+	Enabled        bool    `json:"enabled"`
+	EarlierListens int     `json:"earlier_listens"` // that are here, not there, and on no way
+	Sent           int     `json:"sent"`
+	Waiting        int     `json:"waiting"`
+	Parked         int     `json:"parked"`
+	Refused        int     `json:"refused"`
+	There          int     `json:"there"`
+	NextAttemptAt  *string `json:"next_attempt_at"`
+}
+
+// taker returns the provider that a request's address names, if listens can be forwarded there and it is connected.
+func (s *Server) taker(c echo.Context) (*providers.Provider, error) {
+	p, err := s.provider(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.Takes.Listens == "" {
+		return nil, delivery.ErrNotTaken
+	}
+	_, err = s.oneStatus(c.Request().Context(), userOf(c).ID, p.Name)
+	return p, err
+}
+
+func (s *Server) forwarding(ctx context.Context, user int64, p *providers.Provider) (forwardingView, error) {
+	var v forwardingView
+	rules, err := s.Store.Rules(ctx, user)
+	if err != nil {
+		return v, err
+	}
+	a, err := s.Store.Account(ctx, user, p.Name)
+	if err != nil {
+		return v, err
+	}
+	v = forwardingView{Sent: a.Sent, Waiting: a.Waiting, Parked: a.Parked, Refused: a.Refused, There: a.There,
+		Enabled: slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Provider == p.Name })}
+	if a.Waiting > 0 {
+		v.NextAttemptAt = moment(a.Next)
+	}
+	v.EarlierListens, err = s.Deliveries.Earlier(ctx, user, p.Name)
+	return v, err
+}
+
+// setForwarding switches forwarding on, or off. What is on stays as it is, unless the earlier listens are to go, too.
+func (s *Server) setForwarding(ctx context.Context, user int64, provider string, on, earlier bool) (sent int, err error) {
+	if !on {
+		return 0, s.Deliveries.StopForwarding(ctx, user, provider)
+	}
+	rules, err := s.Store.Rules(ctx, user)
+	if err != nil {
+		return 0, err
+	}
+	if !earlier && slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Provider == provider }) {
+		return 0, nil
+	}
+	return s.Deliveries.Forward(ctx, user, provider, earlier)
+}
+
+func (s *Server) forwardingAPI(c echo.Context) error {
+	p, err := s.taker(c)
+	if err != nil {
+		return err
+	}
+	v, err := s.forwarding(c.Request().Context(), userOf(c).ID, p)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func (s *Server) forwardAPI(c echo.Context) error {
+	p, err := s.taker(c)
+	if err != nil {
+		return err
+	}
+	in, err := body[struct {
+		Earlier bool `json:"earlier"`
+	}](c)
+	if err == nil {
+		_, err = s.setForwarding(c.Request().Context(), userOf(c).ID, p.Name, true, in.Earlier)
+	}
+	if err != nil {
+		return err
+	}
+	return s.forwardingAPI(c)
+}
+
+func (s *Server) stopForwardingAPI(c echo.Context) error {
+	p, err := s.taker(c)
+	if err == nil {
+		_, err = s.setForwarding(c.Request().Context(), userOf(c).ID, p.Name, false, false)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// forwardPart is what a connection's page says about forwarding.
+type forwardPart struct {
+	forwardingView
+	Oldest   string // how old a listen may be to be taken; empty for any age
+	Obstacle string
+	Listens  []carriedView
+}
+
+// carriedView is a listen with what became of it.
+type carriedView struct {
+	ID, Track, Artist, PlayedAt string
+	Outcome                     string // a state, or "there"
+	NextAttemptAt               *string
+	EndedAt                     *string
+	ThereSince                  *string
+	Reason                      string
+	Delivery                    string
+}
+
+// carriedShown is how many of the newest listens a connection's page follows.
+const carriedShown = 10
+
+func (s *Server) forwardPart(ctx context.Context, user int64, p *providers.Provider) (*forwardPart, error) {
+	v, err := s.forwarding(ctx, user, p)
+	if err != nil {
+		return nil, err
+	}
+	part := &forwardPart{forwardingView: v, Oldest: span(p.Takes.Oldest)}
+	names, err := s.namesFor(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	reason, until := names.obstacle(p.Name, p.Takes.Listens)
+	if v.Waiting+v.Parked > 0 {
+		part.Obstacle = reason
+	}
+	carried, err := s.Store.Carried(ctx, user, p.Name, carriedShown)
+	for _, l := range carried {
+		view := carriedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, PlayedAt: providers.Stamp(l.PlayedAt), Outcome: l.Outcome,
+			EndedAt: moment(l.EndedAt), ThereSince: moment(l.ThereSince), Reason: l.Reason, Delivery: strconv.FormatInt(l.Delivery, 10)}
+		if due := later(l.Due, until); due.After(time.Now()) {
+			view.NextAttemptAt = moment(due)
+		}
+		if state := delivery.State(l.Outcome); state == delivery.Scheduled || state == delivery.Retrying {
+			part.Obstacle = cmp.Or(part.Obstacle, l.Reason)
+		}
+		part.Listens = append(part.Listens, view)
+	}
+	return part, err
+}
+
+// span says a length of time in days or weeks; empty for none.
+func span(d time.Duration) string {
+	days := int(d / (24 * time.Hour))
+	switch {
+	case days == 0:
+		return ""
+	case days == 14:
+		return "two weeks"
+	}
+	return web.Count(days, "day", "days")
+}
+
+// manyListens is from how many earlier listens on a person is asked once more.
+const manyListens = 2000
+
+func (s *Server) forwardingForm(c echo.Context) error {
+	p, err := s.taker(c)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), userOf(c).ID
+	on, earlier := c.FormValue("forward") == "on", c.FormValue("earlier") == "yes"
+	if on && earlier && c.FormValue("sure") != "yes" {
+		n, err := s.Deliveries.Earlier(ctx, user, p.Name)
+		if err != nil {
+			return err
+		}
+		if n > manyListens {
+			return s.confirm(c, confirmView{Title: "Send " + web.Count(n, "earlier listen", "earlier listens") + " to " + p.DisplayName + "?",
+				Lead:   "They go out one batch after the other, what is new first, and as fast as " + p.DisplayName + " likes. What is there stays there: Reprise takes nothing back.",
+				Action: "/connections/" + p.Name + "/forwarding", Fields: []fieldView{{"forward", "on"}, {"earlier", "yes"}, {"sure", "yes"}},
+				Button: "Send them", Back: "/connections/" + p.Name})
+		}
+	}
+	sent, err := s.setForwarding(ctx, user, p.Name, on, earlier)
+	if err != nil {
+		return err
+	}
+	sentence := "Your listens are not forwarded to " + p.DisplayName + " any more. What waits already still goes out."
+	if on {
+		sentence = "Your listens are forwarded to " + p.DisplayName + " from now on."
+		if earlier {
+			sentence += " " + web.Count(sent, "earlier listen goes", "earlier listens go") + " out, too."
+		}
+	}
+	s.sessions.Put(ctx, flashKey, sentence)
+	return c.Redirect(http.StatusSeeOther, "/connections/"+p.Name+"#forwarding")
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/providers"
+)
+
+// other makes another account.
+func (h *household) other(name string) int64 {
+	h.t.Helper()
+	u, err := h.db.AddUser(h.t.Context(), accounts.User{Name: name, PasswordHash: "-", Role: accounts.Member, CreatedAt: time.Now()}, false)
+	require.NoError(h.t, err)
+	return u.ID
+}
+
+func TestForwardingIsSwitchedOnAndAccountedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		h.hear("One", "Two", "Three")
+		const path = "/connections/listenbrainz/forwarding"
+		off := h.call(http.MethodGet, path, "", http.StatusOK)
+		require.Equal(t, false, off["enabled"])
+		require.EqualValues(t, 3, off["earlier_listens"])
+		html := h.page("/connections/listenbrainz")
+		require.Contains(t, html, "No listen is ever sent back to where it came from.")
+		require.Contains(t, html, "There are 3 earlier listens that ListenBrainz does not have.")
+		require.Contains(t, h.page("/connections/lastfm"), "Last.fm takes listens of the last two weeks only.")
+		require.NotContains(t, h.page("/connections/spotify"), "Forward my listens")
+
+		h.submit(path, http.StatusSeeOther, "forward", "on", "earlier", "yes")
+		on := h.call(http.MethodGet, path, "", http.StatusOK)
+		require.Equal(t, true, on["enabled"])
+		require.EqualValues(t, 3, on["waiting"])
+		require.NotNil(t, on["next_attempt_at"])
+		h.carry()
+		h.hear("Four")
+		require.Contains(t, h.page("/connections/listenbrainz"), "goes out next")
+		h.carry()
+		h.call(http.MethodPut, path, `{"earlier":false}`, http.StatusOK)
+		h.call(http.MethodPut, path, "", http.StatusOK)
+		after := h.call(http.MethodGet, path, "", http.StatusOK)
+		require.EqualValues(t, 4, after["sent"])
+		require.EqualValues(t, 0, after["waiting"])
+		require.Nil(t, after["next_attempt_at"])
+		require.Equal(t, []string{"One", "Two", "Three", "Four"}, h.far.taken)
+		html = h.page("/connections/listenbrainz")
+		require.Contains(t, html, "Switched on")
+		require.Contains(t, html, "> sent <time", "each of the newest says what became of it")
+
+		h.submit(path, http.StatusSeeOther, "forward", "off")
+		require.Contains(t, h.page("/"), "not forwarded to ListenBrainz any more")
+		h.hear("Five")
+		require.EqualValues(t, 0, h.call(http.MethodGet, path, "", http.StatusOK)["waiting"])
+		h.call(http.MethodDelete, path, "", http.StatusNoContent)
+	})
+}
+
+// To switch on what is on is no reason to leave out what was heard meanwhile and is read late.
+func TestSwitchingOnTwiceLosesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		time.Sleep(10 * time.Minute)
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.heard("Heard before, read after", "Heard just now")
+		require.EqualValues(t, 2, h.call(http.MethodGet, "/connections/lastfm/forwarding", "", http.StatusOK)["waiting"])
+	})
+}
+
+func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for provider, status := range map[string]int{"spotify": http.StatusUnprocessableEntity, "navidrome": http.StatusUnprocessableEntity,
+			"s3": http.StatusUnprocessableEntity, "youtube": http.StatusNotFound, "nobody": http.StatusNotFound} {
+			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+				p := h.call(method, "/connections/"+provider+"/forwarding", "", status)
+				require.NotEmpty(t, p["detail"])
+			}
+		}
+	})
+}
+
+func TestManyEarlierListensAreAskedForOnceMore(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		titles := make([]string, manyListens+1)
+		for i := range titles {
+			titles[i] = "Song " + strconv.Itoa(i)
+		}
+		h.hear(titles...)
+		const path = "/connections/lastfm/forwarding"
+		asked := h.submit(path, http.StatusOK, "forward", "on", "earlier", "yes").Body.String()
+		require.Contains(t, asked, "Send 2,001 earlier listens to Last.fm?")
+		require.Contains(t, asked, `name="sure" value="yes"`)
+		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
+		h.submit(path, http.StatusSeeOther, "forward", "on", "earlier", "yes", "sure", "yes")
+		require.EqualValues(t, 2001, h.call(http.MethodGet, path, "", http.StatusOK)["waiting"])
+	})
+}
+
+func TestTheArchiveShowsItsMonths(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.Contains(t, h.page("/connections/s3"), "There is nothing to archive yet.")
+		_, err := h.Deliveries.Forward(t.Context(), h.user, "s3", true)
+		require.NoError(t, err)
+		h.hear("One", "Two")
+		require.Contains(t, h.page("/deliveries?kind=archive"), "January 2000 to the archive")
+		h.carry()
+		html := h.page("/connections/s3")
+		require.Contains(t, html, "2 listens in ")
+		require.Contains(t, html, "All months are up to date.")
+		require.Contains(t, html, "January 2000")
+		require.NotContains(t, html, "Sync now", "there is nothing to read")
+
+		h.hear("Three")
+		require.Contains(t, h.page("/connections/s3"), "newer listens wait")
+		h.far.fail(errBox)
+		h.carry()
+		require.Contains(t, h.page("/connections/s3"), "1 month is not up to date yet.")
+	})
+}
+
+// A browser is told that something has changed, and looks again.
+func TestABrowserIsToldOfDeliveries(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, newServer(t), delivery.Options{})
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := srv.Client()
+	client.Jar = jar
+	first, err := client.Get(srv.URL + "/")
+	require.NoError(t, err)
+	require.NoError(t, first.Body.Close())
+
+	stream, err := client.Get(srv.URL + "/api/v1/events/sse")
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	event := func() (name, data string) {
+		for lines.Scan() && lines.Text() != "" {
+			if v, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+				name = v
+			}
+			if v, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				data = v
+			}
+		}
+		return name, data
+	}
+	name, _ := event()
+	require.Equal(t, "snapshot", name)
+	_, err = h.Deliveries.Forward(t.Context(), h.user, "lastfm", false)
+	require.NoError(t, err)
+	name, data := event()
+	require.Equal(t, "deliveries", name)
+	require.JSONEq(t, `{"type":"deliveries","seq":2,"data":{"provider":"lastfm"}}`, data)
+	h.Bus.Publish(h.user, events.Event{Type: events.Deliveries})
+	_, data = event()
+	require.JSONEq(t, `{"type":"deliveries","seq":3,"data":{"provider":null}}`, data)
+}
+
+// playlist stores a playlist that Spotify has, and returns its number.
+func (h *household) playlist(name string, titles ...string) string {
+	h.t.Helper()
+	var tracks []providers.Track
+	for _, title := range titles {
+		tracks = append(tracks, providers.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "IS" + title})
+	}
+	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify", providers.Playlist{SourceID: name, Name: name}, 0, tracks))
+	all, err := h.db.Playlists(h.t.Context(), h.user)
+	require.NoError(h.t, err)
+	i := slices.IndexFunc(all, func(p providers.StoredPlaylist) bool { return p.Name == name })
+	return strconv.FormatInt(all[i].ID, 10)
+}
+
+func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		id := h.playlist("Rain", "One", "Two", "Three")
+		h.far.has = []providers.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISOne", SourceID: "1"},
+			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
+		path := "/playlists/" + id + "/copies/navidrome"
+		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
+		require.Contains(t, h.page("/playlists/"+id), "Write this playlist to Navidrome")
+
+		written := h.call(http.MethodPut, path, "", http.StatusAccepted)
+		require.Equal(t, "Playlist Rain to Navidrome", written["delivery"].(map[string]any)["subject"])
+		require.Equal(t, false, written["up_to_date"])
+		h.carry()
+		now := h.call(http.MethodGet, path, "", http.StatusOK)
+		require.Equal(t, true, now["up_to_date"])
+		report := now["report"].(map[string]any)
+		require.EqualValues(t, 2, report["matched"])
+		require.EqualValues(t, 3, report["total"])
+		html := h.page("/playlists/" + id)
+		require.Contains(t, html, "2 of 3 tracks found there")
+		require.Contains(t, html, "by its ISRC")
+		require.Contains(t, html, "by title, artist and length")
+		require.Contains(t, html, "1 track not found on Navidrome")
+
+		h.submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "stop")
+		require.Contains(t, h.page("/playlists/"+id), "The copy there stays as it is.")
+		h.submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "start")
+		h.call(http.MethodDelete, path, "", http.StatusNoContent)
+		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
+	})
+}
+
+func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		id := h.playlist("Rain", "One", "Two", "Three")
+		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
+		h.carry()
+		html := h.page("/playlists/" + id)
+		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks are on Navidrome.")
+		require.Contains(t, html, "Dead letter")
+		require.Equal(t, "Only 0 of 3 tracks are there, so nothing was written.", h.only("state=dead")["reason"])
+	})
+}
+
+func TestAPlaylistThatCannotBeWrittenThereIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		id := h.playlist("Rain", "One")
+		for path, status := range map[string]int{"/playlists/" + id + "/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id + "/copies/spotify": http.StatusUnprocessableEntity,
+			"/playlists/99/copies/navidrome": http.StatusNotFound, "/playlists/x/copies/navidrome": http.StatusNotFound, "/playlists/" + id + "/copies/nobody": http.StatusNotFound} {
+			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+				h.call(method, path, "", status)
+			}
+		}
+		h.call(http.MethodDelete, "/connections/navidrome", "", http.StatusNoContent)
+		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusNotFound)
+		require.NotContains(t, h.page("/playlists/"+id), "Write this playlist")
+	})
+}

@@ -1,0 +1,258 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// services are the far side of the network: what takes listens, playlists and months.
+type services struct {
+	mu      sync.Mutex
+	fails   error             // what every call ends in; nil for none
+	refuses string            // the title of the listen that is refused
+	has     []providers.Track // the catalogue
+	taken   []string          // titles
+}
+
+func (s *services) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
+func (s *services) Prove(context.Context) (providers.Account, error) {
+	return providers.Account{}, nil
+}
+
+func (s *services) Submit(_ context.Context, plays []providers.StoredListen) ([]error, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails != nil {
+		return nil, s.fails
+	}
+	outcomes := make([]error, len(plays))
+	for i, p := range plays {
+		if p.Title == s.refuses {
+			outcomes[i] = answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem, "It is too old for this service.")
+			continue
+		}
+		s.taken = append(s.taken, p.Title)
+	}
+	return outcomes, nil
+}
+
+func (s *services) Find(_ context.Context, t providers.Track) ([]providers.Track, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.has, s.fails
+}
+
+func (s *services) Playlists(context.Context) iter.Seq2[[]providers.Playlist, error] {
+	return func(func([]providers.Playlist, error) bool) {}
+}
+
+func (s *services) Tracks(context.Context, providers.Playlist) iter.Seq2[[]providers.Track, error] {
+	return func(func([]providers.Track, error) bool) {}
+}
+
+func (s *services) CreatePlaylist(context.Context, string, []string) (string, error) {
+	return "there", nil
+}
+
+func (s *services) ReplacePlaylist(context.Context, string, string, []string) error { return nil }
+
+func (s *services) Keep(context.Context, string, string, []byte) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return "etag", s.fails
+}
+
+// answer is a service's answer that its table explains.
+func answer(status int, category resilience.Category, scope resilience.Scope, advice string) error {
+	return &resilience.AnswerError{Endpoint: "POST /submit", Status: status, Message: "no",
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: category, Scope: scope, Advice: advice}}
+}
+
+// household is a server with one person, over a real database and engine, in a bubble of fake time.
+type household struct {
+	*Server
+	t    *testing.T
+	db   *store.Store
+	user int64
+	far  *services
+}
+
+// newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at a time, and
+// lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
+func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
+	t.Helper()
+	ctx := t.Context()
+	key, err := store.NewKey("only-the-tests-use-this-key")
+	require.NoError(t, err)
+	db, err := store.Open(ctx, t.TempDir(), key)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+	require.NoError(t, err)
+
+	h := &household{t: t, db: db, user: u.ID, far: &services{}}
+	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
+	registry := providers.Registry{
+		{Name: "spotify", DisplayName: "Spotify", Streams: []string{providers.Listens}},
+		{Name: "lastfm", DisplayName: "Last.fm", Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}},
+		{Name: "listenbrainz", DisplayName: "ListenBrainz", Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
+		{Name: "navidrome", DisplayName: "Navidrome", Takes: providers.Takes{Playlists: true}},
+		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
+		{Name: "youtube", DisplayName: "YouTube", Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
+	}
+	for _, p := range registry {
+		p.App = func(providers.Credentials) string { return p.Name }
+		p.Open = func(*http.Client, providers.Credentials) providers.Adapter { return h.far }
+		if p.Name != "youtube" {
+			h.connect(p.Name)
+		}
+	}
+	notifier := notify.New(db, bus)
+	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log}
+	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
+	carried := delivery.New(opt, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
+	h.Server, s.sessions.Store = s, db.Sessions()
+	s.Config = Config{BaseURL: s.BaseURL, Log: log, Store: db, Registry: registry, Bus: bus, Notifier: notifier,
+		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull, Deliveries: carried, DemoUser: u.ID}
+	return h
+}
+
+func (h *household) connect(provider string) {
+	h.t.Helper()
+	_, err := h.db.SaveConnection(h.t.Context(), providers.Connection{User: h.user, Provider: provider, AccountID: "ann", Account: "ann", App: provider,
+		Credentials: providers.Credentials{}, CreatedAt: time.Now()})
+	require.NoError(h.t, err)
+}
+
+// hear lets minutes pass, and Spotify tell of what was played in each.
+func (h *household) hear(titles ...string) {
+	h.t.Helper()
+	time.Sleep(time.Duration(len(titles)) * time.Minute)
+	h.heard(titles...)
+}
+
+// heard lets Spotify tell of plays, the oldest first, a minute apart and the last one just now.
+func (h *household) heard(titles ...string) {
+	h.t.Helper()
+	var plays []providers.Listen
+	for i, title := range titles {
+		at := time.Now().Add(-time.Duration(len(titles)-1-i) * time.Minute).Truncate(time.Millisecond)
+		plays = append(plays, providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
+	}
+	_, err := h.db.SaveListens(h.t.Context(), providers.Intake{User: h.user, Provider: "spotify", Listens: plays})
+	require.NoError(h.t, err)
+}
+
+// carry lets deliveries go out until nothing more can go now.
+func (h *household) carry() {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(h.t, h.Deliveries.Run(ctx)) })
+	for range 5 {
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}
+	cancel()
+	running.Wait()
+}
+
+func (h *household) do(method, path, body, contentType string) *httptest.ResponseRecorder {
+	h.t.Helper()
+	r := httptest.NewRequestWithContext(h.t.Context(), method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// call makes a call of the API and reads its answer.
+func (h *household) call(method, path, body string, status int) map[string]any {
+	h.t.Helper()
+	w := h.do(method, "/api/v1"+path, body, "application/json")
+	require.Equal(h.t, status, w.Code, "%s %s: %s", method, path, w.Body)
+	if status >= 400 {
+		require.Equal(h.t, "application/problem+json", w.Header().Get("Content-Type"))
+	}
+	var out map[string]any
+	if w.Body.Len() > 0 {
+		require.NoError(h.t, json.Unmarshal(w.Body.Bytes(), &out))
+	}
+	return out
+}
+
+// page returns a page.
+func (h *household) page(path string) string {
+	h.t.Helper()
+	w := h.do(http.MethodGet, path, "", "")
+	require.Equal(h.t, http.StatusOK, w.Code, path)
+	return w.Body.String()
+}
+
+// submit sends a form.
+func (h *household) submit(path string, status int, fields ...string) *httptest.ResponseRecorder {
+	h.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	w := h.do(http.MethodPost, path, form.Encode(), "application/x-www-form-urlencoded")
+	require.Equal(h.t, status, w.Code, "%s: %s", path, w.Body)
+	return w
+}
+
+// counts returns the numbers of deliveries by state.
+func (h *household) states() map[string]any {
+	h.t.Helper()
+	return h.call(http.MethodGet, "/deliveries", "", http.StatusOK)["counts"].(map[string]any)
+}
+
+// only returns the one delivery that a filter picks.
+func (h *household) only(filter string) map[string]any {
+	h.t.Helper()
+	all := h.call(http.MethodGet, "/deliveries?"+filter, "", http.StatusOK)["deliveries"].([]any)
+	require.Len(h.t, all, 1, filter)
+	return all[0].(map[string]any)
+}
+
+// inBubble runs a test in a bubble of fake time. The server is made outside of it: its sessions keep a goroutine that
+// never ends.
+func inBubble(t *testing.T, test func(*testing.T, *Server)) {
+	t.Parallel()
+	s := newServer(t)
+	synctest.Test(t, func(t *testing.T) { test(t, s) })
+}
+
+var errBox = &resilience.NetworkError{Endpoint: "POST /submit", Err: errors.Join(io.ErrUnexpectedEOF)}

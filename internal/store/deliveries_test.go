@@ -1,0 +1,281 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+)
+
+// oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it. What they carry is
+// named after them, so that they go out in any provider's name once.
+func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery.State]int64 {
+	t.Helper()
+	ids := map[delivery.State]int64{}
+	for _, state := range delivery.States {
+		ids[state] = order(t, s, delivery.Order{User: user, Provider: provider, Kind: delivery.Archive, Ref: string(state)})
+		switch state {
+		case delivery.Parked:
+			_, err := s.writer.Exec(parkAll+" AND id = $1", ids[state])
+			require.NoError(t, err)
+		case delivery.Scheduled:
+		default:
+			become(t, s, state, ids[state])
+		}
+	}
+	return ids
+}
+
+func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	ids := oneOfEach(t, s, alice, "s3")
+	oneOfEach(t, s, bob, "s3")
+	scrobble := order(t, s, delivery.Order{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
+	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
+
+	found := func(f delivery.Filter) (all []int64) {
+		page, _, err := s.Deliveries(t.Context(), f, "", 100)
+		require.NoError(t, err)
+		counts, err := s.CountDeliveries(t.Context(), f)
+		require.NoError(t, err)
+		sum := 0
+		for _, n := range counts {
+			sum += n
+		}
+		require.Equal(t, len(page), sum, "%v", f)
+		for _, d := range page {
+			all = append(all, d.ID)
+		}
+		return all
+	}
+	for state, id := range ids {
+		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, State: state, Provider: "s3"}), state)
+		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, ID: id}), state)
+		require.Empty(t, found(delivery.Filter{User: bob, ID: id}), "another person's")
+	}
+	require.Len(t, found(delivery.Filter{User: alice}), 7)
+	require.Len(t, found(delivery.Filter{User: alice, Kind: delivery.Archive}), 6)
+	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Provider: "lastfm"}))
+	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Category: "auth"}))
+	counts, err := s.CountDeliveries(t.Context(), delivery.Filter{User: alice})
+	require.NoError(t, err)
+	require.Equal(t, map[delivery.State]int{delivery.Scheduled: 2, delivery.Running: 1, delivery.Retrying: 1, delivery.Parked: 1, delivery.Dead: 1, delivery.Done: 1}, counts)
+	n, err := s.Backlog(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 9, n, "of all people, parked ones too")
+
+	var paged []int64
+	next, pages := "", 0
+	for more := true; more; more = next != "" {
+		var page []delivery.Delivery
+		page, next, err = s.Deliveries(t.Context(), delivery.Filter{User: alice}, next, 3)
+		require.NoError(t, err)
+		for _, d := range page {
+			paged = append(paged, d.ID)
+		}
+		pages++
+	}
+	require.Equal(t, found(delivery.Filter{User: alice}), paged, "the newest first")
+	require.Equal(t, 3, pages)
+	_, _, err = s.Deliveries(t.Context(), delivery.Filter{User: alice}, "x", 3)
+	require.ErrorIs(t, err, providers.ErrBadCursor)
+}
+
+func TestADeliveryTellsItsWholeStory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		s.SetAttempts(9)
+		now := time.Now().UTC()
+		id := order(t, s, delivery.Order{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Due: now.Add(time.Minute)})
+		want := delivery.Delivery{ID: id, User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
+			Due: now.Add(time.Minute), CreatedAt: now}
+		require.Equal(t, want, only(t, s, user))
+		time.Sleep(1500 * time.Millisecond)
+		why := delivery.Failure{Category: "item", Reason: "reason", Answer: "answer"}
+		require.NoError(t, s.NoteFailure(t.Context(), id, why, true))
+		become(t, s, delivery.Dead, id)
+		want.State, want.Attempts, want.Failure, want.EndedAt, want.DeadSince = delivery.Dead, 1, why, now.Add(1500*time.Millisecond), now.Add(1500*time.Millisecond)
+		require.Equal(t, want, only(t, s, user))
+	})
+}
+
+func TestRedrivingTakesWhatIsDeadOrWaitsForItsNextAttempt(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	s.SetAttempts(9)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	ids := oneOfEach(t, s, alice, "s3")
+	others := oneOfEach(t, s, bob, "s3")
+	elsewhere := oneOfEach(t, s, alice, "other")
+	for range 2 { // counting changes nothing
+		n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Provider: "s3"}, true)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+	}
+	n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Provider: "s3"}, false)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	for state, id := range ids {
+		want := string(state)
+		if state == delivery.Dead || state == delivery.Retrying {
+			want = "scheduled"
+			require.Equal(t, []string{"scheduled", "0 of 9"}, standing(t, s, alice, id), "all its attempts are before it")
+		}
+		require.Equal(t, want, standing(t, s, alice, id)[0])
+		require.Equal(t, string(state), standing(t, s, bob, others[state])[0])
+		require.Equal(t, string(state), standing(t, s, alice, elsewhere[state])[0])
+	}
+	for _, f := range []delivery.Filter{{User: alice, Provider: "s3"}, {User: bob, ID: ids[delivery.Dead]}, {User: alice, ID: elsewhere[delivery.Parked]},
+		{User: alice, ID: elsewhere[delivery.Running]}, {User: alice, ID: elsewhere[delivery.Done]}, {User: alice, Category: "auth"}} {
+		for _, dry := range []bool{true, false} {
+			n, err = s.Redrive(t.Context(), f, dry)
+			require.NoError(t, err)
+			require.Zero(t, n, "%v", f)
+		}
+	}
+	n, err = s.Redrive(t.Context(), delivery.Filter{User: alice, ID: elsewhere[delivery.Dead]}, false)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestDiscarding(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	for state, id := range oneOfEach(t, s, alice, "s3") {
+		require.ErrorIs(t, s.Discard(t.Context(), bob, id), providers.ErrNotFound, "another person's")
+		before := number(t, s, "SELECT count(*) FROM deliveries")
+		err := s.Discard(t.Context(), alice, id)
+		if state == delivery.Running {
+			require.ErrorIs(t, err, providers.ErrNotFound)
+			require.Equal(t, before, number(t, s, "SELECT count(*) FROM deliveries"))
+			continue
+		}
+		require.NoError(t, err, state)
+		require.ErrorIs(t, s.Discard(t.Context(), alice, id), providers.ErrNotFound)
+		require.Equal(t, before-1, number(t, s, "SELECT count(*) FROM deliveries"))
+		require.Equal(t, before-1, number(t, s, "SELECT count(*) FROM river_job"))
+	}
+}
+
+func TestWhatWasDiscardedMayBeSentLaterAndWhatWasSentMayNot(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 1, 0)
+	save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
+	all := deliveries(t, s, user)
+	become(t, s, delivery.Done, all[0].ID)
+	become(t, s, delivery.Dead, all[1].ID)
+	for _, d := range all {
+		require.NoError(t, s.Discard(t.Context(), user, d.ID))
+	}
+	account, err := s.Account(t.Context(), user, "lastfm")
+	require.NoError(t, err)
+	require.Equal(t, delivery.Account{Sent: 1}, account, "what was sent stays sent")
+	n, err := s.CountNotCarried(t.Context(), user, "lastfm", at(0))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	_, err = s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 9, From: at(0), Since: at(0)}, true)
+	require.NoError(t, err)
+	require.Equal(t, []string{"lastfm scheduled: B, C"}, owed(t, s, user))
+}
+
+func TestDeadLettersAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		s.SetAttempts(3)
+		var ids []int64
+		for i := range 3 {
+			ids = append(ids, order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+		}
+		_, err := s.writer.Exec("UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1 WHERE id = $2", riverTime(time.Now()), ids[0])
+		require.NoError(t, err)
+		become(t, s, delivery.Dead, ids[1])
+		again := func(want int) {
+			n, err := s.LookAgain(t.Context(), time.Now().Add(-24*time.Hour))
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+		}
+		time.Sleep(12 * time.Hour)
+		become(t, s, delivery.Dead, ids[2])
+		time.Sleep(12*time.Hour - time.Second)
+		again(0)
+		time.Sleep(2 * time.Second)
+		again(2)
+		again(0)
+		require.Equal(t, []string{"retrying", "3 of 4"}, standing(t, s, user, ids[0]), "one attempt more")
+		require.Equal(t, []string{"retrying", "1 of 3"}, standing(t, s, user, ids[1]))
+		require.Equal(t, "dead", standing(t, s, user, ids[2])[0])
+		require.Equal(t, ids[:2], taken(t, s, "lastfm"))
+	})
+}
+
+func TestOldDeliveriesAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		forward(t, s, user, "lastfm", 1, 0)
+		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3), track("D", 4))
+		all := deliveries(t, s, user)
+		die := func(i int) {
+			require.NoError(t, s.NoteFailure(t.Context(), all[i].ID, delivery.Failure{Category: "item", Reason: "bad"}, true))
+			become(t, s, delivery.Dead, all[i].ID)
+		}
+		become(t, s, delivery.Done, all[0].ID)
+		die(1)
+		time.Sleep(time.Hour)
+		die(2)
+		half := time.Now().Add(-30 * time.Minute)
+		gone, err := s.Retire(t.Context(), half, time.Time{})
+		require.NoError(t, err)
+		require.Empty(t, gone)
+		require.Equal(t, []string{"lastfm dead: B", "lastfm dead: C", "lastfm scheduled: D"}, owed(t, s, user), "what was done is forgotten")
+
+		become(t, s, delivery.Dead, all[1].ID) // it was looked at again, and has died once more just now
+		gone, err = s.Retire(t.Context(), half, half)
+		require.NoError(t, err)
+		require.Len(t, gone, 1)
+		require.Equal(t, []any{all[1].ID, "bad", 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items}, "told, so that the log can tell")
+		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, owed(t, s, user), "counted from its first death")
+		for _, table := range []string{"river_job", "deliveries"} {
+			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM "+table))
+		}
+		account, err := s.Account(t.Context(), user, "lastfm")
+		require.NoError(t, err)
+		account.Next = time.Time{}
+		require.Equal(t, delivery.Account{Sent: 1, Refused: 1, Waiting: 1}, account, "what was sent stays known")
+
+		become(t, s, delivery.Retrying, all[2].ID)
+		gone, err = s.Retire(t.Context(), time.Now().Add(time.Hour), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Empty(t, gone, "what lives is not removed, however old")
+	})
+}
+
+func TestForgettingThousands(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 1, -1e9)
+	save(t, s, user, "spotify", repeat(1200, 5)...)
+	_, err := s.writer.Exec("UPDATE river_job SET state = 'completed', finalized_at = $1", riverTime(time.Now()))
+	require.NoError(t, err)
+	for _, left := range []int{200, 0, 0} {
+		_, err := s.Retire(t.Context(), time.Now().Add(time.Hour), time.Time{})
+		require.NoError(t, err)
+		require.Equal(t, left, number(t, s, "SELECT count(*) FROM deliveries"))
+		require.Equal(t, left, number(t, s, "SELECT count(*) FROM river_job"))
+	}
+	account, err := s.Account(t.Context(), user, "lastfm")
+	require.NoError(t, err)
+	require.Equal(t, delivery.Account{Sent: 1200}, account)
+}

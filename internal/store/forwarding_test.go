@@ -1,0 +1,217 @@
+package store
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+)
+
+func TestRulesAreKept(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	first := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(1), Since: at(2)}
+	archive := delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1, Since: at(3)}
+	for _, r := range []delivery.Rule{first, archive} {
+		_, err := s.Carry(t.Context(), r, false)
+		require.NoError(t, err)
+	}
+	rules, err := s.Rules(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, []delivery.Rule{first, archive}, rules)
+	again := first
+	again.Batch, again.From, again.Since = 40, at(0), at(9)
+	_, err = s.Carry(t.Context(), again, false)
+	require.NoError(t, err)
+	rules, err = s.Rules(t.Context(), user)
+	require.NoError(t, err)
+	again.Since = at(2)
+	require.Equal(t, again, rules[0], "the wish is as old as it was")
+	require.NoError(t, s.StopCarrying(t.Context(), user, "lastfm"))
+	rules, err = s.Rules(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, []delivery.Rule{archive}, rules)
+}
+
+func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	guess := track("Guess", 25)
+	guess.Approximate = true
+	save(t, s, user, "spotify", track("D", 40), track("C", 30), guess, track("B", 20), track("A", 10))
+	save(t, s, user, "lastfm", track("C", 30.1))
+	save(t, s, addUser(t, s, "Bob", accounts.Member), "spotify", track("E", 50))
+	rule := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, From: at(15), Since: at(0)}
+	wait := func() int {
+		n, err := s.CountNotCarried(t.Context(), user, "lastfm", rule.From)
+		require.NoError(t, err)
+		return n
+	}
+	carry := func(earlier bool) int {
+		n, err := s.Carry(t.Context(), rule, earlier)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 2, wait())
+	require.Zero(t, carry(false))
+	require.Empty(t, owed(t, s, user))
+	require.Equal(t, 2, carry(true))
+	require.Equal(t, []string{"lastfm scheduled: B, D"}, owed(t, s, user))
+	require.Zero(t, wait())
+	require.Zero(t, carry(true), "what is written down already is not written down again")
+	rule.From = at(0)
+	require.Equal(t, 1, wait())
+	require.Equal(t, 1, carry(true))
+	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, owed(t, s, user))
+	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 3"), "history goes out after what is new")
+	save(t, s, user, "spotify", track("F", 60))
+	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 1"))
+
+	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "listenbrainz", Kind: "no such kind", Batch: 1, Since: at(0)}, false)
+	require.NoError(t, err)
+}
+
+func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		save(t, s, user, "spotify", track("A", 10), track("B", 20))
+		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1, Since: at(0)}, true)
+		require.NoError(t, err)
+		save(t, s, user, "spotify", track("C", 30), track("D", 40))
+		all := deliveries(t, s, user)
+		require.Equal(t, []int64{all[2].ID, all[3].ID, all[0].ID, all[1].ID}, taken(t, s, "lastfm"))
+	})
+}
+
+func TestEarlierMonthsAreArchived(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	s.SetArchiveEvery(time.Hour)
+	newYear := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear), playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))
+	n, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.Equal(t, []string{"s3 scheduled: 2025-12", "s3 scheduled: 2026-01", "s3 scheduled: 2026-06"}, owed(t, s, user))
+	for _, d := range deliveries(t, s, user) {
+		require.False(t, d.Due.After(time.Now()), "at once")
+	}
+}
+
+func TestAMonthIsReadWhole(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	from, to := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	inside := []providers.Listen{playAt("the first", from), playAt("the same instant", from), playAt("the last", to.Add(-time.Millisecond))}
+	for i := range 2500 { // three pages of one query each, many plays in one instant
+		inside = append(inside, playAt("play "+time.Duration(i).String(), from.Add(time.Duration(i/50)*time.Minute)))
+	}
+	save(t, s, user, "spotify", append(inside, playAt("before", from.Add(-time.Millisecond)), playAt("after", to))...)
+	save(t, s, user, "listenbrainz", playAt("the last", to.Add(time.Second)))
+	save(t, s, addUser(t, s, "Bob", accounts.Member), "spotify", playAt("Bob's", from))
+
+	var last providers.StoredListen
+	seen := map[int64]bool{}
+	for l, err := range s.Month(t.Context(), user, from, to) {
+		require.NoError(t, err)
+		require.False(t, seen[l.ID])
+		require.False(t, l.PlayedAt.Before(last.PlayedAt), "the oldest first")
+		seen[l.ID], last = true, l
+	}
+	require.Len(t, seen, len(inside))
+	require.Equal(t, "the last", last.Title)
+	require.Equal(t, []string{"listenbrainz", "spotify"}, providersOf(last))
+	for range s.Month(t.Context(), user, from, to) {
+		break // a reader may stop
+	}
+	require.NoError(t, s.Close())
+	for _, err := range s.Month(t.Context(), user, from, to) {
+		require.Error(t, err)
+	}
+}
+
+func TestWhatBecameOfEachListen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		start := time.Now().UTC()
+		save(t, s, user, "spotify", track("before the rule", -1))
+		forward(t, s, user, "lastfm", 1, 0)
+		names := []string{"scheduled", "running", "retrying", "parked", "dead", "done", "forgotten", "there"}
+		ids := map[string]int64{}
+		for i, name := range names {
+			save(t, s, user, "spotify", track(name, float64(i*10)))
+			if name == "there" {
+				break // told below
+			}
+			all := deliveries(t, s, user)
+			ids[name] = all[len(all)-1].ID
+		}
+		save(t, s, user, "lastfm", track("only there", 200))
+		require.NoError(t, s.Park(t.Context(), user, "lastfm"))
+		for _, name := range []string{"scheduled", "running", "retrying", "dead", "done", "forgotten"} {
+			_, err := s.writer.Exec("UPDATE river_job SET state = 'available', scheduled_at = $1 WHERE id = $2", riverTime(start.Add(time.Hour)), ids[name])
+			require.NoError(t, err)
+		}
+		become(t, s, delivery.Done, ids["forgotten"])
+		time.Sleep(time.Minute)
+		_, err := s.Retire(t.Context(), time.Now(), time.Time{})
+		require.NoError(t, err)
+		for _, state := range []delivery.State{delivery.Running, delivery.Retrying, delivery.Dead, delivery.Done} {
+			become(t, s, state, ids[string(state)])
+		}
+		require.NoError(t, s.NoteFailure(t.Context(), ids["dead"], delivery.Failure{Category: "item", Reason: "It is bad."}, true))
+		time.Sleep(time.Minute)
+		save(t, s, user, "lastfm", track("there", 70.1), track("done", 50.1))
+		there, err := s.Owed(t.Context(), deliveries(t, s, user)[6].ID, "lastfm")
+		require.NoError(t, err)
+		require.Empty(t, there)
+
+		account, err := s.Account(t.Context(), user, "lastfm")
+		require.NoError(t, err)
+		require.Equal(t, delivery.Account{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1, Next: start.Add(time.Minute)}, account)
+		carried, err := s.Carried(t.Context(), user, "lastfm", 100)
+		require.NoError(t, err)
+		outcomes := map[string]string{}
+		for _, c := range carried {
+			outcomes[c.Title] = c.Outcome
+			require.Equal(t, ids[c.Title]*bit(c.Title != "forgotten"), c.Delivery, c.Title)
+			switch c.Title {
+			case "there":
+				require.Equal(t, start.Add(2*time.Minute), c.ThereSince)
+			case "done", "dead":
+				require.Equal(t, start.Add(time.Minute), c.EndedAt)
+				require.Equal(t, c.Title == "dead", c.Reason == "It is bad.")
+			case "scheduled":
+				require.Equal(t, start.Add(time.Hour), c.Due)
+				require.Equal(t, at(0), c.PlayedAt)
+			}
+		}
+		require.Equal(t, map[string]string{"scheduled": "scheduled", "running": "running", "retrying": "retrying", "parked": "parked", "dead": "dead", "done": "done",
+			"forgotten": "done", "there": "there"}, outcomes)
+		newest, err := s.Carried(t.Context(), user, "lastfm", 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"there", "forgotten"}, []string{newest[0].Title, newest[1].Title})
+	})
+}
+
+// bit is 1 for true.
+func bit(b bool) int64 { return int64(flag(b)) }
+
+func TestNothingIsSaidOfAProviderThatNothingIsCarriedTo(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "spotify", track("A", 1))
+	account, err := s.Account(t.Context(), user, "lastfm")
+	require.NoError(t, err)
+	require.Zero(t, account)
+	carried, err := s.Carried(t.Context(), user, "lastfm", 10)
+	require.NoError(t, err)
+	require.Empty(t, carried)
+}

@@ -1,0 +1,316 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+)
+
+// forward has a user's listens carried to a provider that takes them in batches, from an instant of the tests' day on.
+func forward(t testing.TB, s *Store, user int64, provider string, batch int, from float64) {
+	t.Helper()
+	_, err := s.Carry(context.Background(), delivery.Rule{User: user, Provider: provider, Kind: delivery.Scrobble, Batch: batch, From: at(from), Since: at(0)}, false)
+	require.NoError(t, err)
+}
+
+// owed are a user's deliveries, the oldest first, each as one line: where to, its state, and what it carries.
+func owed(t testing.TB, s *Store, user int64) []string {
+	t.Helper()
+	scan := func(r scanner) (title string, err error) { return title, r.Scan(&title) }
+	lines := []string{}
+	for _, d := range deliveries(t, s, user) {
+		titles, err := list(context.Background(), s.reader, scan, `SELECT l.title FROM forwards f JOIN listens l ON l.id = f.listen_id
+			WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, d.ID)
+		require.NoError(t, err)
+		what := strings.Join(titles, ", ")
+		if delivery.Copies(d.Kind) {
+			what = d.Ref
+		} else if d.State.Live() {
+			require.Equal(t, len(titles), d.Items, "the number of listens in delivery %d", d.ID)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Provider, d.State, what))
+	}
+	return lines
+}
+
+// deliveries are a user's deliveries, the oldest first.
+func deliveries(t testing.TB, s *Store, user int64) []delivery.Delivery {
+	t.Helper()
+	newest, _, err := s.Deliveries(context.Background(), delivery.Filter{User: user}, "", 10_000)
+	require.NoError(t, err)
+	all := make([]delivery.Delivery, 0, len(newest))
+	for i := range newest {
+		all = append(all, newest[len(newest)-1-i])
+	}
+	return all
+}
+
+// only is the one delivery that a user has.
+func only(t testing.TB, s *Store, user int64) delivery.Delivery {
+	t.Helper()
+	all := deliveries(t, s, user)
+	require.Len(t, all, 1)
+	return all[0]
+}
+
+// become gives a delivery a state as the queue does when it takes it, or when an attempt ends.
+func become(t testing.TB, s *Store, state delivery.State, ids ...int64) {
+	t.Helper()
+	now := riverTime(time.Now())
+	queries := map[delivery.State]string{
+		delivery.Running:  "UPDATE river_job SET state = 'running', attempt = attempt + 1, finalized_at = NULL, attempted_at = $2 WHERE id = $1",
+		delivery.Retrying: "UPDATE river_job SET state = 'retryable', attempt = max(attempt, 1), finalized_at = NULL, scheduled_at = $2 WHERE id = $1",
+		delivery.Done:     "UPDATE river_job SET state = 'completed', attempt = max(attempt, 1), finalized_at = $2 WHERE id = $1",
+		delivery.Dead:     "UPDATE river_job SET state = 'cancelled', attempt = max(attempt, 1), finalized_at = $2 WHERE id = $1",
+	}
+	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) error {
+		for _, id := range ids {
+			if err := execTx(context.Background(), tx, queries[state], id, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func track(title string, minute float64) providers.Listen {
+	l := listen(minute)
+	l.Title, l.SourceID = title, title
+	return l
+}
+
+func TestAPageIsOwedToWhomItsPersonWantsIt(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	forward(t, s, alice, "lastfm", 2, 10)
+	forward(t, s, alice, "listenbrainz", 100, 20)
+	guess := track("Guess", 45)
+	guess.Approximate = true
+	page := []providers.Listen{track("E", 50), guess, track("D", 40), track("C", 30), track("B", 10), track("A", 9.99)}
+	for range 2 { // the same page again adds nothing
+		save(t, s, alice, "spotify", page...)
+		require.Equal(t, []string{"lastfm scheduled: B, C", "lastfm scheduled: D, E", "listenbrainz scheduled: C, D, E"}, owed(t, s, alice))
+	}
+	save(t, s, bob, "spotify", page...)
+	require.Empty(t, owed(t, s, bob), "a rule is one person's")
+
+	save(t, s, alice, "lastfm", track("F", 60))
+	require.Equal(t, []string{"listenbrainz scheduled: F"}, owed(t, s, alice)[3:], "never back to where it came from")
+	save(t, s, alice, "navidrome", track("F", 60.2), track("E", 50.2))
+	require.Len(t, owed(t, s, alice), 4, "what another provider tells of too is carried once")
+	require.NoError(t, s.StopCarrying(t.Context(), alice, "listenbrainz"))
+	save(t, s, alice, "spotify", track("G", 70))
+	require.Equal(t, []string{"lastfm scheduled: G"}, owed(t, s, alice)[4:])
+}
+
+func TestALongPageIsOwedInBatches(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	forward(t, s, user, "listenbrainz", 100, -1e6)
+	save(t, s, user, "spotify", repeat(250, 5)...)
+	var items []int
+	last := at(-1e6)
+	for _, d := range deliveries(t, s, user) {
+		items = append(items, d.Items)
+		plays, err := s.Owed(t.Context(), d.ID, "listenbrainz")
+		require.NoError(t, err)
+		for _, p := range plays {
+			require.True(t, p.PlayedAt.After(last), "the oldest first")
+			last = p.PlayedAt
+		}
+	}
+	require.Equal(t, []int{100, 100, 50}, items)
+}
+
+func TestAPageThatIsNotStoredOwesNothing(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"river_job", "deliveries", "forwards", "copies", "listen_sources", "streams"} {
+		s, user := setup(t)
+		forward(t, s, user, "lastfm", 1, -1e6)
+		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
+		require.NoError(t, err)
+		_, err = s.writer.Exec("CREATE TRIGGER refuse BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ABORT, 'refused'); END")
+		require.NoError(t, err)
+		_, err = s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: repeat(3, 5), Reading: "after"})
+		require.ErrorContains(t, err, "refused", table)
+		for _, of := range []string{"river_job", "deliveries", "forwards", "copies", "listens", "listen_sources", "streams"} {
+			require.Zero(t, number(t, s, "SELECT count(*) FROM "+of), "%s, after %s refused", of, table)
+		}
+		_, err = s.writer.Exec("DROP TRIGGER refuse")
+		require.NoError(t, err)
+		save(t, s, user, "spotify", repeat(3, 5)...)
+		require.Equal(t, []string{"lastfm scheduled: Track 2", "lastfm scheduled: Track 1", "lastfm scheduled: Track 0", "s3 scheduled: 2026-11"}, owed(t, s, user))
+	}
+}
+
+// order writes a delivery down, as a page does, and returns its number.
+func order(t testing.TB, s *Store, o delivery.Order) (id int64) {
+	t.Helper()
+	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) (err error) {
+		id, err = s.enqueue(context.Background(), tx, o)
+		return err
+	}))
+	return id
+}
+
+func TestWhatIsAskedForTwiceIsOneDelivery(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	s.SetAttempts(7)
+	save(t, s, alice, "spotify", track("A", 1), track("B", 2))
+	scrobble := delivery.Order{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
+	month := delivery.Order{User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"}
+	for _, o := range []delivery.Order{scrobble, month} {
+		id := order(t, s, o)
+		require.Equal(t, id, order(t, s, o), "waiting")
+		become(t, s, delivery.Running, id)
+		require.Equal(t, id, order(t, s, o), "running")
+		become(t, s, delivery.Retrying, id)
+		require.Equal(t, id, order(t, s, o), "retrying")
+		require.Equal(t, []string{"retrying", "1 of 7"}, standing(t, s, alice, id), "it keeps the attempts that are used up")
+		require.NoError(t, s.Park(t.Context(), alice, o.Provider))
+		require.Equal(t, id, order(t, s, o), "parked")
+		require.Equal(t, []string{"parked", "1 of 7"}, standing(t, s, alice, id))
+		become(t, s, delivery.Dead, id)
+		require.Equal(t, id, order(t, s, o), "dead")
+		require.Equal(t, []string{"scheduled", "0 of 7"}, standing(t, s, alice, id), "and alive again, with all its attempts")
+		become(t, s, delivery.Done, id)
+		again := order(t, s, o)
+		require.Equal(t, delivery.Copies(o.Kind), again != id, "%s: a play is carried once, a copy is written again", o.Kind)
+		require.Equal(t, "done", standing(t, s, alice, id)[0])
+	}
+	for what, other := range map[string]delivery.Order{
+		"another provider": {User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble, Listens: []int64{1, 2}},
+		"another kind":     {User: alice, Provider: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
+		"other listens":    {User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
+		"another person":   {User: addUser(t, s, "Bob", accounts.Member), Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}},
+		"another month":    {User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-12"},
+	} {
+		before := number(t, s, "SELECT count(*) FROM river_job")
+		order(t, s, other)
+		require.Equal(t, before+1, number(t, s, "SELECT count(*) FROM river_job"), what)
+	}
+}
+
+// standing is the state of a delivery, and how many of its attempts are used up.
+func standing(t testing.TB, s *Store, user, id int64) []string {
+	t.Helper()
+	page, _, err := s.Deliveries(context.Background(), delivery.Filter{User: user, ID: id}, "", 2)
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	return []string{string(page[0].State), fmt.Sprintf("%d of %d", page[0].Attempts, page[0].MaxAttempts)}
+}
+
+// playAt is one of a track that nobody else plays, at an instant.
+func playAt(name string, when time.Time) providers.Listen {
+	return providers.Listen{SourceID: name, PlayedAt: when, Track: providers.Track{Title: name, Artist: "Artist", Duration: 4 * time.Minute}}
+}
+
+func TestTheMonthsOfAPageAreToBeArchivedAgain(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
+	require.NoError(t, err)
+	reykjavik := time.FixedZone("one hour ahead", 3600)
+	end := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	guess := playAt("a guess", end.AddDate(-1, 0, 0))
+	guess.Approximate = true
+	save(t, s, user, "spotify",
+		playAt("the first of March here", time.Date(2026, 3, 1, 0, 30, 0, 0, reykjavik)), // still February in UTC
+		playAt("the last of February", end.Add(-time.Millisecond)), guess)
+	require.Equal(t, map[string]int64{"2026-02": 1, "2025-03": 1}, wantedMonths(t, s, user), "a guess is archived too")
+	save(t, s, user, "spotify", playAt("the first of March", end))
+	require.Equal(t, map[string]int64{"2026-02": 1, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user))
+
+	// A second source changes the listen's own month, although that service tells of the next one.
+	save(t, s, user, "listenbrainz", playAt("the last of February", end.Add(time.Minute)))
+	require.Equal(t, map[string]int64{"2026-02": 2, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user))
+	save(t, s, user, "listenbrainz", playAt("the last of February", end.Add(time.Minute)))
+	require.Equal(t, map[string]int64{"2026-02": 2, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user), "nothing new, nothing to write")
+	require.ElementsMatch(t, []string{"s3 scheduled: 2026-02", "s3 scheduled: 2025-03", "s3 scheduled: 2026-03"}, owed(t, s, user))
+}
+
+func wantedMonths(t testing.TB, s *Store, user int64) map[string]int64 {
+	t.Helper()
+	copies, err := s.Copies(context.Background(), user, delivery.Archive)
+	require.NoError(t, err)
+	all := map[string]int64{}
+	for _, c := range copies {
+		all[c.Ref] = c.Wanted
+	}
+	return all
+}
+
+func TestAMonthOfTheArchiveWaitsForMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		s.SetArchiveEvery(time.Hour)
+		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
+		require.NoError(t, err)
+		first := time.Now()
+		for i := range 5 {
+			save(t, s, user, "spotify", track(fmt.Sprint(i), float64(10*i)))
+			time.Sleep(10 * time.Minute)
+		}
+		require.Equal(t, first.Add(time.Hour).UTC(), only(t, s, user).Due, "counted from the first change, so that it is written in the end")
+	})
+}
+
+func TestAPlaylistsCopiesAreOwedWhenItChanges(t *testing.T) {
+	t.Parallel()
+	s, alice := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	rain := providers.Playlist{SourceID: "rain", Name: "Rain"}
+	for _, user := range []int64{alice, bob} {
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", rain, 0, tracks(3)))
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: "sun"}, 1, tracks(3)))
+	}
+	require.Empty(t, owed(t, s, alice), "nobody wants it copied")
+	lists, err := s.ProviderPlaylists(t.Context(), alice, "spotify")
+	require.NoError(t, err)
+	ref := strconv.FormatInt(lists[0].ID, 10)
+	for _, provider := range []string{"navidrome", "listenbrainz"} {
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: alice, Provider: provider, Kind: delivery.WritePlaylist, Ref: ref}))
+	}
+	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, owed(t, s, alice))
+	for _, d := range deliveries(t, s, alice) {
+		become(t, s, delivery.Done, d.ID)
+	}
+	for _, user := range []int64{alice, bob} {
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", rain, 0, tracks(4)))
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: "sun"}, 1, tracks(4)))
+	}
+	require.Equal(t, []string{"listenbrainz scheduled: " + ref, "navidrome scheduled: " + ref}, owed(t, s, alice)[2:])
+	require.Empty(t, owed(t, s, bob))
+
+	require.NoError(t, s.DropCopy(t.Context(), alice, "navidrome", delivery.WritePlaylist, ref))
+	_, err = s.Copy(t.Context(), alice, "navidrome", delivery.WritePlaylist, ref)
+	require.ErrorIs(t, err, providers.ErrNotFound)
+	for range 2 {
+		require.NoError(t, s.SavePlaylist(t.Context(), alice, "spotify", rain, 0, tracks(5)))
+	}
+	require.Len(t, owed(t, s, alice), 4)
+	c, err := s.Copy(t.Context(), alice, "listenbrainz", delivery.WritePlaylist, ref)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, c.Wanted)
+
+	_, err = s.writer.Exec("CREATE TRIGGER refuse BEFORE UPDATE ON copies BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	require.NoError(t, err)
+	require.ErrorContains(t, s.SavePlaylist(t.Context(), alice, "spotify", rain, 0, tracks(9)), "refused")
+	_, songs, err := s.Playlist(t.Context(), alice, lists[0].ID)
+	require.NoError(t, err)
+	require.Len(t, songs, 5, "what cannot be owed is not stored")
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+)
+
+// dictated is a delivery to the queue, whatever it carries.
+type dictated struct{ delivery.Payload }
+
+func (dictated) Kind() string { return delivery.Scrobble }
+
+// worker does with a delivery what a test dictates.
+type worker struct {
+	river.WorkerDefaults[dictated]
+	do func(id int64) error
+}
+
+func (w *worker) Work(_ context.Context, j *river.Job[dictated]) error { return w.do(j.ID) }
+
+// startQueue opens the queue and has the deliveries to a provider worked on, so many at once, until the returned
+// function is called, which waits for those under way. It belongs into a bubble.
+func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id int64) error) (stop func()) {
+	t.Helper()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &worker{do: do})
+	client, err := s.Queue(context.Background(), river.Config{Workers: workers, Queues: map[string]river.QueueConfig{delivery.QueueOf(provider): {MaxWorkers: atOnce}},
+		FetchPollInterval: time.Second, FetchCooldown: time.Millisecond})
+	require.NoError(t, err)
+	require.NoError(t, client.Start(context.Background()))
+	return func() { require.NoError(t, client.Stop(context.Background())) }
+}
+
+func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := openIn(t, dir)
+		user := addUser(t, s, "Alice", "admin")
+		s.SetAttempts(3)
+		var ids []int64
+		for i := range 4 {
+			ids = append(ids, order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+		}
+		become(t, s, delivery.Running, ids[0], ids[1])
+		become(t, s, delivery.Done, ids[2])
+		require.NoError(t, s.Close())
+
+		s = openIn(t, dir)
+		require.Equal(t, []string{"running", "1 of 3"}, standing(t, s, user, ids[0]))
+		require.Equal(t, []int64{ids[0], ids[1], ids[3]}, taken(t, s, "lastfm"))
+		require.Equal(t, []string{"done", "2 of 3"}, standing(t, s, user, ids[0]))
+	})
+}
+
+// Re-driving from several places at once, while deliveries are worked on, neither loses nor doubles any.
+func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const many = 1000
+		s, user := setup(t)
+		forward(t, s, user, "lastfm", 1, -1e9)
+		save(t, s, user, "spotify", repeat(many, 5)...)
+		ids := make([]int64, 0, many)
+		for _, d := range deliveries(t, s, user) {
+			ids = append(ids, d.ID)
+		}
+		become(t, s, delivery.Dead, ids...)
+		var mu sync.Mutex
+		worked := map[int64]int{}
+		stop := startQueue(t, s, "lastfm", 50, func(id int64) error {
+			mu.Lock()
+			defer mu.Unlock()
+			worked[id]++
+			return nil
+		})
+		var wg sync.WaitGroup
+		redriven := make([]int, 4)
+		for i := range redriven {
+			wg.Go(func() {
+				for range 5 {
+					n, err := s.Redrive(context.Background(), delivery.Filter{User: user, Provider: "lastfm", State: delivery.Dead}, false)
+					assert.NoError(t, err)
+					redriven[i] += n
+					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+				}
+			})
+		}
+		wg.Go(func() {
+			for done := 0; done < many && !t.Failed(); time.Sleep(20 * time.Millisecond) {
+				counts, err := s.CountDeliveries(context.Background(), delivery.Filter{User: user})
+				assert.NoError(t, err)
+				sum := 0
+				for state, n := range counts {
+					assert.Positive(t, n, state)
+					sum += n
+				}
+				assert.Equal(t, many, sum, "%v", counts)
+				done = counts[delivery.Done]
+			}
+		})
+		wg.Wait()
+		stop()
+		require.Equal(t, many, redriven[0]+redriven[1]+redriven[2]+redriven[3])
+		require.Len(t, worked, many)
+		for id, n := range worked {
+			require.Equal(t, 1, n, id)
+		}
+		account, err := s.Account(t.Context(), user, "lastfm")
+		require.NoError(t, err)
+		require.Equal(t, delivery.Account{Sent: many}, account)
+	})
+}

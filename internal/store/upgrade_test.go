@@ -1,0 +1,215 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+)
+
+// table is what a table holds: its columns, and each row as one text.
+type table struct {
+	columns []string
+	rows    []string
+}
+
+// contents are the tables of a database file by name. Where columns are given, only those are read.
+func contents(t testing.TB, path string, only map[string]table) map[string]table {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	require.NoError(t, err)
+	defer db.Close()
+	names, err := list(t.Context(), db, func(r scanner) (s string, err error) { return s, r.Scan(&s) },
+		"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+	require.NoError(t, err)
+	all := map[string]table{}
+	for _, name := range names {
+		columns := "*"
+		if only != nil {
+			if len(only[name].columns) == 0 {
+				continue
+			}
+			columns = strings.Join(only[name].columns, ", ")
+		}
+		rows, err := db.Query("SELECT " + columns + " FROM " + name + " ORDER BY rowid")
+		require.NoError(t, err)
+		defer rows.Close()
+		var v table
+		v.columns, err = rows.Columns()
+		require.NoError(t, err)
+		for rows.Next() {
+			values, pointers := make([]any, len(v.columns)), make([]any, len(v.columns))
+			for i := range values {
+				pointers[i] = &values[i]
+			}
+			require.NoError(t, rows.Scan(pointers...))
+			v.rows = append(v.rows, fmt.Sprintf("%#v", values))
+		}
+		require.NoError(t, rows.Err())
+		all[name] = v
+	}
+	return all
+}
+
+// oldDatabase is the folder of a database of the previous version, and what that holds.
+func oldDatabase(t testing.TB) (dir string, held map[string]table) {
+	t.Helper()
+	dump, err := os.ReadFile("testdata/version-1.sql")
+	require.NoError(t, err)
+	dir = t.TempDir()
+	path := filepath.Join(dir, FileName)
+	db, err := sql.Open("sqlite", dsn(path, ""))
+	require.NoError(t, err)
+	_, err = db.Exec(string(dump))
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	held = contents(t, path, nil)
+	require.Equal(t, 17, len(held))
+	for name, v := range held {
+		require.NotEmpty(t, v.rows, name)
+	}
+	return dir, held
+}
+
+func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
+	t.Parallel()
+	dir, held := oldDatabase(t)
+	require.NoError(t, openIn(t, dir).Close())
+
+	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
+	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".1.bak"), nil), "the copy is the database as it was")
+	now := contents(t, filepath.Join(dir, FileName), held)
+	steps := now["goose_db_version"].rows
+	require.Equal(t, held["goose_db_version"].rows, steps[:2])
+	require.Len(t, steps, 1+newest(t))
+	delete(held, "goose_db_version")
+	delete(now, "goose_db_version")
+	require.Equal(t, held, now)
+	all := contents(t, filepath.Join(dir, FileName), nil)
+	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards", "copies", "track_matches"} {
+		require.Contains(t, all, name)
+		require.Empty(t, all[name].rows, name)
+	}
+
+	before := snapshot(t, dir)
+	s := openIn(t, dir)
+	require.NoError(t, s.Close())
+	after := snapshot(t, dir)
+	require.Equal(t, before[FileName+".1.bak"], after[FileName+".1.bak"], "nothing to do, no other copy")
+}
+
+func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
+	t.Parallel()
+	dir, _ := oldDatabase(t)
+	s := openIn(t, dir)
+	u, err := s.UserByName(t.Context(), "böb")
+	require.NoError(t, err)
+	require.Equal(t, "hash of Böb", u.PasswordHash)
+	session, ok, err := s.Sessions().Find("alices-token")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "alices session", string(session))
+
+	credentials := map[string]providers.Credentials{}
+	everybodys, err := s.Connections(t.Context())
+	require.NoError(t, err)
+	for _, c := range everybodys {
+		credentials[fmt.Sprint(c.User, " ", c.Provider, " ", c.Generation, " ", c.Paused)] = c.Credentials
+	}
+	require.Equal(t, map[string]providers.Credentials{
+		"1 spotify 2 false":      {"access_token": "alices-access", "refresh_token": "alices-refresh"},
+		"1 listenbrainz 1 false": {"token": "credential-of-listenbrainz"},
+		"2 navidrome 1 false":    {"url": "http://nas.lan:4533", "username": "böb", "password": "quote ' and \" mark", "auth": "token"},
+		"2 spotify 1 true":       {"token": "credential-of-spotify"},
+	}, credentials)
+	waiting, err := s.Pending(t.Context(), 1, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, "id-2", waiting.AccountID)
+	request, err := s.TakeState(t.Context(), "state")
+	require.NoError(t, err)
+	require.Equal(t, "verifier", request.Verifier)
+
+	listens, _ := all(t, s, 1, 7)
+	require.Len(t, listens, 45)
+	require.Equal(t, []string{"listenbrainz", "spotify"}, providersOf(listens[20]))
+	require.Equal(t, "It's; a -- \"title\"\nof two lines", listens[3].Title)
+	requireWhole(t, s, 1)
+	counts, err := s.PlayCounts(t.Context(), 2, "navidrome", []string{"nd-track-4"})
+	require.NoError(t, err)
+	require.Equal(t, 5, counts["nd-track-4"].PlayCount)
+	_, songs, err := s.Playlist(t.Context(), 1, 1)
+	require.NoError(t, err)
+	require.Equal(t, tracks(25), songs)
+
+	reading, err := s.Reading(t.Context(), 2, "navidrome", providers.Listens)
+	require.NoError(t, err)
+	require.Equal(t, "scan-7", reading)
+	stops, err := s.Stops(t.Context())
+	require.NoError(t, err)
+	require.Len(t, stops, 2)
+	holds, err := s.Holds(t.Context())
+	require.NoError(t, err)
+	require.Len(t, holds, 2)
+	open, err := s.Notifications(t.Context(), 1, true)
+	require.NoError(t, err)
+	require.Len(t, open, 2)
+	require.NotEqual(t, open[0].AcknowledgedAt, open[1].AcknowledgedAt)
+	_, opened, err := s.OpenNotification(t.Context(), notify.Notification{User: 1, Provider: "spotify", Cause: "auth", Generation: 2, CreatedAt: at(99)})
+	require.NoError(t, err)
+	require.False(t, opened, "what was said is not said again")
+
+	// The pages that were read before are known, and what is new gets numbers of its own.
+	require.Equal(t, 1, save(t, s, 2, "navidrome", providers.Listen{SourceID: "nd-0", PlayedAt: at(0)}, providers.Listen{SourceID: "new", PlayedAt: at(50)}))
+}
+
+func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
+	t.Parallel()
+	dir, _ := oldDatabase(t)
+	s := openIn(t, dir)
+	s.SetAttempts(5)
+	rule := func(user int64, provider, kind string, batch int) delivery.Rule {
+		return delivery.Rule{User: user, Provider: provider, Kind: kind, Batch: batch, Since: time.Now()}
+	}
+	n, err := s.Carry(t.Context(), rule(1, "listenbrainz", delivery.SubmitListens, 10), true)
+	require.NoError(t, err)
+	require.Equal(t, 15, n, "those that only Spotify told of")
+	n, err = s.Carry(t.Context(), rule(2, "lastfm", delivery.Scrobble, 50), true)
+	require.NoError(t, err)
+	require.Equal(t, 9, n, "all whose time is known")
+	n, err = s.Carry(t.Context(), rule(2, "s3", delivery.Archive, 1), true)
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "one month")
+
+	owing, err := s.Owing(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, map[string]delivery.Owing{"listenbrainz": {Listens: 15}}, owing)
+	waiting, _, err := s.Deliveries(t.Context(), delivery.Filter{User: 1}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+	first, err := s.Owed(t.Context(), waiting[1].ID, "listenbrainz")
+	require.NoError(t, err)
+	require.Len(t, first, 10)
+	require.Equal(t, "Track 14", first[0].Title, "the oldest first")
+	account, err := s.Account(t.Context(), 1, "listenbrainz")
+	require.NoError(t, err)
+	require.Equal(t, 15, account.Waiting)
+	require.Equal(t, 15, account.There)
+	carried, err := s.Carried(t.Context(), 1, "listenbrainz", 100)
+	require.NoError(t, err)
+	require.Len(t, carried, 30)
+	require.Equal(t, "there", carried[20].Outcome)
+	require.Zero(t, carried[20].ThereSince, "nobody noted when")
+	save(t, s, 1, "spotify", providers.Listen{SourceID: "new", PlayedAt: at(99), Track: providers.Track{Title: "New"}})
+	owing, err = s.Owing(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, 16, owing["listenbrainz"].Listens)
+}
