@@ -189,7 +189,7 @@ func TestAnotherPersonsDeliveriesAreNobodyElses(t *testing.T) {
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("One")
 		mine := h.only("")["id"].(string)
-		h.DemoUser = h.other("Bob")
+		h.DemoUser, h.session = h.other("Bob"), nil
 		require.EqualValues(t, 0, h.states()["scheduled"])
 		h.call(http.MethodDelete, "/deliveries/"+mine, "", http.StatusNotFound)
 		h.call(http.MethodPost, "/deliveries/"+mine+"/redrive", "", http.StatusNotFound)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,19 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
-	"reprise/internal/providers"
 )
-
-// other makes another account.
-func (h *household) other(name string) int64 {
-	h.t.Helper()
-	u, err := h.db.AddUser(h.t.Context(), accounts.User{Name: name, PasswordHash: "-", Role: accounts.Member, CreatedAt: time.Now()}, false)
-	require.NoError(h.t, err)
-	return u.ID
-}
 
 func TestForwardingIsSwitchedOnAndAccountedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
@@ -174,80 +163,4 @@ func TestABrowserIsToldOfDeliveries(t *testing.T) {
 	h.Bus.Publish(h.user, events.Event{Type: events.Deliveries})
 	_, data = event()
 	require.JSONEq(t, `{"type":"deliveries","seq":3,"data":{"provider":null}}`, data)
-}
-
-// playlist stores a playlist that Spotify has, and returns its number.
-func (h *household) playlist(name string, titles ...string) string {
-	h.t.Helper()
-	var tracks []providers.Track
-	for _, title := range titles {
-		tracks = append(tracks, providers.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "IS" + title})
-	}
-	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify", providers.Playlist{SourceID: name, Name: name}, 0, tracks))
-	all, err := h.db.Playlists(h.t.Context(), h.user)
-	require.NoError(h.t, err)
-	i := slices.IndexFunc(all, func(p providers.StoredPlaylist) bool { return p.Name == name })
-	return strconv.FormatInt(all[i].ID, 10)
-}
-
-func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		id := h.playlist("Rain", "One", "Two", "Three")
-		h.far.has = []providers.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISOne", SourceID: "1"},
-			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
-		path := "/playlists/" + id + "/copies/navidrome"
-		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
-		require.Contains(t, h.page("/playlists/"+id), "Write this playlist to Navidrome")
-
-		written := h.call(http.MethodPut, path, "", http.StatusAccepted)
-		require.Equal(t, "Playlist Rain to Navidrome", written["delivery"].(map[string]any)["subject"])
-		require.Equal(t, false, written["up_to_date"])
-		h.carry()
-		now := h.call(http.MethodGet, path, "", http.StatusOK)
-		require.Equal(t, true, now["up_to_date"])
-		report := now["report"].(map[string]any)
-		require.EqualValues(t, 2, report["matched"])
-		require.EqualValues(t, 3, report["total"])
-		html := h.page("/playlists/" + id)
-		require.Contains(t, html, "2 of 3 tracks found there")
-		require.Contains(t, html, "by its ISRC")
-		require.Contains(t, html, "by title, artist and length")
-		require.Contains(t, html, "1 track not found on Navidrome")
-
-		h.submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "stop")
-		require.Contains(t, h.page("/playlists/"+id), "The copy there stays as it is.")
-		h.submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "start")
-		h.call(http.MethodDelete, path, "", http.StatusNoContent)
-		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
-	})
-}
-
-func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		id := h.playlist("Rain", "One", "Two", "Three")
-		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
-		h.carry()
-		html := h.page("/playlists/" + id)
-		require.Contains(t, html, "Nothing was written: only 0 of 3 tracks are on Navidrome.")
-		require.Contains(t, html, "Dead letter")
-		require.Equal(t, "Only 0 of 3 tracks are there, so nothing was written.", h.only("state=dead")["reason"])
-	})
-}
-
-func TestAPlaylistThatCannotBeWrittenThereIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		id := h.playlist("Rain", "One")
-		for path, status := range map[string]int{"/playlists/" + id + "/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id + "/copies/spotify": http.StatusUnprocessableEntity,
-			"/playlists/99/copies/navidrome": http.StatusNotFound, "/playlists/x/copies/navidrome": http.StatusNotFound, "/playlists/" + id + "/copies/nobody": http.StatusNotFound} {
-			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-				h.call(method, path, "", status)
-			}
-		}
-		h.call(http.MethodDelete, "/connections/navidrome", "", http.StatusNoContent)
-		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusNotFound)
-		require.NotContains(t, h.page("/playlists/"+id), "Write this playlist")
-	})
 }

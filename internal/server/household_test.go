@@ -37,6 +37,7 @@ type services struct {
 	refuses string            // the title of the listen that is refused
 	has     []providers.Track // the catalogue
 	taken   []string          // titles
+	list    []string          // the tracks of the only playlist
 }
 
 func (s *services) fail(err error) {
@@ -77,14 +78,27 @@ func (s *services) Playlists(context.Context) iter.Seq2[[]providers.Playlist, er
 }
 
 func (s *services) Tracks(context.Context, providers.Playlist) iter.Seq2[[]providers.Track, error] {
-	return func(func([]providers.Track, error) bool) {}
+	return func(yield func([]providers.Track, error) bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		var tracks []providers.Track
+		for _, id := range s.list {
+			tracks = append(tracks, providers.Track{SourceID: id})
+		}
+		yield(tracks, nil)
+	}
 }
 
-func (s *services) CreatePlaylist(context.Context, string, []string) (string, error) {
-	return "there", nil
+func (s *services) CreatePlaylist(ctx context.Context, name string, tracks []string) (string, error) {
+	return "there", s.ReplacePlaylist(ctx, "there", name, tracks)
 }
 
-func (s *services) ReplacePlaylist(context.Context, string, string, []string) error { return nil }
+func (s *services) ReplacePlaylist(_ context.Context, _, _ string, tracks []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = tracks
+	return s.fails
+}
 
 func (s *services) Keep(context.Context, string, string, []byte) (string, error) {
 	s.mu.Lock()
@@ -105,6 +119,8 @@ type household struct {
 	db   *store.Store
 	user int64
 	far  *services
+
+	session []*http.Cookie
 }
 
 // newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at a time, and
@@ -122,13 +138,14 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 
 	h := &household{t: t, db: db, user: u.ID, far: &services{}}
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
+	reads := []string{providers.Playlists} // no listens: what a service has already need not be read before something is sent
 	registry := providers.Registry{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{providers.Listens}},
-		{Name: "lastfm", DisplayName: "Last.fm", Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}},
-		{Name: "listenbrainz", DisplayName: "ListenBrainz", Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
-		{Name: "navidrome", DisplayName: "Navidrome", Takes: providers.Takes{Playlists: true}},
+		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}},
+		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads, Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
+		{Name: "navidrome", DisplayName: "Navidrome", Streams: reads, Takes: providers.Takes{Playlists: true}},
 		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
-		{Name: "youtube", DisplayName: "YouTube", Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
+		{Name: "youtube", DisplayName: "YouTube", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
 	}
 	for _, p := range registry {
 		p.App = func(providers.Credentials) string { return p.Name }
@@ -152,6 +169,14 @@ func (h *household) connect(provider string) {
 	_, err := h.db.SaveConnection(h.t.Context(), providers.Connection{User: h.user, Provider: provider, AccountID: "ann", Account: "ann", App: provider,
 		Credentials: providers.Credentials{}, CreatedAt: time.Now()})
 	require.NoError(h.t, err)
+}
+
+// other makes another account.
+func (h *household) other(name string) int64 {
+	h.t.Helper()
+	u, err := h.db.AddUser(h.t.Context(), accounts.User{Name: name, PasswordHash: "-", Role: accounts.Member, CreatedAt: time.Now()}, false)
+	require.NoError(h.t, err)
+	return u.ID
 }
 
 // hear lets minutes pass, and Spotify tell of what was played in each.
@@ -193,8 +218,14 @@ func (h *household) do(method, path, body, contentType string) *httptest.Respons
 	if body != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
+	for _, c := range h.session {
+		r.AddCookie(c)
+	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	if set := w.Result().Cookies(); len(set) > 0 {
+		h.session = set
+	}
 	return w
 }
 

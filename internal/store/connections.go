@@ -162,7 +162,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 			steps = append(steps,
 				"DELETE FROM river_job WHERE state <> 'running'"+ofOwner,
 				"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
-				"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2",
+				"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)",
 				`DELETE FROM listens WHERE user_id = $1 AND id IN
 					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider = $2) AND id NOT IN
 					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider <> $2)`,
@@ -175,7 +175,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 				return err
 			}
 		}
-		return nil
+		return recountAll(ctx, tx, user)
 	})
 }
 

@@ -46,6 +46,13 @@ func recount(ctx context.Context, tx *sql.Tx, id int64) error {
 	return execTx(ctx, tx, "UPDATE deliveries SET items = (SELECT count(*) FROM forwards WHERE delivery_id = $1) WHERE id = $1", id)
 }
 
+// recountAll does that with all that a person is still owed, after listens were deleted.
+func recountAll(ctx context.Context, tx *sql.Tx, user int64) error {
+	return execTx(ctx, tx, `UPDATE deliveries SET items = (SELECT count(*) FROM forwards f WHERE f.delivery_id = deliveries.id)
+		WHERE user_id = $1 AND kind IN ($2, $3) AND EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id AND j.state <> 'completed')`,
+		user, delivery.SubmitListens, delivery.Scrobble)
+}
+
 // Split moves listens out of a delivery: into new ones, or into dead letters of their own.
 func (s *Store) Split(ctx context.Context, from delivery.Order, id int64, more [][]int64, dead []delivery.Refused) error {
 	return s.write(ctx, func(tx *sql.Tx) error {

@@ -15,25 +15,30 @@ import (
 	"reprise/internal/delivery"
 )
 
-// dictated is a delivery to the queue, whatever it carries.
-type dictated struct{ delivery.Payload }
+// A delivery as the queue has it, whatever it carries.
+type (
+	plays  struct{ delivery.Payload }
+	copied struct{ delivery.Payload }
+)
 
-func (dictated) Kind() string { return delivery.Scrobble }
+func (plays) Kind() string  { return delivery.Scrobble }
+func (copied) Kind() string { return delivery.WritePlaylist }
 
 // worker does with a delivery what a test dictates.
-type worker struct {
-	river.WorkerDefaults[dictated]
+type worker[T river.JobArgs] struct {
+	river.WorkerDefaults[T]
 	do func(id int64) error
 }
 
-func (w *worker) Work(_ context.Context, j *river.Job[dictated]) error { return w.do(j.ID) }
+func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
 
 // startQueue opens the queue and has the deliveries to a provider worked on, so many at once, until the returned
 // function is called, which waits for those under way. It belongs into a bubble.
 func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker{do: do})
+	river.AddWorker(workers, &worker[plays]{do: do})
+	river.AddWorker(workers, &worker[copied]{do: do})
 	client, err := s.Queue(context.Background(), river.Config{Workers: workers, Queues: map[string]river.QueueConfig{delivery.QueueOf(provider): {MaxWorkers: atOnce}},
 		FetchPollInterval: time.Second, FetchCooldown: time.Millisecond})
 	require.NoError(t, err)

@@ -204,6 +204,57 @@ func (s *Server) CreatePlaylist(name string, titles ...string) {
 	s.api("createPlaylist", params, nil)
 }
 
+// Playlist is one on the server.
+type Playlist struct {
+	Name   string
+	Titles []string
+}
+
+// Named returns the playlists of that name.
+func (s *Server) Named(name string) (named []Playlist) {
+	s.t.Helper()
+	for _, p := range s.AllPlaylists() {
+		if p.Name == name {
+			named = append(named, p)
+		}
+	}
+	return named
+}
+
+// AllPlaylists returns every playlist of the user, through the Subsonic API.
+func (s *Server) AllPlaylists() (all []Playlist) {
+	s.t.Helper()
+	type entry struct {
+		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Title string `json:"title"`
+	}
+	var listing struct {
+		Response struct {
+			Playlists struct {
+				Playlist []entry `json:"playlist"`
+			} `json:"playlists"`
+		} `json:"subsonic-response"`
+	}
+	s.api("getPlaylists", url.Values{}, &listing)
+	for _, p := range listing.Response.Playlists.Playlist {
+		var one struct {
+			Response struct {
+				Playlist struct {
+					Entry []entry `json:"entry"`
+				} `json:"playlist"`
+			} `json:"subsonic-response"`
+		}
+		s.api("getPlaylist", url.Values{"id": {p.ID}}, &one)
+		list := Playlist{Name: p.Name}
+		for _, t := range one.Response.Playlist.Entry {
+			list.Titles = append(list.Titles, t.Title)
+		}
+		all = append(all, list)
+	}
+	return all
+}
+
 func (s *Server) api(method string, params url.Values, v any) {
 	s.t.Helper()
 	for k, value := range map[string]string{"u": s.Username, "p": s.Password, "c": "test", "v": "1.10.2", "f": "json"} {

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+)
+
+// copyOf reads a copy of the tests' one playlist.
+func copyOf(t testing.TB, s *Store, user int64) delivery.Copy {
+	t.Helper()
+	c, err := s.Copy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7")
+	require.NoError(t, err)
+	return c
+}
+
+func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		change := func() {
+			require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+		}
+		change()
+		change()
+		want := delivery.Copy{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7", Wanted: 2}
+		require.Equal(t, want, copyOf(t, s, user))
+		id := only(t, s, user).ID
+		become(t, s, delivery.Running, id)
+		seen := copyOf(t, s, user)
+		seen.RemoteID = "remote"
+		require.NoError(t, s.NoteRemote(t.Context(), seen))
+		want.RemoteID = "remote"
+		require.Equal(t, want, copyOf(t, s, user), "known at once")
+
+		change() // while it is written
+		seen.Report = "{1}"
+		ended, err := s.FinishCopy(t.Context(), id, seen)
+		require.NoError(t, err)
+		require.False(t, ended, "it has to go on")
+		want.Wanted, want.Written, want.Report, want.WrittenAt = 3, 2, "{1}", time.Now().UTC()
+		require.Equal(t, want, copyOf(t, s, user))
+		require.Equal(t, []string{"navidrome running: 7"}, owed(t, s, user))
+
+		seen = copyOf(t, s, user)
+		ended, err = s.FinishCopy(t.Context(), id, seen)
+		require.NoError(t, err)
+		require.True(t, ended)
+		want.Written = 3
+		require.Equal(t, want, copyOf(t, s, user))
+		require.Equal(t, []string{"navidrome done: 7"}, owed(t, s, user), "in the same transaction, so that the next change finds it done")
+		change()
+		require.Equal(t, []string{"navidrome done: 7", "navidrome scheduled: 7"}, owed(t, s, user))
+		require.EqualValues(t, 4, copyOf(t, s, user).Wanted)
+	})
+}
+
+// A change may fall between the worker's last look and the end of its delivery, also when the queue is slow to note it.
+func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		change := func() {
+			require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+		}
+		change()
+		var wrote []int64
+		stop := startQueue(t, s, "navidrome", 1, func(id int64) error {
+			for ended := false; !ended; {
+				c, err := s.Copy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7")
+				if err != nil {
+					return err
+				}
+				if len(wrote) < 3 {
+					change() // after the look
+				}
+				wrote = append(wrote, c.Wanted)
+				if ended, err = s.FinishCopy(t.Context(), id, c); err != nil {
+					return err
+				}
+			}
+			if len(wrote) == 4 {
+				change() // after the end, and before the queue knows of it
+			}
+			return nil
+		})
+		time.Sleep(time.Minute)
+		stop()
+		require.Equal(t, []int64{1, 2, 3, 4, 5}, wrote)
+		c := copyOf(t, s, user)
+		require.Equal(t, c.Wanted, c.Written)
+		require.Equal(t, []string{"navidrome done: 7", "navidrome done: 7"}, owed(t, s, user))
+	})
+}
+
+func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+	id := only(t, s, user).ID
+	c := copyOf(t, s, user)
+	become(t, s, delivery.Running, id)
+	require.NoError(t, s.DropCopy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7"))
+	ended, err := s.FinishCopy(t.Context(), id, c)
+	require.NoError(t, err)
+	require.True(t, ended)
+	require.Equal(t, delivery.Done, only(t, s, user).State)
+	_, err = s.Copy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7")
+	require.ErrorIs(t, err, providers.ErrNotFound)
+}
+
+func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, user := setup(t)
+		found := map[string]delivery.Match{
+			"a": {Found: providers.Track{SourceID: "1", Title: "Title", Artist: "Artist"}, How: delivery.ByScore, Score: 0.75},
+			"b": {How: delivery.ByNothing},
+		}
+		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", nil))
+		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
+		matches := func(user int64, provider string, tracks ...string) map[string]delivery.Match {
+			known, err := s.Matches(t.Context(), user, provider, tracks)
+			require.NoError(t, err)
+			return known
+		}
+		require.Equal(t, found, matches(user, "navidrome", "a", "b", "c"))
+		require.Empty(t, matches(user, "navidrome"))
+		require.Empty(t, matches(user, "other", "a", "b"))
+		require.Empty(t, matches(user+1, "navidrome", "a", "b"))
+		time.Sleep(24*time.Hour - time.Millisecond)
+		require.Len(t, matches(user, "navidrome", "a", "b"), 2)
+		time.Sleep(time.Millisecond)
+		require.Equal(t, map[string]delivery.Match{"a": found["a"]}, matches(user, "navidrome", "a", "b"), "it may be there by now")
+		found["b"] = delivery.Match{Found: providers.Track{SourceID: "2"}, How: delivery.ByISRC}
+		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
+		require.Equal(t, found, matches(user, "navidrome", "a", "b"))
+
+		many := map[string]delivery.Match{}
+		var tracks []string
+		for i := range 250 {
+			tracks = append(tracks, fmt.Sprint("track ", i))
+			many[tracks[i]] = delivery.Match{Found: providers.Track{SourceID: fmt.Sprint(i)}, How: delivery.ByISRC, Score: 1}
+		}
+		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", many))
+		require.Equal(t, many, matches(user, "navidrome", tracks...))
+	})
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+)
+
+// carrying has two people who have listens carried from Spotify to Last.fm, and copies made there.
+func carrying(t testing.TB) (s *Store, alice, bob int64) {
+	t.Helper()
+	s, alice = setup(t)
+	bob = addUser(t, s, "Bob", accounts.Member)
+	for _, user := range []int64{alice, bob} {
+		connect(t, s, user, "spotify")
+		connect(t, s, user, "lastfm")
+		forward(t, s, user, "lastfm", 2, 0)
+		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "lastfm", Kind: delivery.WritePlaylist, Ref: "7"}))
+		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm", map[string]delivery.Match{"a": {How: delivery.ByISRC}}))
+	}
+	return s, alice, bob
+}
+
+func rowsOf(t testing.TB, s *Store, user int64, table string) int {
+	t.Helper()
+	return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND provider = 'lastfm'", user)
+}
+
+func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {
+	t.Parallel()
+	s, alice, bob := carrying(t)
+	become(t, s, delivery.Done, deliveries(t, s, alice)[0].ID)
+	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", false))
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C", "lastfm parked: 7"}, owed(t, s, alice))
+	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
+	for _, table := range []string{"forwarding", "copies", "track_matches"} {
+		require.Zero(t, rowsOf(t, s, alice, table), table)
+		require.Equal(t, 1, rowsOf(t, s, bob, table), table)
+	}
+	save(t, s, alice, "spotify", track("D", 4))
+	require.Len(t, owed(t, s, alice), 3, "nothing more is owed")
+
+	c := connect(t, s, alice, "lastfm")
+	waiting, err := s.Parked(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []providers.Connection{c}, waiting)
+	require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, alice))
+}
+
+func TestDisconnectingWithItsDataForgetsWhatIsOwed(t *testing.T) {
+	t.Parallel()
+	s, alice, bob := carrying(t)
+	all := deliveries(t, s, alice)
+	become(t, s, delivery.Done, all[0].ID)
+	become(t, s, delivery.Dead, all[1].ID)
+	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", true))
+	require.Empty(t, owed(t, s, alice))
+	for _, table := range []string{"forwarding", "copies", "track_matches", "forwards", "deliveries"} {
+		require.Zero(t, rowsOf(t, s, alice, table), table)
+		require.NotZero(t, rowsOf(t, s, bob, table), table)
+	}
+	require.Equal(t, 3, number(t, s, "SELECT count(*) FROM river_job"), "Bob's")
+	require.Equal(t, 3, count(t, s, alice), "the listens are Spotify's")
+
+	connect(t, s, alice, "lastfm") // and begin anew
+	n, err := s.Carry(t.Context(), delivery.Rule{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, Since: at(0)}, true)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
+}
+
+// What is being carried while its connection is removed with its data can be neither stopped nor forgotten: it stands there
+// until it has ended, so that it blocks nothing.
+func TestWhatIsRunningWhenItsDataIsRemovedStaysInSight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, alice, _ := carrying(t)
+		ids := deliveries(t, s, alice)
+		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
+			if id == ids[0].ID {
+				assert.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", true))
+				return river.JobSnooze(274 * 365 * 24 * time.Hour) // it failed for good, and waits for a person
+			}
+			return nil
+		})
+		time.Sleep(10 * time.Second)
+		stop()
+		require.Equal(t, []string{"lastfm parked: "}, owed(t, s, alice))
+		connect(t, s, alice, "lastfm")
+		require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
+		require.Equal(t, ids[:1][0].ID, taken(t, s, "lastfm")[0])
+		plays, err := s.Owed(t.Context(), ids[0].ID, "lastfm")
+		require.NoError(t, err)
+		require.Empty(t, plays, "it carries nothing any more")
+		n, err := s.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+	})
+}
+
+func TestListensThatAreDeletedAreNotOwedAnyMore(t *testing.T) {
+	t.Parallel()
+	s, alice, bob := carrying(t)
+	save(t, s, alice, "listenbrainz", track("B", 2.1)) // told by another too: it stays
+	all := deliveries(t, s, alice)
+	become(t, s, delivery.Done, all[1].ID)
+	require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", true))
+	require.Equal(t, []string{"lastfm scheduled: B", "lastfm done: ", "lastfm scheduled: 7"}, owed(t, s, alice))
+	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what was carried was carried")
+	owing, err := s.Owing(t.Context(), alice)
+	require.NoError(t, err)
+	require.Equal(t, delivery.Owing{Listens: 1, Playlists: 1}, owing["lastfm"])
+	plays, err := s.Owed(t.Context(), all[0].ID, "lastfm")
+	require.NoError(t, err)
+	require.Equal(t, []string{"B"}, titlesOf(plays))
+	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
+}
