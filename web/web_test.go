@@ -66,7 +66,7 @@ func forwarding(enabled bool, earlier int) object {
 func archive() object {
 	written := object{"Name": "November 2026", "Object": "listens/2026-11.jsonl", "Listens": 1200, "Bytes": 34_567, "WrittenAt": stamp, "Waits": true}
 	return object{"Months": []object{written, {"Name": "October 2026", "Object": "", "Listens": 0, "Bytes": 0, "WrittenAt": nil, "Waits": true}}, "Earlier": []object{written},
-		"Listens": 1200, "Bytes": 34_567, "Waiting": 1, "Dead": 1, "Obstacle": "It waits."}
+		"Listens": 1200, "Bytes": 34_567, "Waiting": 1, "Dead": 1}
 }
 
 func delivery(id, state string) object {

@@ -102,3 +102,39 @@ func TestKilledAHundredTimesWhilePullingAndPushing(t *testing.T) {
 		require.Equal(t, 1, n, "Navidrome has %s double", one.title)
 	}
 }
+
+func TestADailyLimitHoldsSendingAndNotReading(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 300})
+	p := start(t, t.TempDir(), append(append(worldEnv(w), lastfmEnv(w)...), "REPRISE_DELIVERY_FIRST_DELAY=100ms")...)
+	v := p.newcomer()
+	v.consent(w, agree(), 200)
+	v.becomes("spotify", "healthy")
+	v.consentAtLastFM(w, agree(), 200)
+	v.becomes("lastfm", "healthy")
+	v.call("PUT", "/connections/lastfm/forwarding", object{"earlier": false}, 200)
+	first := w.Play()
+	v.eventually("the first listen to arrive", func() bool { return count(w.LastFM.Scrobbles())[idOf(first)] == 1 })
+
+	require.NoError(t, w.Switch(demo.LastFM, demo.DailyLimit))
+	w.Play()
+	v.becomes("lastfm", "held")
+	c := v.call("GET", "/connections/lastfm", nil, 200)
+	midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Format("2006-01-02T15:04:05.000Z")
+	require.Equal(t, midnight, c["next_attempt_at"])
+	for _, s := range c["streams"].([]any) {
+		if s := s.(object); s["stream"] == "listens" {
+			require.Contains(t, []any{"healthy", "syncing"}, s["state"])
+		}
+	}
+	var waiting []any
+	v.eventually("the delivery to be postponed", func() bool {
+		waiting = v.call("GET", "/deliveries?state=scheduled", nil, 200)["deliveries"].([]any)
+		return len(waiting) == 1
+	})
+	require.Zero(t, waiting[0].(object)["attempts"])
+	require.Equal(t, midnight[:16], waiting[0].(object)["next_attempt_at"].(string)[:16])
+	v.call("POST", "/connections/lastfm/retry", nil, 202)
+	v.becomes("lastfm", "held") // no click shortens it
+	require.Equal(t, midnight, v.call("GET", "/connections/lastfm", nil, 200)["next_attempt_at"])
+}

@@ -79,6 +79,9 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 			return fmt.Errorf("connect simulated %s: %w", name, err)
 		}
 	}
+	if _, err := a.deliveries.Forward(ctx, alice.ID, "lastfm", false); err != nil {
+		return fmt.Errorf("forward to simulated Last.fm: %w", err)
+	}
 	a.server.Demo, a.server.DemoUser, a.server.SetupCode = world.Handler("/demo"), alice.ID, ""
 	return nil
 }

@@ -42,6 +42,7 @@ type app struct {
 	accounts    *accounts.Accounts
 	registry    providers.Registry
 	connections *syncer.Connections
+	deliveries  *delivery.Deliveries
 	flow        *oauth.Flow
 	server      server.Config
 	run         []func(context.Context) error
@@ -118,7 +119,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus),
+	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried,
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Flow: a.flow,

@@ -38,7 +38,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 			refused = err
 			return nil
 		}
-		return err
+		return cmp.Or(err, notNow(outcomes))
 	})
 	order := Order{User: j.User, Provider: j.Provider, Kind: j.Kind}
 	if refused != nil {
@@ -48,6 +48,16 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 		return err
 	}
 	return d.divide(ctx, order, j.ID, plays, outcomes, err)
+}
+
+// notNow is why some of a batch were not taken, though they may be later; nil when there are none.
+func notNow(outcomes []error) error {
+	for _, outcome := range outcomes {
+		if outcome != nil && !isItem(outcome) {
+			return outcome
+		}
+	}
+	return nil
 }
 
 // halve looks for the bad one in a batch that was refused whole: one half stays in the delivery, the other becomes one of
@@ -74,7 +84,6 @@ func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []prov
 			refused = outcome
 		case outcome != nil:
 			rest = append(rest, plays[i].ID)
-			err = cmp.Or(err, outcome)
 		}
 	}
 	taken := len(plays) - len(rest) - len(dead)

@@ -26,28 +26,30 @@ func (s State) Live() bool { return s != Done && s != Dead }
 
 // Transition is a way from one state to another.
 type Transition struct {
-	From, To State // an empty From is the beginning, an empty To the end
-	When     string
+	From, To State  // an empty From is the beginning, an empty To the end
+	When     string // without colon or semicolon, which older versions of Mermaid do not read
 }
 
 // Transitions are all there are.
 var Transitions = []Transition{
 	{"", Scheduled, "written down with its data"},
+	{"", Dead, "refused by itself in a batch that was taken"},
 	{Scheduled, Running, "due"},
 	{Retrying, Running, "due"},
 	{Running, Done, "taken by the provider"},
-	{Running, Retrying, "retriable: an attempt is used up"},
-	{Running, Scheduled, "postponed before its first attempt: wait, hold, our own end, a batch halved"},
+	{Running, Retrying, "retriable, or the process died (an attempt is used up)"},
+	{Running, Scheduled, "postponed before its first attempt (a wait, a hold, our own end, a batch halved)"},
 	{Running, Dead, "one bad item, or attempts used up"},
-	{Running, Parked, "fatal: a person has to act"},
-	{Scheduled, Parked, "its connection was stopped or paused"},
-	{Retrying, Parked, "its connection was stopped or paused"},
+	{Running, Parked, "fatal (a person has to act)"},
+	{Scheduled, Parked, "its connection was stopped, paused or removed"},
+	{Retrying, Parked, "its connection was stopped, paused or removed"},
 	{Parked, Scheduled, "reconnected, resumed or tried again"},
 	{Parked, Retrying, "the same, after earlier attempts"},
 	{Retrying, Scheduled, "re-driven"},
-	{Dead, Scheduled, "re-driven, or looked at again after a day"},
-	{Done, "", "forgotten after a week"},
-	{Dead, "", "removed after delivery.keep_dead"},
+	{Dead, Scheduled, "re-driven, or its cause is gone"},
+	{Dead, Retrying, "looked at again after a day"},
+	{Done, "", "forgotten after a week, or discarded"},
+	{Dead, "", "removed after delivery.keep_dead, or discarded"},
 	{Scheduled, "", "discarded"},
 	{Retrying, "", "discarded"},
 	{Parked, "", "discarded"},

@@ -9,13 +9,12 @@ import (
 
 // archivePart is what a connection's page says about the archive that is kept there.
 type archivePart struct {
-	Months   []monthView // the newest first
-	Earlier  []monthView // the rest of them
-	Listens  int
-	Bytes    int
-	Waiting  int // months that are not up to date
-	Dead     int // months that could not be written
-	Obstacle string
+	Months  []monthView // the newest first
+	Earlier []monthView // the rest of them
+	Listens int
+	Bytes   int
+	Waiting int // months that are not up to date
+	Dead    int // months that could not be written
 }
 
 type monthView struct {
@@ -52,13 +51,6 @@ func (s *Server) archivePart(ctx context.Context, user int64, provider string) (
 		part.Months, part.Earlier = part.Months[:monthsShown], part.Months[monthsShown:]
 	}
 	counts, err := s.Store.CountDeliveries(ctx, delivery.Filter{User: user, Provider: provider, State: delivery.Dead})
-	if err != nil {
-		return nil, err
-	}
 	part.Dead = counts[delivery.Dead]
-	names, err := s.namesFor(ctx, user)
-	if part.Waiting > 0 {
-		part.Obstacle, _ = names.obstacle(provider, delivery.Archive)
-	}
 	return part, err
 }

@@ -71,7 +71,7 @@ func TestScrobbleNothing(t *testing.T) {
 
 func TestIgnoredScrobbles(t *testing.T) {
 	t.Parallel()
-	quota := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection}
+	quota := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeStream}
 	for _, tt := range []struct {
 		code   int
 		want   resilience.Verdict
