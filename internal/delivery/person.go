@@ -125,6 +125,9 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, pr
 		return err
 	}
 	defer d.publish(user, provider)
+	if err := d.store.ForgetMatches(ctx, user, provider, []string{""}); err != nil { // what was not there may be by now
+		return err
+	}
 	return d.store.WantCopy(ctx, Order{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
 }
 

@@ -98,7 +98,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []providers.Track) (R
 		report := reportOf(tracks, matches)
 		if len(tracks) > 0 && (report.Matched == 0 || float64(report.Matched) < least*float64(report.Total)) {
 			report.Done = "nothing"
-			return report, nil
+			return report, w.lookAgain(ctx)
 		}
 		ids := found(matches)
 		var now []string
@@ -118,6 +118,11 @@ func (w *playlistWriter) write(ctx context.Context, tracks []providers.Track) (R
 			return report, nil
 		}
 	}
+}
+
+// lookAgain lets the next attempt look once more for what is not there: somebody may have put it there by then.
+func (w *playlistWriter) lookAgain(ctx context.Context) error {
+	return w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, []string{""})
 }
 
 // found are the SourceIDs of the tracks that were recognised, in their order.

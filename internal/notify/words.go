@@ -172,9 +172,17 @@ func StillFailing(p *providers.Provider, s resilience.State) Words {
 
 func about(s resilience.State, stream string) string {
 	if s.Scope == resilience.ScopeStream && stream != "" {
-		return " (" + stream + ")"
+		return " (" + spoken(stream) + ")"
 	}
 	return ""
+}
+
+// spoken is a stream as people call it.
+func spoken(stream string) string {
+	if stream == providers.Deliveries {
+		return "sending"
+	}
+	return stream
 }
 
 func day(t time.Time) string { return t.Format("2 January 2006") }

@@ -87,6 +87,14 @@ func (s *Server) callback(c echo.Context) error {
 	return s.connected(c, p, grant.ReturnTo, err)
 }
 
+// begun says what a new connection begins with.
+func begun(p *providers.Provider) string {
+	if len(p.Streams) == 0 {
+		return " Writing has started."
+	}
+	return " Reading has started."
+}
+
 // connected ends a connecting: back to where the person came from, to the choice between two accounts, or to an error.
 func (s *Server) connected(c echo.Context, p *providers.Provider, returnTo string, err error) error {
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
@@ -96,7 +104,7 @@ func (s *Server) connected(c echo.Context, p *providers.Provider, returnTo strin
 		s.Log.Info("connecting refused", "provider", p.Name, "user_id", userOf(c).ID, "err", resilience.Excerpt(err.Error()))
 		return refused(p, err)
 	}
-	s.sessions.Put(c.Request().Context(), flashKey, p.DisplayName+" is connected. Reading has started.")
+	s.sessions.Put(c.Request().Context(), flashKey, p.DisplayName+" is connected."+begun(p))
 	return c.Redirect(http.StatusSeeOther, localPath(returnTo))
 }
 
@@ -242,7 +250,7 @@ func (s *Server) chooseForm(c echo.Context) error {
 	}
 	flash := p.DisplayName + " stays as it was."
 	if accept {
-		flash = p.DisplayName + " is now connected as " + chosen.Account + ". Reading has started."
+		flash = p.DisplayName + " is now connected as " + chosen.Account + "." + begun(p)
 	}
 	s.sessions.Put(ctx, flashKey, flash)
 	return c.Redirect(http.StatusSeeOther, "/")

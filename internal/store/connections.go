@@ -142,7 +142,8 @@ func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paus
 }
 
 // DeleteConnection removes a connection and all that belongs to it, except that its listens and playlists stay unless
-// data is set. A listen that another provider also told of stays in any case.
+// data is set. A listen that another provider also told of stays in any case. What is owed to the provider is parked, or
+// goes with the data; a delivery that is running stays, and carries nothing any more.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if err := changed(tx.ExecContext(ctx, "DELETE FROM connections WHERE user_id = $1 AND provider = $2", user, provider)); err != nil {

@@ -13,8 +13,7 @@ import (
 	"reprise/internal/providers"
 )
 
-// oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it. What they carry is
-// named after them, so that they go out in any provider's name once.
+// oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it.
 func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery.State]int64 {
 	t.Helper()
 	ids := map[delivery.State]int64{}
@@ -265,17 +264,11 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 func TestForgettingThousands(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	forward(t, s, user, "lastfm", 1, -1e9)
-	save(t, s, user, "spotify", repeat(1200, 5)...)
-	_, err := s.writer.Exec("UPDATE river_job SET state = 'completed', finalized_at = $1", riverTime(time.Now()))
-	require.NoError(t, err)
-	for _, left := range []int{200, 0, 0} {
+	thousands(t, s, user, 1200, delivery.Done)
+	for _, left := range []int{200, 0, 0} { // a thousand at a time, so that nobody waits long for the database
 		_, err := s.Retire(t.Context(), time.Now().Add(time.Hour), time.Time{})
 		require.NoError(t, err)
 		require.Equal(t, left, number(t, s, "SELECT count(*) FROM deliveries"))
 		require.Equal(t, left, number(t, s, "SELECT count(*) FROM river_job"))
 	}
-	account, err := s.Account(t.Context(), user, "lastfm")
-	require.NoError(t, err)
-	require.Equal(t, delivery.Account{Sent: 1200}, account)
 }

@@ -138,6 +138,12 @@ func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "verifier", request.Verifier)
 
+	requireOldData(t, s)
+}
+
+// requireOldData requires what was read before the upgrade, and that reading goes on where it was.
+func requireOldData(t *testing.T, s *Store) {
+	t.Helper()
 	listens, _ := all(t, s, 1, 7)
 	require.Len(t, listens, 45)
 	require.Equal(t, []string{"listenbrainz", "spotify"}, providersOf(listens[20]))
