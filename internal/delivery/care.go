@@ -21,15 +21,15 @@ type CareStore interface {
 // care looks at dead letters again, removes what is old, and says in the log when much waits.
 func (d *Deliveries) care(ctx context.Context) {
 	now := time.Now()
-	if n, err := d.store.LookAgain(ctx, now.Add(-lookAfter)); err != nil {
-		d.careFailed(ctx, err)
-	} else if n > 0 {
-		d.log.Info("dead letters are looked at again", "count", n)
-	}
 	dead, err := d.store.Retire(ctx, now.Add(-keepDone), now.Add(-d.opt.KeepDead))
 	d.careFailed(ctx, err)
 	for _, v := range dead {
 		d.log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Provider, "kind", v.Kind, "items", v.Items, "category", v.Category)
+	}
+	again, err := d.store.LookAgain(ctx, now.Add(-lookAfter))
+	d.careFailed(ctx, err)
+	if again > 0 {
+		d.log.Info("dead letters are looked at again", "count", again)
 	}
 	d.careFailed(ctx, d.releaseReady(ctx))
 	backlog, err := d.store.Backlog(ctx)

@@ -40,7 +40,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 		}
 		return cmp.Or(err, notNow(outcomes))
 	})
-	order := Order{User: j.User, Provider: j.Provider, Kind: j.Kind}
+	order := Order{User: j.User, Provider: j.Provider, Kind: j.Kind, History: j.History}
 	if refused != nil {
 		return d.halve(ctx, order, j.ID, plays, refused)
 	}

@@ -26,11 +26,13 @@ func (s Schedule) nominal(n int) time.Duration {
 	return min(d, s.Max)
 }
 
-// Delay is the wait after n failures: a quarter more or less, but at most five minutes, and never longer than Max.
+// Delay is the wait after n failures: a quarter more or less, but at most five minutes, and never longer than Max. It
+// still varies there.
 func (s Schedule) Delay(n int) time.Duration {
 	d := s.nominal(n)
 	j := min(time.Duration(float64(d)*jitterShare), mostJitter)
-	return min(d-j+time.Duration(rand.Float64()*float64(2*j)), s.Max)
+	low, high := d-j, min(d+j, s.Max)
+	return low + time.Duration(rand.Float64()*float64(high-low))
 }
 
 // Attempts is how many attempts fit into Age; at least one.

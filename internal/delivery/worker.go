@@ -19,6 +19,7 @@ type job struct {
 	ID        int64
 	Kind      string
 	CreatedAt time.Time
+	History   bool
 	Last      bool // no attempt follows this one
 }
 
@@ -33,7 +34,8 @@ type worker[T interface {
 
 // Work implements river.Worker.
 func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
-	return w.d.attempt(ctx, job{Payload: j.Args.payload(), ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt, Last: j.Attempt >= j.MaxAttempts})
+	return w.d.attempt(ctx, job{Payload: j.Args.payload(), ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
+		History: j.Priority == priorityHistory, Last: j.Attempt >= j.MaxAttempts})
 }
 
 // NextRetry implements river.Worker.
@@ -153,7 +155,7 @@ const forGood = 274 * 365 * 24 * time.Hour
 func (d *Deliveries) remember(id int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil {
+	if err == nil || isItem(err) {
 		delete(d.tried, id)
 	} else if _, waits := waitOf(err); !waits {
 		d.tried[id] = time.Now()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"reprise/internal/delivery"
 	"reprise/internal/providers"
 )
 
@@ -157,9 +158,14 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 			"DELETE FROM forwarding WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM copies WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM track_matches WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM river_job WHERE state <> 'running'" + ofOwner + " AND kind IN ('write_playlist', 'archive')", // nobody wants these copies any more
 			parkAll + ofOwner,
+			"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)",
 		}
 		if data {
+			if err := s.oweDeleted(ctx, tx, user, provider); err != nil {
+				return err
+			}
 			steps = append(steps,
 				"DELETE FROM river_job WHERE state <> 'running'"+ofOwner,
 				"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
@@ -178,6 +184,26 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 		}
 		return recountAll(ctx, tx, user)
 	})
+}
+
+// oweDeleted notes that the archive's months change in which listens of one provider alone are about to be deleted.
+func (s *Store) oweDeleted(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+	all, err := rules(ctx, tx, user)
+	for _, r := range all {
+		if r.kind != delivery.Archive {
+			continue
+		}
+		scan := func(r scanner) (p stored, err error) {
+			var at int64
+			err = r.Scan(&at)
+			p.at = instant(at)
+			return p, err
+		}
+		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l JOIN listen_sources s ON s.listen_id = l.id AND s.provider = $2
+			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.provider <> $2)`, user, provider)
+		err = errors.Join(err, e, s.oweMonths(ctx, tx, user, r.provider, plays))
+	}
+	return err
 }
 
 // SavePending keeps the proved credential of another account until its person has chosen.

@@ -185,7 +185,7 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 		if err != nil {
 			return err
 		}
-		dead, err = list(ctx, tx, scanDelivery, selectDelivery+"WHERE j.state IN ('cancelled', 'discarded') AND d.dead_since > 0 AND d.dead_since < $1 LIMIT 1000", millis(deadBefore))
+		dead, err = list(ctx, tx, scanDelivery, selectDelivery+"WHERE j.state IN ('cancelled', 'discarded') AND CASE WHEN d.dead_since > 0 THEN d.dead_since ELSE d.created_at END < $1 LIMIT 1000", millis(deadBefore))
 		if err != nil {
 			return err
 		}

@@ -40,21 +40,21 @@ func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {
 	s, alice, bob := carrying(t)
 	become(t, s, delivery.Done, deliveries(t, s, alice)[0].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", false))
-	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C", "lastfm parked: 7"}, owed(t, s, alice))
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, owed(t, s, alice), "the copy of a playlist is not wanted any more")
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
 	for _, table := range []string{"forwarding", "copies", "track_matches"} {
 		require.Zero(t, rowsOf(t, s, alice, table), table)
 		require.Equal(t, 1, rowsOf(t, s, bob, table), table)
 	}
 	save(t, s, alice, "spotify", track("D", 4))
-	require.Len(t, owed(t, s, alice), 3, "nothing more is owed")
+	require.Len(t, owed(t, s, alice), 2, "nothing more is owed")
 
 	c := connect(t, s, alice, "lastfm")
 	waiting, err := s.Parked(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []providers.Connection{c}, waiting)
 	require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
-	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, alice))
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
 }
 
 func TestDisconnectingWithItsDataForgetsWhatIsOwed(t *testing.T) {
@@ -124,4 +124,26 @@ func TestListensThatAreDeletedAreNotOwedAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"B"}, titlesOf(plays))
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
+}
+
+func TestDeletedListensLeaveTheArchiveToo(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	connect(t, s, user, "spotify")
+	connect(t, s, user, "s3")
+	save(t, s, user, "spotify", track("A", 1))
+	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
+	require.NoError(t, err)
+	before := copies(t, s, user)
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", true))
+	after := copies(t, s, user)
+	require.Len(t, before, 1)
+	require.Equal(t, before[0].Wanted+1, after[0].Wanted)
+}
+
+func copies(t testing.TB, s *Store, user int64) []delivery.Copy {
+	t.Helper()
+	all, err := s.Copies(t.Context(), user, delivery.Archive)
+	require.NoError(t, err)
+	return all
 }

@@ -193,7 +193,13 @@ func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.
 
 // WantCopy notes that a provider is to hold a copy, and that it is to be written now.
 func (s *Store) WantCopy(ctx context.Context, o delivery.Order) error {
-	return s.write(ctx, func(tx *sql.Tx) error { return s.oweCopy(ctx, tx, o) })
+	return s.write(ctx, func(tx *sql.Tx) error {
+		err := s.oweCopy(ctx, tx, o)
+		return errors.Join(err, execTx(ctx, tx, `UPDATE river_job AS j SET state = 'available', scheduled_at = $1
+			WHERE j.state IN ('available', 'scheduled', 'retryable') AND NOT (`+parked+`) AND j.id IN
+			(SELECT id FROM deliveries WHERE user_id = $2 AND provider = $3 AND kind = $4 AND ref = $5)`,
+			riverTime(time.Now()), o.User, o.Provider, o.Kind, o.Ref))
+	})
 }
 
 // DropCopy notes that a copy is not wanted any more. What the provider holds stays as it is.

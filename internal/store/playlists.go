@@ -75,7 +75,14 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p
 
 // TouchPlaylist notes the name and the place of a playlist whose tracks have not changed.
 func (s *Store) TouchPlaylist(ctx context.Context, id int64, name string, position int) error {
-	return s.exec(ctx, "UPDATE playlists SET name = $1, position = $2, active = 1 WHERE id = $3", name, position, id)
+	return s.write(ctx, func(tx *sql.Tx) error {
+		var user int64
+		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1, position = $2, active = 1 WHERE id = $3 RETURNING user_id", name, position, id).Scan(&user)
+		if err != nil {
+			return found(err)
+		}
+		return s.playlistChanged(ctx, tx, user, strconv.FormatInt(id, 10))
+	})
 }
 
 // SetShrunk notes that a playlist was seen with far fewer tracks, which is not believed before it is seen again.
