@@ -69,6 +69,14 @@ backoff:
   base: 100ms
   max: 100ms
   jitter: 0
+delivery:
+  first_delay: 100ms
+  max_delay: 2h
+  max_age: 24h
+  keep_dead: 48h
+  workers: 2
+  backlog_warn: 10
+  backlog_limit: 20
 allow_private_upstreams: false
 providers:
   spotify:
@@ -92,6 +100,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
 		Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour, DeliveryKeepDead: 48 * time.Hour,
+		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
 		Spotify: Provider{APIURL: "http://127.0.0.1:1/api", AuthURL: "http://127.0.0.1:1/authorize/?tenant=1", TokenURL: "http://[::1]:1/token/",
 			ClientID: "id", ClientSecret: "secret"},
 		LastFM:       Provider{APIURL: "http://127.0.0.1:2/2.0", AuthURL: "http://127.0.0.1:2/api/auth/", ClientID: "key", ClientSecret: "shared"},
@@ -105,7 +115,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
-		"REPRISE_BACKOFF_JITTER=0", "REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",
+		"REPRISE_BACKOFF_JITTER=0", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
+		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10", "REPRISE_DELIVERY_BACKLOG_LIMIT=20",
+		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",
 		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1", "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",
 		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=secret",
 		"REPRISE_PROVIDERS_LASTFM_API_URL=http://127.0.0.1:2/2.0/", "REPRISE_PROVIDERS_LASTFM_AUTH_URL=http://127.0.0.1:2/api/auth/",
