@@ -22,10 +22,11 @@ type Archived struct {
 }
 
 // carryMonth writes a month of a person's listens as one object: JSON Lines, one listen per line, the oldest first.
-func (d *Deliveries) carryMonth(ctx context.Context, c providers.Connection, j job) error {
+func (d *Deliveries) carryMonth(ctx context.Context, c providers.Connection, j *job) error {
 	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
-	if errors.Is(err, providers.ErrNotFound) { // not wanted any more
-		return nil
+	j.wanted = kept.Wanted
+	if errors.Is(err, providers.ErrNotFound) {
+		return d.unwanted(ctx, j)
 	}
 	if err != nil {
 		return err
@@ -60,14 +61,23 @@ func (d *Deliveries) carryMonth(ctx context.Context, c providers.Connection, j j
 }
 
 // finish notes that a copy has been written, and goes on when ours has changed meanwhile.
-func (d *Deliveries) finish(ctx context.Context, j job, c Copy, report any) error {
+func (d *Deliveries) finish(ctx context.Context, j *job, c Copy, report any) error {
 	c.Report = jsonOf(report)
-	ended, err := d.store.FinishCopy(context.WithoutCancel(ctx), j.ID, c)
+	ended, err := d.store.EndCopy(context.WithoutCancel(ctx), j.ID, c, true)
 	if err == nil && !ended {
 		return errAgain
 	}
 	if err == nil {
 		d.publish(j.User, j.Provider)
+	}
+	return err
+}
+
+// unwanted ends the delivery of a copy that nobody wants any more.
+func (d *Deliveries) unwanted(ctx context.Context, j *job) error {
+	ended, err := d.store.EndCopy(context.WithoutCancel(ctx), j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref}, true)
+	if err == nil && !ended { // it is wanted again
+		return errAgain
 	}
 	return err
 }

@@ -75,7 +75,7 @@ type Work interface {
 	Parked(context.Context) ([]providers.Connection, error)
 	Release(ctx context.Context, user int64, provider string) error
 	Revive(ctx context.Context, user int64, provider string) error
-	Postpone(ctx context.Context, user int64, provider string, until time.Time) error
+	Postpone(ctx context.Context, user int64, provider string, id int64, until time.Time) error
 	CopyStore
 }
 
@@ -83,7 +83,7 @@ type Work interface {
 type CopyStore interface {
 	Copy(ctx context.Context, user int64, provider, kind, ref string) (Copy, error)
 	NoteRemote(context.Context, Copy) error
-	FinishCopy(ctx context.Context, id int64, c Copy) (ended bool, err error)
+	EndCopy(ctx context.Context, id int64, c Copy, done bool) (ended bool, err error)
 	Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error)
 	Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]Match, error)
 	SaveMatches(ctx context.Context, user int64, provider string, found map[string]Match) error

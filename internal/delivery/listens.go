@@ -13,7 +13,7 @@ import (
 // carryListens sends the listens of a delivery, except those that the provider has already. To know that, the provider
 // must have been read since the delivery was written down, and since an attempt of which nobody knows what came of it
 // where a second one would count twice.
-func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j job) error {
+func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j *job) error {
 	takes := d.registry.Get(c.Provider).Takes
 	known := j.CreatedAt
 	if at := d.triedAt(j.ID); takes.Doubles && at.After(known) {

@@ -35,10 +35,11 @@ type ReportTrack struct {
 }
 
 // carryPlaylist brings a provider's copy of a playlist in line with ours.
-func (d *Deliveries) carryPlaylist(ctx context.Context, c providers.Connection, j job) error {
+func (d *Deliveries) carryPlaylist(ctx context.Context, c providers.Connection, j *job) error {
 	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
-	if errors.Is(err, providers.ErrNotFound) { // not wanted any more
-		return nil
+	j.wanted = kept.Wanted
+	if errors.Is(err, providers.ErrNotFound) {
+		return d.unwanted(ctx, j)
 	}
 	if err != nil {
 		return err

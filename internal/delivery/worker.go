@@ -20,6 +20,7 @@ type job struct {
 	Kind      string
 	CreatedAt time.Time
 	History   bool
+	wanted    int64 // of the copy, as it was read
 	Last      bool // no attempt follows this one
 }
 
@@ -63,12 +64,12 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 	case errors.Is(err, providers.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Provider) == nil):
 		return d.park(ctx, j)
 	case err == nil:
-		err = d.carry(ctx, c, j)
+		err = d.carry(ctx, c, &j)
 	}
 	return d.settle(context.WithoutCancel(ctx), j, err)
 }
 
-func (d *Deliveries) carry(ctx context.Context, c providers.Connection, j job) error {
+func (d *Deliveries) carry(ctx context.Context, c providers.Connection, j *job) error {
 	switch j.Kind {
 	case SubmitListens, Scrobble:
 		return d.carryListens(ctx, c, j)
@@ -99,6 +100,9 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) error {
 	f := Explain(v, err)
 	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
 	d.note(ctx, j, v, f, given)
+	if given && Copies(j.Kind) { // ours may have changed meanwhile
+		return d.bury(ctx, j)
+	}
 	switch {
 	case v.Class == resilience.Canceled:
 		return river.JobSnooze(0)
@@ -110,6 +114,15 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) error {
 		return d.wait(ctx, j, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
 	}
 	return errors.New(f.Category) // the queue counts it; the words are kept with the delivery
+}
+
+// bury gives the delivery of a copy up, unless ours has changed since it was read.
+func (d *Deliveries) bury(ctx context.Context, j job) error {
+	ended, err := d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
+	if err == nil && !ended {
+		return river.JobSnooze(0)
+	}
+	return err
 }
 
 // note keeps why an attempt failed. given says that there will be no other.
@@ -125,19 +138,23 @@ func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Fa
 	}
 }
 
+// Apart is how far apart postponed deliveries are put that are to keep their order: the queue notes a time late, but
+// never by this much.
+const Apart = 200 * time.Millisecond
+
 // wait postpones a delivery, and with it what else is owed there, until its connection may call again.
 func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
 	switch {
 	case s.Kind == resilience.Stopped:
 		return d.park(ctx, j)
 	case s.Until.IsZero(): // another call is finding out
-		return river.JobSnooze(time.Second)
+		s.Until = time.Now().Add(time.Second)
 	}
-	// The others a little later, so that this one, which is the oldest, stays the first.
-	if err := d.store.Postpone(ctx, j.User, j.Provider, s.Until.Add(100*time.Millisecond)); err != nil {
+	until := s.Until.Add(Apart) // so that the ones before this one come no earlier than they may
+	if err := d.store.Postpone(ctx, j.User, j.Provider, j.ID, until); err != nil {
 		d.log.Error("deliveries cannot be postponed", "delivery_id", j.ID, "provider", j.Provider, "err", err)
 	}
-	return river.JobSnooze(max(time.Until(s.Until), 0))
+	return river.JobSnooze(max(time.Until(until), 0))
 }
 
 // park lets everything that is owed there wait for a person.

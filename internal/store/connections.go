@@ -158,7 +158,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 			"DELETE FROM forwarding WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM copies WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM track_matches WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM river_job WHERE state <> 'running'" + ofOwner + " AND kind IN ('write_playlist', 'archive')", // nobody wants these copies any more
+			"DELETE FROM river_job WHERE kind IN ('write_playlist', 'archive')" + ofOwner + settled(), // nobody wants these copies any more
 			parkAll + ofOwner,
 			"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)",
 		}
@@ -167,7 +167,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 				return err
 			}
 			steps = append(steps,
-				"DELETE FROM river_job WHERE state <> 'running'"+ofOwner,
+				"DELETE FROM river_job WHERE 1 = 1"+ofOwner+settled(),
 				"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
 				"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)",
 				`DELETE FROM listens WHERE user_id = $1 AND id IN

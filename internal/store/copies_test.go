@@ -41,7 +41,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 
 		change() // while it is written
 		seen.Report = "{1}"
-		ended, err := s.FinishCopy(t.Context(), id, seen)
+		ended, err := s.EndCopy(t.Context(), id, seen, true)
 		require.NoError(t, err)
 		require.False(t, ended, "it has to go on")
 		want.Wanted, want.Written, want.Report, want.WrittenAt = 3, 2, "{1}", time.Now().UTC()
@@ -49,7 +49,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		require.Equal(t, []string{"navidrome running: 7"}, owed(t, s, user))
 
 		seen = copyOf(t, s, user)
-		ended, err = s.FinishCopy(t.Context(), id, seen)
+		ended, err = s.EndCopy(t.Context(), id, seen, true)
 		require.NoError(t, err)
 		require.True(t, ended)
 		want.Written = 3
@@ -81,7 +81,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 					change() // after the look
 				}
 				wrote = append(wrote, c.Wanted)
-				if ended, err = s.FinishCopy(t.Context(), id, c); err != nil {
+				if ended, err = s.EndCopy(t.Context(), id, c, true); err != nil {
 					return err
 				}
 			}
@@ -107,7 +107,7 @@ func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
 	c := copyOf(t, s, user)
 	become(t, s, delivery.Running, id)
 	require.NoError(t, s.DropCopy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7"))
-	ended, err := s.FinishCopy(t.Context(), id, c)
+	ended, err := s.EndCopy(t.Context(), id, c, true)
 	require.NoError(t, err)
 	require.True(t, ended)
 	require.Equal(t, delivery.Done, only(t, s, user).State)
@@ -151,4 +151,29 @@ func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", many))
 		require.Equal(t, many, matches(user, "navidrome", tracks...))
 	})
+}
+
+// A copy that is given up while ours changes is not given up.
+func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	want := func() {
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+	}
+	want()
+	id, seen := only(t, s, user).ID, copyOf(t, s, user)
+	become(t, s, delivery.Running, id)
+	want()
+	ended, err := s.EndCopy(t.Context(), id, seen, false)
+	require.NoError(t, err)
+	require.False(t, ended)
+	require.Equal(t, delivery.Running, only(t, s, user).State)
+	ended, err = s.EndCopy(t.Context(), id, copyOf(t, s, user), false)
+	require.NoError(t, err)
+	require.True(t, ended)
+	require.Equal(t, delivery.Dead, only(t, s, user).State)
+	require.Zero(t, copyOf(t, s, user).Written)
+	require.ErrorIs(t, s.Discard(t.Context(), user, id), providers.ErrNotFound, "not before the queue has noted its end, which it does a moment later")
+	want()
+	require.Equal(t, delivery.Scheduled, only(t, s, user).State, "a later change brings it back to life")
 }

@@ -108,9 +108,10 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 	return counts, err
 }
 
-// Backlog is how many deliveries of all people wait to be carried.
+// Backlog is how many deliveries of all people wait to be carried. What is parked waits for its person and does not count:
+// it stands in nobody else's way.
 func (s *Store) Backlog(ctx context.Context) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM river_job WHERE state IN ('available', 'scheduled', 'retryable', 'running')").Scan(&n)
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM river_job j WHERE state IN ('available', 'scheduled', 'retryable', 'running') AND NOT (" + parked + ")").Scan(&n)
 	return n, local(err)
 }
 
@@ -152,8 +153,8 @@ func redriveAll(ctx context.Context, tx *sql.Tx, ids []int64) (n int, err error)
 func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var done bool
-		err := tx.QueryRowContext(ctx, `DELETE FROM river_job WHERE id = $1 AND state <> 'running' AND EXISTS
-			(SELECT 1 FROM deliveries d WHERE d.id = $1 AND d.user_id = $2) RETURNING state = 'completed'`, id, user).Scan(&done)
+		err := tx.QueryRowContext(ctx, `DELETE FROM river_job WHERE id = $1 AND EXISTS
+			(SELECT 1 FROM deliveries d WHERE d.id = $1 AND d.user_id = $2)`+settled()+" RETURNING state = 'completed'", id, user).Scan(&done)
 		if err != nil {
 			return found(err)
 		}
@@ -165,11 +166,14 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	})
 }
 
-// LookAgain makes dead letters that died before an instant due once more: one attempt each.
+// LookAgain makes dead letters that died before an instant due once more: one attempt each, at most 1,000 at once. What
+// nobody could carry, because its connection is gone or paused, stays dead.
 func (s *Store) LookAgain(ctx context.Context, diedBefore time.Time) (n int, err error) {
 	result, err := s.writer.ExecContext(ctx, `UPDATE river_job SET state = 'available', finalized_at = NULL, scheduled_at = $1,
 		max_attempts = CASE WHEN attempt >= max_attempts THEN attempt + 1 ELSE max_attempts END
-		WHERE state IN ('cancelled', 'discarded') AND finalized_at < $2`, riverTime(time.Now()), riverTime(diedBefore))
+		WHERE id IN (SELECT j.id FROM river_job j JOIN deliveries d ON d.id = j.id
+		JOIN connections c ON c.user_id = d.user_id AND c.provider = d.provider AND c.paused = 0
+		WHERE j.state IN ('cancelled', 'discarded') AND j.finalized_at < $2 ORDER BY j.id LIMIT 1000)`, riverTime(time.Now()), riverTime(diedBefore))
 	if err != nil {
 		return 0, local(err)
 	}

@@ -105,9 +105,18 @@ func (s *Store) Park(ctx context.Context, user int64, provider string) error {
 	return s.exec(ctx, parkAll+ofOwner, user, provider)
 }
 
+// settled says of a job that it may be removed. River notes ends in batches, up to a quarter of a second late, and must
+// find the row then; the end of a copy is noted earlier, by EndCopy.
+func settled() string {
+	return " AND state <> 'running' AND (kind NOT IN ('write_playlist', 'archive') OR finalized_at IS NULL OR finalized_at < '" +
+		riverTime(time.Now().Add(-settleFor)) + "')"
+}
+
+const settleFor = 2 * time.Second
+
 // What is parked is scheduled for a time that never comes, so that the queue leaves it alone.
 const (
-	parkAll = "UPDATE river_job SET state = 'scheduled', scheduled_at = '2300-01-01 00:00:00' WHERE state IN ('available', 'scheduled', 'retryable')"
+	parkAll = "UPDATE river_job SET state = 'scheduled', scheduled_at = '2300-01-01 00:00:00' WHERE state IN ('available', 'scheduled', 'retryable') AND scheduled_at < '2200-01-01'"
 	parked  = "j.state = 'scheduled' AND j.scheduled_at >= '2200-01-01'"
 )
 
@@ -134,11 +143,16 @@ func (s *Store) Parked(ctx context.Context) ([]providers.Connection, error) {
 
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
 
-// Postpone lets the deliveries to a provider that are due before an instant wait until then, in their order.
-func (s *Store) Postpone(ctx context.Context, user int64, provider string, until time.Time) error {
-	at := riverTime(until)
-	return s.exec(ctx, "UPDATE river_job SET state = 'scheduled', scheduled_at = $3 WHERE state IN ('available', 'scheduled') AND scheduled_at < $3"+ofOwner,
-		user, provider, at)
+// postponeAtOnce bounds what one Postpone writes; the others are postponed when their turn comes.
+const postponeAtOnce = 500
+
+// Postpone lets the first deliveries to a provider that are due before an instant wait until then, in their order: those
+// that were written down before the one with this number a little earlier than the others.
+func (s *Store) Postpone(ctx context.Context, user int64, provider string, id int64, until time.Time) error {
+	return s.exec(ctx, `UPDATE river_job SET state = 'scheduled', scheduled_at = CASE WHEN id < $3 THEN $4 ELSE $5 END WHERE id IN
+		(SELECT j.id FROM river_job j JOIN deliveries d ON d.id = j.id WHERE d.user_id = $1 AND d.provider = $2
+		AND j.state IN ('available', 'scheduled') AND j.scheduled_at < $4 ORDER BY j.scheduled_at, j.id LIMIT $6)`,
+		user, provider, id, riverTime(until.Add(-delivery.Apart)), riverTime(until.Add(delivery.Apart)), postponeAtOnce)
 }
 
 // Owing is what waits to be carried for a person, by provider.
@@ -199,21 +213,34 @@ func (s *Store) NoteRemote(ctx context.Context, c delivery.Copy) error {
 		c.RemoteID, c.Report, c.User, c.Provider, c.Kind, c.Ref)
 }
 
-// FinishCopy notes that a copy equals what ours was when its number was c.Wanted, and ends its delivery, unless ours has
-// changed since: then it returns false, and the delivery has to go on.
-func (s *Store) FinishCopy(ctx context.Context, id int64, c delivery.Copy) (ended bool, err error) {
+// EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it returns
+// false, and the delivery has to go on. c.Wanted is what was written when done; nothing is noted of a copy that is dead
+// or not wanted any more. All of it is one transaction, so that no change falls between the last look and the end.
+func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64
-		err := tx.QueryRowContext(ctx, `UPDATE copies SET written = $1, remote_id = $2, report = $3, written_at = $4
-			WHERE user_id = $5 AND provider = $6 AND kind = $7 AND ref = $8 RETURNING wanted`,
-			c.Wanted, c.RemoteID, c.Report, millis(time.Now()), c.User, c.Provider, c.Kind, c.Ref).Scan(&wanted)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) { // no longer wanted: it ends too
+		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE user_id = $1 AND provider = $2 AND kind = $3 AND ref = $4",
+			c.User, c.Provider, c.Kind, c.Ref).Scan(&wanted)
+		gone := errors.Is(err, sql.ErrNoRows)
+		if err != nil && !gone {
 			return err
 		}
-		if ended = err != nil || wanted == c.Wanted; !ended {
+		if done && !gone {
+			err := execTx(ctx, tx, `UPDATE copies SET written = $1, remote_id = $2, report = $3, written_at = $4
+				WHERE user_id = $5 AND provider = $6 AND kind = $7 AND ref = $8`,
+				c.Wanted, c.RemoteID, c.Report, millis(time.Now()), c.User, c.Provider, c.Kind, c.Ref)
+			if err != nil {
+				return err
+			}
+		}
+		if ended = gone || wanted == c.Wanted; !ended {
 			return nil
 		}
-		return execTx(ctx, tx, "UPDATE river_job SET state = 'completed', finalized_at = $1 WHERE id = $2 AND state = 'running'", riverTime(time.Now()), id)
+		state := "cancelled"
+		if done || gone {
+			state = "completed"
+		}
+		return execTx(ctx, tx, "UPDATE river_job SET state = $1, finalized_at = $2 WHERE id = $3 AND state = 'running'", state, riverTime(time.Now()), id)
 	})
 	return ended && err == nil, err
 }

@@ -105,13 +105,16 @@ func carry(ctx context.Context, tx *sql.Tx, id int64, o delivery.Order) error {
 // whether there was one in these states.
 func redrive(ctx context.Context, tx *sql.Tx, id int64, states ...delivery.State) (bool, error) {
 	result, err := tx.ExecContext(ctx, `UPDATE river_job SET state = 'available', attempt = 0, finalized_at = NULL, scheduled_at = $1
-		WHERE id = $2 AND state IN (`+riverStates(states)+")", riverTime(time.Now()), id)
+		WHERE id = $2 AND state IN (`+riverStates(states)+")", riverTime(time.Now().Add(redriveIn)), id)
 	if err != nil {
 		return false, err
 	}
 	n, err := result.RowsAffected()
 	return n > 0, err
 }
+
+// redriveIn is how soon what is re-driven is due: not before River has noted how the attempt before ended.
+const redriveIn = time.Second
 
 // rule is one row of forwarding.
 type rule struct {

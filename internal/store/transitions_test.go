@@ -213,7 +213,8 @@ func TestEveryTransitionIsWalked(t *testing.T) {
 		g.requireState(delivery.Retrying, retrying)
 		g.redrive(retrying)
 		g.requireState(delivery.Scheduled, retrying)
-		g.carry(500 * time.Millisecond)
+		g.carry(1500 * time.Millisecond)
+		g.requireState(delivery.Retrying, retrying)
 		g.discard(retrying)
 
 		cut := g.owe(hang, "cut off")
