@@ -32,6 +32,7 @@ func (d *Deliveries) care(ctx context.Context) {
 		d.log.Info("dead letters are looked at again", "count", again)
 	}
 	d.careFailed(ctx, d.releaseReady(ctx))
+	d.careFailed(ctx, d.openQueues(ctx))
 	backlog, err := d.store.Backlog(ctx)
 	d.careFailed(ctx, err)
 	d.mu.Lock()

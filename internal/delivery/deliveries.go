@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,9 +89,12 @@ type Deliveries struct {
 	slots    chan struct{}
 
 	mu     sync.Mutex
-	tried  map[int64]time.Time // when a delivery's latest attempt of this process ended without success
-	told   map[int64]time.Time // when a user's browsers were told last
-	warned bool                // that much waits
+	client *river.Client[*sql.Tx] // while it runs
+	queues map[string]bool        // those that are looked at
+	tried  map[int64]time.Time    // when a delivery's latest attempt of this process ended without success
+	told   map[int64]time.Time    // when a user's browsers were told last
+	untold map[int64]bool         // users with changes since then
+	warned bool                   // that much waits
 }
 
 // New returns Deliveries; nothing happens before Run.
@@ -97,7 +102,19 @@ func New(opt Options, registry providers.Registry, g Guard, store Store, bus *ev
 	opt = opt.withDefaults()
 	store.SetAttempts(opt.Attempts())
 	return &Deliveries{opt: opt, registry: registry, guard: g, store: store, bus: bus, log: log, slots: make(chan struct{}, opt.Workers),
-		tried: map[int64]time.Time{}, told: map[int64]time.Time{}}
+		tried: map[int64]time.Time{}, told: map[int64]time.Time{}, untold: map[int64]bool{}}
+}
+
+// never is a time after which River may take a job for stuck. One process has the queue and begins with a clean one, so
+// none is; and to River a clock that is put right looks like time that has passed.
+const never = 10 * 365 * 24 * time.Hour
+
+// errorsOnly lets River tell of its own errors; those of deliveries are told here.
+type errorsOnly struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h errorsOnly) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelError && h.Handler.Enabled(ctx, l)
 }
 
 // stopGrace is how long a stop waits for the attempts under way before it cuts them off.
@@ -110,8 +127,9 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	river.AddWorker(workers, &worker[scrobble]{d: d})
 	river.AddWorker(workers, &worker[writePlaylist]{d: d})
 	river.AddWorker(workers, &worker[archive]{d: d})
-	client, err := d.store.Queue(ctx, river.Config{Workers: workers, Queues: d.queues(), JobTimeout: d.opt.Timeout,
-		RescueStuckJobsAfter: d.opt.Timeout + time.Minute, FetchPollInterval: d.opt.Poll, FetchCooldown: river.FetchCooldownMin})
+	client, err := d.store.Queue(ctx, river.Config{Workers: workers, JobTimeout: d.opt.Timeout, RescueStuckJobsAfter: never,
+		FetchPollInterval: d.opt.Poll, FetchCooldown: river.FetchCooldownMin, Logger: slog.New(errorsOnly{d.log.Handler()}),
+		Queues: map[string]river.QueueConfig{"none": {MaxWorkers: 1, FetchPollInterval: time.Hour}}}) // River wants one to begin with
 	if err != nil {
 		return err
 	}
@@ -123,6 +141,12 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start queue: %w", err)
 	}
+	d.mu.Lock()
+	d.client, d.queues = client, map[string]bool{}
+	d.mu.Unlock()
+	if err := d.openQueues(ctx); err != nil {
+		return errors.Join(err, client.StopAndCancel(context.WithoutCancel(ctx)))
+	}
 	d.follow(ctx, changes)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
@@ -132,15 +156,34 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	return nil
 }
 
-// queues has one for each provider that takes something.
-func (d *Deliveries) queues() map[string]river.QueueConfig {
-	all := map[string]river.QueueConfig{}
-	for _, p := range d.registry {
-		if !p.Takes.Nothing() {
-			all[QueueOf(p.Name)] = river.QueueConfig{MaxWorkers: 1}
-		}
+// openQueues has every queue looked at in which something waits or may come to wait. A queue that nobody uses costs
+// nothing.
+func (d *Deliveries) openQueues(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.client == nil { // not running; Run does it
+		return nil
 	}
-	return all
+	names, err := d.store.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if d.queues[name] {
+			continue
+		}
+		if err := d.client.Queues().Add(name, river.QueueConfig{MaxWorkers: 1}); err != nil {
+			return fmt.Errorf("open queue %s: %w", name, err)
+		}
+		d.queues[name] = true
+	}
+	return nil
+}
+
+// started is publish for what a person has begun, which may need a queue that was not looked at before.
+func (d *Deliveries) started(ctx context.Context, user int64, provider string) error {
+	defer d.publish(user, provider)
+	return d.openQueues(ctx)
 }
 
 // releaseReady makes due what was parked for a reason that is gone: a setting was put right, the process died between a
@@ -160,34 +203,58 @@ func (d *Deliveries) follow(ctx context.Context, changes <-chan *river.Event) {
 	every := time.NewTicker(careEvery)
 	defer every.Stop()
 	d.care(ctx)
+	var later <-chan time.Time // when those are told who were told a moment ago
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case e := <-changes:
-			if e != nil && e.Job != nil {
-				d.changed(e.Job)
+			if e != nil && e.Job != nil && !d.changed(e.Job) && later == nil {
+				later = time.After(tellEvery)
 			}
+		case <-later:
+			later = nil
+			d.tellLater()
 		case <-every.C:
 			d.care(ctx)
 		}
 	}
 }
 
-// changed tells the browsers of a delivery's person, at most once a second: an event is only a hint to look again.
-func (d *Deliveries) changed(job *rivertype.JobRow) {
+// tellEvery is how often a person's browsers are told at the most: an event is only a hint to look again.
+const tellEvery = time.Second
+
+// changed tells the browsers of a delivery's person, unless they were told a moment ago: then it returns false, and
+// tellLater does it.
+func (d *Deliveries) changed(job *rivertype.JobRow) bool {
 	p, err := payloadOf(job.EncodedArgs)
 	if err != nil {
-		return
+		return true
 	}
 	d.mu.Lock()
-	soon := time.Since(d.told[p.User]) < time.Second && job.State == rivertype.JobStateCompleted
-	if !soon {
+	soon := time.Since(d.told[p.User]) < tellEvery
+	if soon {
+		d.untold[p.User] = true
+	} else {
 		d.told[p.User] = time.Now()
 	}
 	d.mu.Unlock()
 	if !soon {
 		d.publish(p.User, p.Provider)
+	}
+	return !soon
+}
+
+func (d *Deliveries) tellLater() {
+	d.mu.Lock()
+	users := slices.Collect(maps.Keys(d.untold))
+	for _, user := range users {
+		d.told[user] = time.Now()
+	}
+	clear(d.untold)
+	d.mu.Unlock()
+	for _, user := range users {
+		d.publish(user, "")
 	}
 }
 

@@ -72,6 +72,7 @@ type Work interface {
 	Split(ctx context.Context, from Order, id int64, more [][]int64, dead []Refused) error
 	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
 	Park(ctx context.Context, user int64, provider string) error
+	Queues(context.Context) ([]string, error)
 	Parked(context.Context) ([]providers.Connection, error)
 	Release(ctx context.Context, user int64, provider string) error
 	Revive(ctx context.Context, user int64, provider string) error
@@ -125,8 +126,9 @@ type Rule struct {
 	Provider string
 	Kind     string
 	Batch    int
-	From     time.Time // listens that were played earlier are not carried
-	Since    time.Time // when the wish was made
+	From     time.Time     // listens that were played earlier are not carried
+	Oldest   time.Duration // nor are those that are older than this; 0 for any age
+	Since    time.Time     // when the wish was made
 }
 
 // Account counts what became of a person's listens on their way to a provider.

@@ -88,7 +88,7 @@ func (o Order) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	if !Copies(o.Kind) {
 		states = append(states, rivertype.JobStateCompleted)
 	}
-	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(o.Provider), ScheduledAt: o.Due,
+	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(o.Provider, o.User), ScheduledAt: o.Due,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: states}}
 	if o.History {
 		opts.Priority = priorityHistory
@@ -106,6 +106,11 @@ func (o Order) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	panic("delivery: no such kind: " + o.Kind)
 }
 
-// QueueOf is the queue of a provider's deliveries. Each has its own, with one worker: what is owed to one provider goes
-// out in order, and never waits for another one's.
-func QueueOf(provider string) string { return strings.ReplaceAll(provider, ".", "_") }
+// lanes bounds how many queues one provider's deliveries have, on an installation with many people.
+const lanes = 16
+
+// QueueOf is the queue of what is owed to one person's account at a provider. It has one worker: that goes out in order,
+// and waits neither for another provider's deliveries nor, in a household, for another person's.
+func QueueOf(provider string, user int64) string {
+	return fmt.Sprintf("%s_%d", strings.ReplaceAll(provider, ".", "_"), user%lanes)
+}

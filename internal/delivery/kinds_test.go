@@ -55,7 +55,7 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 		require.Equal(t, Payload{Schema: Schema, User: 7, Provider: "some.thing", Ref: "2026-11", Key: o.Key()}, p)
 		require.Equal(t, 9, opts.MaxAttempts)
 		require.Equal(t, due, opts.ScheduledAt)
-		require.Equal(t, QueueOf("some.thing"), opts.Queue)
+		require.Equal(t, QueueOf("some.thing", o.User), opts.Queue)
 		require.Equal(t, !Copies(kind), slices.Contains(opts.UniqueOpts.ByState, rivertype.JobStateCompleted), kind)
 		for _, state := range []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStateScheduled, rivertype.JobStateRetryable, rivertype.JobStateRunning,
 			rivertype.JobStateCancelled, rivertype.JobStateDiscarded} {

@@ -63,8 +63,7 @@ func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, e
 		}
 	}
 	n, err = d.store.Carry(ctx, r, earlier)
-	d.publish(user, provider)
-	return n, err
+	return n, errors.Join(err, d.started(ctx, user, provider))
 }
 
 func (d *Deliveries) rule(user int64, provider string, earlier bool) (Rule, error) {
@@ -78,7 +77,7 @@ func (d *Deliveries) rule(user int64, provider string, earlier bool) (Rule, erro
 	case p == nil || p.Takes.Listens == "":
 		return r, ErrNotTaken
 	}
-	r.Kind, r.Batch = p.Takes.Listens, p.Takes.Batch
+	r.Kind, r.Batch, r.Oldest = p.Takes.Listens, p.Takes.Batch, p.Takes.Oldest
 	if earlier {
 		r.From = earliest(p.Takes)
 	}
@@ -124,11 +123,11 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, pr
 	if err := d.room(ctx); err != nil {
 		return err
 	}
-	defer d.publish(user, provider)
 	if err := d.store.ForgetMatches(ctx, user, provider, []string{""}); err != nil { // what was not there may be by now
 		return err
 	}
-	return d.store.WantCopy(ctx, Order{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
+	err = d.store.WantCopy(ctx, Order{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
+	return errors.Join(err, d.started(ctx, user, provider))
 }
 
 // StopWriting ends what WritePlaylist began. The copy stays as it is.
@@ -146,7 +145,7 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 	}
 	n, err := d.store.Redrive(ctx, f, dry)
 	if n > 0 && !dry {
-		d.publish(f.User, f.Provider)
+		err = errors.Join(err, d.started(ctx, f.User, f.Provider))
 	}
 	return n, err
 }
@@ -161,8 +160,11 @@ func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 func (d *Deliveries) Connected(ctx context.Context, c providers.Connection) error {
 	err := d.Release(ctx, c.User, c.Provider)
 	if p := d.registry.Get(c.Provider); p != nil && p.Takes.Archive {
-		_, e := d.Forward(ctx, c.User, c.Provider, true)
-		err = errors.Join(err, e)
+		r, e := d.rule(c.User, c.Provider, true)
+		if e == nil {
+			_, e = d.store.Carry(ctx, r, true)
+		}
+		err = errors.Join(err, e, d.started(ctx, c.User, c.Provider))
 	}
 	return err
 }
@@ -170,8 +172,7 @@ func (d *Deliveries) Connected(ctx context.Context, c providers.Connection) erro
 // Release makes due what was parked for a connection, because the person has done what was asked of them, and what has
 // died of its connection's trouble.
 func (d *Deliveries) Release(ctx context.Context, user int64, provider string) error {
-	defer d.publish(user, provider)
-	return errors.Join(d.store.Release(ctx, user, provider), d.store.Revive(ctx, user, provider))
+	return errors.Join(d.store.Release(ctx, user, provider), d.store.Revive(ctx, user, provider), d.started(ctx, user, provider))
 }
 
 // ReportOf reads the report of a playlist's copy.

@@ -21,7 +21,7 @@ type job struct {
 	CreatedAt time.Time
 	History   bool
 	wanted    int64 // of the copy, as it was read
-	Last      bool // no attempt follows this one
+	Last      bool  // no attempt follows this one
 }
 
 // worker takes the deliveries of one kind from the queue.

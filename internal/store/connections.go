@@ -60,7 +60,8 @@ func (s *Store) Connection(ctx context.Context, user int64, provider string) (pr
 }
 
 // SaveConnection stores a proved connection as the next generation and returns it so. What stood against the old
-// credential is gone with it. When the account is another one than before, reading starts anew.
+// credential is gone with it. When the account is another one than before, reading starts anew, and nothing is taken for
+// known of what is there.
 func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (providers.Connection, error) {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
@@ -75,6 +76,10 @@ func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (pro
 		}
 		return errors.Join(
 			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, `DELETE FROM track_matches WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
 				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND provider = $2 AND stream = ''", c.User, c.Provider),
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''

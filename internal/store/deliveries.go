@@ -111,7 +111,7 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 // Backlog is how many deliveries of all people wait to be carried. What is parked waits for its person and does not count:
 // it stands in nobody else's way.
 func (s *Store) Backlog(ctx context.Context) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM river_job j WHERE state IN ('available', 'scheduled', 'retryable', 'running') AND NOT (" + parked + ")").Scan(&n)
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM river_job j WHERE state IN ('available', 'scheduled', 'retryable', 'running') AND NOT ("+parked+")").Scan(&n)
 	return n, local(err)
 }
 

@@ -15,40 +15,45 @@ import (
 // Rules returns what a person wants carried, by provider.
 func (s *Store) Rules(ctx context.Context, user int64) ([]delivery.Rule, error) {
 	scan := func(r scanner) (v delivery.Rule, err error) {
-		var from, since int64
-		err = r.Scan(&v.User, &v.Provider, &v.Kind, &v.Batch, &from, &since)
-		v.From, v.Since = instant(from), instant(since)
+		var from, oldest, since int64
+		err = r.Scan(&v.User, &v.Provider, &v.Kind, &v.Batch, &from, &oldest, &since)
+		v.From, v.Oldest, v.Since = instant(from), time.Duration(oldest)*time.Millisecond, instant(since)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, "SELECT user_id, provider, kind, batch, from_at, since FROM forwarding WHERE user_id = $1 ORDER BY provider", user)
+	return list(ctx, s.reader, scan, "SELECT user_id, provider, kind, batch, from_at, oldest, since FROM forwarding WHERE user_id = $1 ORDER BY provider", user)
 }
 
+// carryAtOnce is how many listens one transaction of Carry writes down, so that nobody waits long for their turn.
+const carryAtOnce = 10_000
+
 // Carry makes a person's wish to have listens carried a rule. With earlier, what was stored before is written down at
-// once, as far as the provider does not have it. It returns how many listens that were, or months.
+// once, as far as the provider does not have it. It returns how many listens that were, or months. What is broken off in
+// the middle goes on when it is called again.
 func (s *Store) Carry(ctx context.Context, r delivery.Rule, earlier bool) (n int, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		err := execTx(ctx, tx, `INSERT INTO forwarding (user_id, provider, kind, batch, from_at, since) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (user_id, provider) DO UPDATE SET kind = excluded.kind, batch = excluded.batch, from_at = excluded.from_at`,
-			r.User, r.Provider, r.Kind, r.Batch, millis(r.From), millis(r.Since))
-		if err != nil || !earlier {
-			return err
-		}
-		if r.Kind == delivery.Archive {
+	err = s.exec(ctx, `INSERT INTO forwarding (user_id, provider, kind, batch, from_at, oldest, since) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (user_id, provider) DO UPDATE SET kind = excluded.kind, batch = excluded.batch, from_at = excluded.from_at, oldest = excluded.oldest`,
+		r.User, r.Provider, r.Kind, r.Batch, millis(r.From), r.Oldest.Milliseconds(), millis(r.Since))
+	if err != nil || !earlier {
+		return 0, err
+	}
+	if r.Kind == delivery.Archive {
+		err = s.write(ctx, func(tx *sql.Tx) (err error) {
 			n, err = s.carryMonths(ctx, tx, r)
 			return err
-		}
-		ids, err := list(ctx, tx, scanID, "SELECT l.id "+notCarried+" ORDER BY l.played_at, l.id", r.User, r.Provider, millis(r.From))
-		if err != nil {
-			return err
-		}
-		n = len(ids)
-		for chunk := range slices.Chunk(ids, r.Batch) {
-			if _, err := s.enqueue(ctx, tx, delivery.Order{User: r.User, Provider: r.Provider, Kind: r.Kind, Listens: chunk, History: true}); err != nil {
+		})
+		return n, err
+	}
+	for more := true; more && err == nil; {
+		var ids []int64
+		err = s.write(ctx, func(tx *sql.Tx) (err error) {
+			ids, err = list(ctx, tx, scanID, "SELECT l.id "+notCarried+" ORDER BY l.played_at, l.id LIMIT $4", r.User, r.Provider, millis(r.From), carryAtOnce)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			return s.oweListens(ctx, tx, delivery.Order{User: r.User, Provider: r.Provider, Kind: r.Kind, History: true}, ids, r.Batch)
+		})
+		n, more = n+len(ids), len(ids) == carryAtOnce
+	}
 	return n, err
 }
 

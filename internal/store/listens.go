@@ -85,6 +85,13 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 			added++
 		}
 	}
+	if added > 0 {
+		echoed, err := echoes(ctx, tx, user, provider, fresh, reports)
+		if err != nil {
+			return 0, err
+		}
+		added -= echoed
+	}
 	next, err := nextIDs(ctx, tx, "listens", added)
 	if err != nil {
 		return 0, err
@@ -124,6 +131,40 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 		}
 	}
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.owe(ctx, tx, user, provider, plays))
+}
+
+// echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles as
+// it likes, but keeps the second. It gives those reports their listens, and says how many they were.
+func echoes(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen, reports []report) (n int, err error) {
+	type sent struct{ id, at int64 }
+	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
+	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
+		WHERE f.user_id = $1 AND f.provider = $2 AND l.played_at BETWEEN $3 AND $4
+		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.provider = $2)`,
+		user, provider, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	bySecond := make(map[int64][]int64, len(all))
+	for _, v := range all {
+		bySecond[v.at/1000] = append(bySecond[v.at/1000], v.id)
+	}
+	taken := map[int64]bool{}
+	for i := range reports {
+		if reports[i].play != nil {
+			taken[reports[i].play.id] = true
+		}
+	}
+	for i, l := range fresh {
+		ids := bySecond[l.PlayedAt.Unix()]
+		if reports[i].play != nil || l.Approximate || len(ids) != 1 || taken[ids[0]] {
+			continue
+		}
+		taken[ids[0]] = true
+		reports[i].play = &play{id: ids[0], isrc: true, mbid: true, length: 1} // nothing to learn from another name
+		n++
+	}
+	return n, nil
 }
 
 // moveSources stores which reports of earlier pages have become sources of other listens.

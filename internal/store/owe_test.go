@@ -117,21 +117,59 @@ func TestAPageIsOwedToWhomItsPersonWantsIt(t *testing.T) {
 
 func TestALongPageIsOwedInBatches(t *testing.T) {
 	t.Parallel()
-	s, user := setup(t)
-	forward(t, s, user, "listenbrainz", 100, -1e6)
-	save(t, s, user, "spotify", repeat(250, 5)...)
-	var items []int
-	last := at(-1e6)
-	for _, d := range deliveries(t, s, user) {
-		items = append(items, d.Items)
-		plays, err := s.Owed(t.Context(), d.ID, "listenbrainz")
-		require.NoError(t, err)
-		for _, p := range plays {
-			require.True(t, p.PlayedAt.After(last), "the oldest first")
-			last = p.PlayedAt
+	synctest.Test(t, func(t *testing.T) { // where all of them are news
+		s, user := setup(t)
+		forward(t, s, user, "listenbrainz", 100, -1e6)
+		save(t, s, user, "spotify", repeat(250, 5)...)
+		var items []int
+		last := at(-1e6)
+		for _, d := range deliveries(t, s, user) {
+			items = append(items, d.Items)
+			plays, err := s.Owed(t.Context(), d.ID, "listenbrainz")
+			require.NoError(t, err)
+			for _, p := range plays {
+				require.True(t, p.PlayedAt.After(last), "the oldest first")
+				last = p.PlayedAt
+			}
 		}
-	}
-	require.Equal(t, []int{100, 100, 50}, items)
+		require.Equal(t, []int{100, 100, 50}, items)
+	})
+}
+
+// What a service tells of late waits behind what was just played, and what nobody would take is not owed at all.
+func TestOldPlaysAreHistory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(at(0)))
+		s, user := setup(t)
+		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}, false)
+		require.NoError(t, err)
+		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60), track("Just now", -5))
+		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, owed(t, s, user))
+		require.Equal(t, 3, number(t, s, "SELECT priority FROM river_job WHERE id = 2"))
+		save(t, s, user, "spotify", track("This minute", -1))
+		require.Equal(t, []int64{1, 3, 2}, taken(t, s, "lastfm"))
+	})
+}
+
+// A service may tell of what it was sent under another name; the second stays.
+func TestAnEchoUnderAnotherNameIsTheSameListen(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 50, -1e6)
+	forward(t, s, user, "listenbrainz", 50, -1e6)
+	play := listen(1)
+	play.Title, play.Artist = "Help!", "Beatles"
+	save(t, s, user, "spotify", play)
+	require.Len(t, owed(t, s, user), 2)
+	echo := play
+	echo.Title, echo.Artist, echo.PlayedAt = "Help! - Remastered", "The Beatles of Liverpool", play.PlayedAt.Truncate(time.Second)
+	require.Zero(t, save(t, s, user, "lastfm", echo))
+	require.Len(t, owed(t, s, user), 2, "nothing more is owed to anybody")
+	require.Equal(t, 1, count(t, s, user))
+	echo.PlayedAt = echo.PlayedAt.Add(time.Second)
+	echo.SourceID += " later"
+	require.Equal(t, 1, save(t, s, user, "lastfm", echo), "another second is another play")
 }
 
 func TestAPageThatIsNotStoredOwesNothing(t *testing.T) {

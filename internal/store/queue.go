@@ -120,12 +120,19 @@ const redriveIn = time.Second
 type rule struct {
 	provider, kind string
 	batch          int
-	from           int64
+	from, oldest   int64
+}
+
+// takes says whether a play is carried at all.
+func (r rule) takes(p stored, now time.Time) bool {
+	return p.fresh && !p.guess && millis(p.at) >= r.from && (r.oldest == 0 || now.Sub(p.at).Milliseconds() <= r.oldest)
 }
 
 func rules(ctx context.Context, q querier, user int64) ([]rule, error) {
-	scan := func(r scanner) (v rule, err error) { return v, r.Scan(&v.provider, &v.kind, &v.batch, &v.from) }
-	return list(ctx, q, scan, "SELECT provider, kind, batch, from_at FROM forwarding WHERE user_id = $1 ORDER BY provider", user)
+	scan := func(r scanner) (v rule, err error) {
+		return v, r.Scan(&v.provider, &v.kind, &v.batch, &v.from, &v.oldest)
+	}
+	return list(ctx, q, scan, "SELECT provider, kind, batch, from_at, oldest FROM forwarding WHERE user_id = $1 ORDER BY provider", user)
 }
 
 // stored is a listen that has just been stored, or has got another source.
@@ -148,18 +155,59 @@ func (s *Store) owe(ctx context.Context, tx *sql.Tx, user int64, from string, pl
 			err = errors.Join(err, s.oweMonths(ctx, tx, user, r.provider, plays))
 			continue
 		}
-		var ids []int64
+		if r.provider == from {
+			continue
+		}
+		now := time.Now()
+		var news, history []int64
 		for _, p := range plays {
-			if r.provider != from && p.fresh && !p.guess && millis(p.at) >= r.from {
-				ids = append(ids, p.id)
+			switch {
+			case !r.takes(p, now):
+			case now.Sub(p.at) > newsFor:
+				history = append(history, p.id)
+			default:
+				news = append(news, p.id)
 			}
 		}
-		for chunk := range slices.Chunk(ids, r.batch) {
-			_, e := s.enqueue(ctx, tx, delivery.Order{User: user, Provider: r.provider, Kind: r.kind, Listens: chunk})
-			err = errors.Join(err, e)
-		}
+		o := delivery.Order{User: user, Provider: r.provider, Kind: r.kind}
+		err = errors.Join(err, s.oweListens(ctx, tx, o, news, r.batch))
+		o.History = true
+		err = errors.Join(err, s.oweListens(ctx, tx, o, history, r.batch))
 	}
 	return err
+}
+
+// newsFor is how long after it was played a listen goes out before those that are history.
+const newsFor = 24 * time.Hour
+
+func (s *Store) oweListens(ctx context.Context, tx *sql.Tx, o delivery.Order, ids []int64, batch int) error {
+	for chunk := range slices.Chunk(ids, batch) {
+		o.Listens = chunk
+		if _, err := s.enqueue(ctx, tx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Queues returns the names of the queues in which something waits, or may come to wait.
+func (s *Store) Queues(ctx context.Context) ([]string, error) {
+	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
+	names, err := list(ctx, s.reader, scan, "SELECT DISTINCT queue FROM river_job WHERE state IN ('available', 'scheduled', 'retryable', 'running')")
+	if err != nil {
+		return nil, err
+	}
+	type owner struct {
+		user     int64
+		provider string
+	}
+	owners, err := list(ctx, s.reader, func(r scanner) (v owner, err error) { return v, r.Scan(&v.user, &v.provider) },
+		"SELECT user_id, provider FROM forwarding UNION SELECT user_id, provider FROM copies")
+	for _, o := range owners {
+		names = append(names, delivery.QueueOf(o.provider, o.user))
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // oweMonths notes that the months of these plays have changed.

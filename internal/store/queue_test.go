@@ -39,7 +39,11 @@ func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id 
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker[plays]{do: do})
 	river.AddWorker(workers, &worker[copied]{do: do})
-	client, err := s.Queue(context.Background(), river.Config{Workers: workers, Queues: map[string]river.QueueConfig{delivery.QueueOf(provider): {MaxWorkers: atOnce}},
+	queues := map[string]river.QueueConfig{}
+	for user := range int64(3) {
+		queues[delivery.QueueOf(provider, user)] = river.QueueConfig{MaxWorkers: atOnce}
+	}
+	client, err := s.Queue(context.Background(), river.Config{Workers: workers, Queues: queues,
 		FetchPollInterval: time.Second, FetchCooldown: time.Millisecond})
 	require.NoError(t, err)
 	require.NoError(t, client.Start(context.Background()))
@@ -122,8 +126,8 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
 	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT $1)
-		INSERT INTO river_job (kind, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, 'lastfm', 3, 1, 'cancelled', $3, $3 FROM n`,
-		many, delivery.Scrobble, riverTime(time.Now()))
+		INSERT INTO river_job (kind, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, $4, 3, 1, 'cancelled', $3, $3 FROM n`,
+		many, delivery.Scrobble, riverTime(time.Now()), delivery.QueueOf("lastfm", user))
 	require.NoError(t, err)
 	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, provider, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
 	require.NoError(t, err)

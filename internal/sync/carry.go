@@ -55,7 +55,7 @@ type Carriers struct {
 	Syncer *Syncer
 }
 
-// askAgain is how soon a delivery looks again whether its provider has been read.
+// askAgain is how soon a delivery looks again whether its provider has been read; the wait doubles to historyAgain.
 const askAgain = time.Second
 
 // historyAgain is the same while the provider's history is still being read, which takes minutes.
@@ -69,7 +69,10 @@ func (c Carriers) CaughtUp(conn providers.Connection, at time.Time) error {
 		return nil
 	}
 	k := Key{conn.User, conn.Provider, providers.Listens}
-	begun, history := c.Syncer.readAt(k)
+	begun, history, asked := c.Syncer.readAt(k)
+	if now := time.Now(); at.After(now) { // the clock was put back since
+		at = now.Add(-time.Minute)
+	}
 	if begun.After(at) && !history {
 		return nil
 	}
@@ -80,7 +83,7 @@ func (c Carriers) CaughtUp(conn providers.Connection, at time.Time) error {
 	case state.Kind == resilience.Stopped, state.Until.After(time.Now()):
 		return &resilience.NotBeforeError{State: state}
 	}
-	again := askAgain
+	again := min(askAgain<<min(asked, 6), historyAgain)
 	if history {
 		again = historyAgain
 	}

@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"reprise/internal/events"
@@ -50,7 +51,9 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 			i++
 		}
 	}
-	s.noteRead(Key{c.User, c.Provider, providers.Listens}, readTo{begun, r.reading.History()})
+	if !slices.ContainsFunc(r.reading.Unread, func(span providers.Span) bool { return !isHistory(span) }) {
+		s.noteRead(Key{c.User, c.Provider, providers.Listens}, readTo{begun: begun, history: r.reading.History()})
+	}
 	return nil
 }
 

@@ -40,6 +40,7 @@ func (s *Syncer) pull(ctx context.Context, k Key) error {
 // read hands the stream to whoever reads it. A server that does not offer it has nothing to read.
 func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string, a providers.Adapter) error {
 	var err error
+	begun := time.Now()
 	switch stream {
 	case providers.Listens:
 		source, ok := a.(providers.ListenSource)
@@ -57,6 +58,9 @@ func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string
 		return fmt.Errorf("%s: no such stream: %q", c.Provider, stream)
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
+		if stream == providers.Listens { // there is nothing, and that is all there is to know
+			s.noteRead(Key{c.User, c.Provider, stream}, readTo{begun: begun})
+		}
 		return nil
 	}
 	return err

@@ -72,6 +72,7 @@ type Syncer struct {
 type readTo struct {
 	begun   time.Time // when the latest run that read to the end began
 	history bool      // some of the history is still to be read
+	asked   int       // how often it was wanted since
 }
 
 // run is one run under way.
@@ -299,13 +300,13 @@ func (s *Syncer) Cancel(user int64, provider string) {
 	}
 }
 
-// readAt says when the latest run began that read a stream of listens to its end, and whether some of the history is
-// still to be read.
-func (s *Syncer) readAt(k Key) (begun time.Time, history bool) {
+// readAt says when the latest run began that read a stream of listens to its end, whether some of the history is still to
+// be read, and how often somebody has wanted it read since.
+func (s *Syncer) readAt(k Key) (begun time.Time, history bool, asked int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.known[k]
-	return r.begun, r.history
+	return r.begun, r.history, r.asked
 }
 
 func (s *Syncer) noteRead(k Key, r readTo) {
@@ -325,6 +326,9 @@ func (s *Syncer) Forget(user int64, provider string) {
 func (s *Syncer) want(k Key) {
 	s.mu.Lock()
 	s.queue.add(k, time.Now())
+	r := s.known[k]
+	r.asked++
+	s.known[k] = r
 	s.mu.Unlock()
 	s.wake()
 }

@@ -9,6 +9,7 @@ CREATE TABLE forwarding (
     kind     TEXT NOT NULL,    -- of the deliveries: submit_listens, scrobble or archive
     batch    INTEGER NOT NULL, -- how many listens one delivery carries at the most
     from_at  BIGINT NOT NULL,  -- listens that were played earlier are not carried
+    oldest   BIGINT NOT NULL,  -- nor are those that are older than so many milliseconds; 0 for any age
     since    BIGINT NOT NULL,  -- when it was switched on
     PRIMARY KEY (user_id, provider)
 );
