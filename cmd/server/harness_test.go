@@ -27,7 +27,7 @@ import (
 
 // patience is how long a test waits for something that has to come. It is long because it is only reached when
 // something is wrong.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // built is the path of the server, built once for all tests.
 var built string

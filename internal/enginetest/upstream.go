@@ -37,7 +37,8 @@ type Call struct {
 	Account string // whose credential it carried; empty when that is not known
 }
 
-// Fault answers a request in the place of a healthy upstream.
+// Fault answers a request in the place of a healthy upstream. One that returns neither an answer nor an error leaves it to
+// that.
 type Fault func(*http.Request) (*http.Response, error)
 
 // place is where an account's history is kept.
@@ -219,7 +220,9 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	u.mu.Unlock()
 	if fault != nil {
-		return fault(req)
+		if resp, err := fault(req); resp != nil || err != nil {
+			return resp, err
+		}
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -385,4 +388,14 @@ func Unreachable(*http.Request) (*http.Response, error) { return nil, errors.New
 func Silent(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
+}
+
+// Slow is a ListenBrainz that takes its time for one account.
+func Slow(account string, d time.Duration) Fault {
+	return func(req *http.Request) (*http.Response, error) {
+		if req.Header.Get("Authorization") == "Token token-of-"+account {
+			time.Sleep(d)
+		}
+		return nil, nil
+	}
 }

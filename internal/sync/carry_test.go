@@ -288,3 +288,47 @@ func TestDeadLettersAreLookedAtAgainAndRemovedInTheEnd(t *testing.T) {
 		require.Equal(t, delivery.Account{Sent: 1}, account(t, e, user))
 	})
 }
+
+func TestWhatIsPostponedKeepsItsOrder(t *testing.T) {
+	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Status(429, "X-RateLimit-Reset-In", "3600"))
+		for i := range 4 { // one delivery after the other, the later ones while the first are held
+			hear(e, up, user, fmt.Sprintf("Song %d", i), 1)
+			time.Sleep(6 * time.Minute)
+		}
+		up.FailPath("listenbrainz", "/1/submit-listens", nil)
+		taken := up.Taken()
+		time.Sleep(40 * time.Minute)
+		require.Equal(t, []string{"Song 0 000", "Song 1 000", "Song 2 000", "Song 3 000"}, taken())
+	})
+}
+
+// A service that does not offer its listens is sent to all the same, and is not asked for them again and again.
+func TestAServiceWhoseListensCannotBeReadIsSentTo(t *testing.T) {
+	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.FailPath("listenbrainz", "/1/user/alice/listens", enginetest.Status(403)) // not allowed to read them
+		hear(e, up, user, "Song", 1)
+		before := len(up.Calls("listenbrainz"))
+		time.Sleep(30 * time.Minute)
+		require.Equal(t, []string{"Song 000"}, titles(up, "listenbrainz", "alice"))
+		require.Less(t, len(up.Calls("listenbrainz"))-before, 20)
+	})
+}
+
+// One person's long backlog keeps nobody else waiting.
+func TestTwoPeopleDoNotWaitForEachOther(t *testing.T) {
+	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		ctx := context.Background()
+		bob := e.AddUser("Bob", accounts.Member)
+		require.NoError(t, e.ConnectSpotify(up, bob, "bob"))
+		require.NoError(t, e.ConnectListenBrainz(bob, "bob"))
+		enginetest.Settle()
+		_, err := e.Deliveries.Forward(ctx, bob, "listenbrainz", false)
+		require.NoError(t, err)
+		up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Slow("alice", 20*time.Second))
+		hear(e, up, user, "Hers", 40)
+		up.PlayOn("spotify", "bob", "His", time.Now())
+		time.Sleep(7 * time.Minute)
+		require.Equal(t, []string{"His"}, titles(up, "listenbrainz", "bob"))
+	})
+}
