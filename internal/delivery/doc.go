@@ -10,7 +10,8 @@
 // Where a provider keeps what is sent twice as two, it is asked what it has before anything is sent again. What is asked
 // for twice is one delivery (an idempotency key over provider, person, kind and payload).
 //
-// In order: the deliveries to one provider go out one after the other, the oldest first; history after what is new.
+// In order: the deliveries to one person's account at a provider go out one after the other, the oldest first; history
+// after what is new.
 //
 // Every call goes through the guard that also stands before reading. A wait that the guard names postpones a delivery
 // and uses none of its attempts up; so does parking, which waits for a person. One bad item is put aside, and the
