@@ -29,9 +29,11 @@ var arrows = map[string][]string{
 	"internal/sync":       {"internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {"internal/events", "internal/providers", "internal/resilience"},
+	// It tells of its progress, and says what trouble with the disk means.
+	"internal/imports": {"internal/events", "internal/providers", "internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store":  {"internal/accounts", "internal/delivery", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
+	"internal/store":  {"internal/accounts", "internal/delivery", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/server": {"internal/accounts", "internal/delivery", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
 	"internal/demo":   {"internal/providers"},
 
 	"internal/providers/spotify":      {"internal/providers", "internal/resilience"},
@@ -48,7 +50,7 @@ var arrows = map[string][]string{
 		"internal/providers/listenbrainz", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/events", "internal/notify", "internal/oauth", "internal/providers",
+	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers",
 		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/s3", "internal/resilience", "internal/server",
 		"internal/store", "internal/sync"},
 }

@@ -47,7 +47,25 @@ func details(c, forward, archive object) object {
 	if forward != nil {
 		owed = 37
 	}
-	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed}
+	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil}
+}
+
+// imports are files in each of the states that an import can be in.
+func imports() []object {
+	all := []object{}
+	for i, state := range []string{"waiting", "running", "done", "failed", "canceled"} {
+		all = append(all, object{"ID": state, "Provider": "spotify", "DisplayName": "Spotify", "Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
+			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"}, "Reason": "", "CreatedAt": stamp, "Open": i < 2})
+	}
+	all[3]["Reason"] = "The file is no longer there."
+	return all
+}
+
+// outages are gaps: without a loss, with one, and with one that was filled.
+func outages() []object {
+	whole := object{"From": stamp, "To": stamp, "LostTo": nil, "FilledAt": nil, "Recovered": 41, "Filled": 0}
+	lost := without(whole, "LostTo", stamp)
+	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
 }
 
 // forwarding is the forwarding of listens to a provider, with a listen in each of the ways it can go.
@@ -126,7 +144,10 @@ func layouts() map[string][]any {
 		"status": {status, empty},
 		"connection": {details(connection("waiting", "upstream"), nil, nil), details(connection("paused", nil), forwarding(true, 12), nil),
 			details(connection("healthy", nil), forwarding(false, 1), nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
-			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0})},
+			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
+			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Import", object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.", "Imports": imports()})},
+		"imports": {object{"Readers": []object{{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file."}}, "Imports": imports(), "Provider": "spotify", "Problem": "Not an export."},
+			object{"Readers": nil, "Imports": nil, "Provider": "", "Problem": ""}},
 		"connect": {form, object{"Provider": register, "RedirectURI": "https://x/connect/spotify/callback",
 			"SettingUp": "Go to https://example.org/apps. Make an app.", "Settings": []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{}, "Connected": false, "Problem": ""}},
 		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),

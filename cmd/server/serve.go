@@ -22,6 +22,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/imports"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -119,10 +120,11 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
+	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
 	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run}}
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Flow: a.flow,
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Flow: a.flow,
 		Notifier: notifier, Bus: bus, Log: log}
 	exists, err := db.HasUsers(ctx)
 	if err == nil && !exists {

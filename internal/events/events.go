@@ -17,6 +17,7 @@ const (
 	Progress     Type = "progress"     // Provider, Stream, Done, Total
 	Listens      Type = "listens"      // new listens were stored: Done is their number
 	Deliveries   Type = "deliveries"   // what is owed to Provider may have changed; an empty Provider stands for all
+	Imports      Type = "imports"      // an import of a file of Provider's began or ended
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 

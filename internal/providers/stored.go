@@ -60,4 +60,19 @@ type Intake struct {
 	Listens    []Listen
 	Reading    string // see StreamRecord
 	Note       string
+	Gap        *Gap // that has come to its end with this page; Recovered is counted by whoever stores it
+}
+
+// FromExport begins the SourceID of a play that a file of the provider's own export tells of in other words than its
+// interface does: with another time, or another name of the track. What follows, up to a colon, names the kind of file.
+const FromExport = "export/"
+
+// Gap is a stretch of time in which a connection was not read.
+type Gap struct {
+	From      time.Time `json:"from"`             // everything earlier had been read
+	To        time.Time `json:"to"`               // from here on it was read again
+	LostTo    time.Time `json:"lost_to,omitzero"` // what was played before is no longer offered; zero when nothing is lost
+	Recovered int       `json:"-"`                // plays of that time that the provider told of when it was read again
+	Filled    int       `json:"-"`                // plays of the lost part that an import has brought since
+	FilledAt  time.Time `json:"-"`
 }

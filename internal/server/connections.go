@@ -185,6 +185,8 @@ type connectionDetails struct {
 	Forward    *forwardPart // where listens can be sent
 	Archive    *archivePart
 	Owed       int // listens that wait to be sent there
+	Gaps       []gapView
+	Import     *importPart // where an export can be read
 }
 
 func (s *Server) connectionPage(c echo.Context) error {
@@ -206,6 +208,12 @@ func (s *Server) connectionPage(c echo.Context) error {
 		if v.Archive, err = s.archivePart(ctx, user, st.Provider.Name); err != nil {
 			return err
 		}
+	}
+	if v.Gaps, err = s.gaps(ctx, user, st.Provider.Name); err != nil {
+		return err
+	}
+	if v.Import, err = s.importPart(ctx, user, st.Provider); err != nil {
+		return err
 	}
 	return s.render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
 }

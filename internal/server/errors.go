@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/imports"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -51,6 +52,9 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 		return &problem{Status: http.StatusTooManyRequests, Title: "Too much is waiting", Detail: fmt.Sprintf("%s wait to be sent already, and %d is the limit. "+
 			"Nothing was added. Try again when some of them have gone out; the page of deliveries says what they wait for.", web.Count(e.Waiting, "delivery", "deliveries"), e.Limit)}
 	}
+	if e, ok := errors.AsType[*imports.RefusedError](err); ok {
+		return &problem{Status: http.StatusUnprocessableEntity, Title: "Not an export", Detail: e.Problem}
+	}
 	if e, ok := errors.AsType[accounts.InputError](err); ok {
 		return &problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered", Detail: string(e)}
 	}
@@ -83,6 +87,10 @@ var known = map[error]problem{
 		"the administrator for an account."},
 	delivery.ErrNotTaken: {Status: http.StatusUnprocessableEntity, Title: "Not taken there", Detail: "This service does not take what you want to send, or " +
 		"it is the one that it came from."},
+	imports.ErrTooLarge: {Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "The file is larger than 2 GiB. Unpack it, and import the files " +
+		"in it one after the other."},
+	imports.ErrBusy: {Status: http.StatusConflict, Title: "One after the other", Detail: "You are sending a file already, or three wait to be imported. Go on when " +
+		"one of them is done."},
 	syncer.ErrPaused: {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
 	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
 		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},

@@ -15,7 +15,7 @@ import (
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// maxBody is the most that a form or a call may send.
+// maxBody is the most that a form or a call may send, unless it carries a file to be imported.
 const maxBody = "256K"
 
 func (s *Server) routes() (*echo.Echo, error) {
@@ -27,7 +27,7 @@ func (s *Server) routes() (*echo.Echo, error) {
 		return nil, err
 	}
 	e.IPExtractor = extract
-	e.Use(s.recoverPanic, s.secure, middleware.BodyLimit(maxBody))
+	e.Use(s.recoverPanic, s.secure, middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: takesFiles}))
 
 	e.GET("/livez", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", s.ready)
@@ -74,6 +74,9 @@ func (s *Server) pageRoutes(g *echo.Group) {
 	g.POST("/deliveries/:id/redrive", s.redriveForm)
 	g.GET("/deliveries/:id/discard", s.discardPage)
 	g.POST("/deliveries/:id/discard", s.discardForm)
+	g.GET("/imports", s.importsPage)
+	g.POST("/imports", s.importForm)
+	g.POST("/imports/:id/cancel", s.cancelImportForm)
 	g.GET("/notifications", s.notificationsPage)
 	g.POST("/notifications/:id/ack", s.ackForm)
 	g.GET("/settings", s.settingsPage)
@@ -109,6 +112,9 @@ func (s *Server) apiRoutes(g *echo.Group) {
 	g.POST("/deliveries/redrive", s.redriveAPI)
 	g.POST("/deliveries/:id/redrive", s.redriveOneAPI)
 	g.DELETE("/deliveries/:id", s.discardAPI)
+	g.GET("/imports", s.importsAPI)
+	g.POST("/imports", s.importAPI)
+	g.DELETE("/imports/:id", s.cancelImportAPI)
 	g.GET("/notifications", s.notificationsAPI)
 	g.POST("/notifications/:id/ack", s.ackAPI)
 	g.GET("/health", s.healthAPI)

@@ -22,6 +22,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/imports"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -42,6 +43,7 @@ type Store interface {
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
 	DeliveryStore
+	ImportStore
 	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	Ping(context.Context) error
 }
@@ -75,6 +77,7 @@ type Config struct {
 	Connections *syncer.Connections
 	Syncer      *syncer.Syncer
 	Deliveries  *delivery.Deliveries
+	Imports     *imports.Runner
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Bus         *events.Bus

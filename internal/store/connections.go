@@ -81,6 +81,8 @@ func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (pro
 				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
 			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
 				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND provider = $2 AND stream = ''", c.User, c.Provider),
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
 				WHERE user_id = $1 AND provider = $2`, c.User, c.Provider),
@@ -157,6 +159,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 		}
 		steps := []string{
 			"DELETE FROM streams WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM gaps WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM holds WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM oauth_states WHERE user_id = $1 AND provider = $2",

@@ -14,7 +14,7 @@ import (
 // there already: the delivery carries them no longer.
 func (s *Store) Owed(ctx context.Context, id int64, provider string) ([]providers.StoredListen, error) {
 	var there int
-	err := s.reader.QueryRowContext(ctx, `SELECT count(*) FROM forwards f JOIN listen_sources s ON s.listen_id = f.listen_id AND s.provider = f.provider
+	err := s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f JOIN listen_sources s ON s.listen_id = f.listen_id AND s.provider = f.provider
 		WHERE f.delivery_id = $1`, id).Scan(&there)
 	if err != nil {
 		return nil, local(err)

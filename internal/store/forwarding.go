@@ -120,7 +120,7 @@ func (s *Store) Account(ctx context.Context, user int64, provider string) (a del
 			a.Waiting += r.n
 		}
 	}
-	err = s.reader.QueryRowContext(ctx, `SELECT count(*) FROM listen_sources s WHERE s.user_id = $1 AND s.provider = $2
+	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s WHERE s.user_id = $1 AND s.provider = $2
 		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.provider <> $2)
 		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.provider = $2)`, user, provider).Scan(&a.There)
 	if err != nil {
@@ -161,6 +161,7 @@ func (s *Store) Carried(ctx context.Context, user int64, provider string, limit 
 		LEFT JOIN river_job j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
 		LEFT JOIN listen_sources s ON s.listen_id = l.id AND s.provider = $2
+			AND s.source_id = (SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.provider = $2)
 		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR s.listen_id IS NOT NULL AND EXISTS
 			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.provider <> $2))
 		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, user, provider, limit)

@@ -21,17 +21,17 @@ func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added i
 		if err := current(ctx, tx, page.User, page.Provider, page.Generation); err != nil {
 			return err
 		}
-		fresh, err := unknownPlays(ctx, tx, page)
-		if err != nil {
+		var err error
+		if _, added, err = s.takeIn(ctx, tx, page); err != nil {
 			return err
-		}
-		if len(fresh) > 0 {
-			if added, err = s.addPlays(ctx, tx, page.User, page.Provider, fresh); err != nil {
-				return err
-			}
 		}
 		if err := savePlayCounts(ctx, tx, page); err != nil {
 			return err
+		}
+		if page.Gap != nil {
+			if err := noteGap(ctx, tx, page.User, page.Provider, *page.Gap); err != nil {
+				return err
+			}
 		}
 		return execTx(ctx, tx, saveReading, page.User, page.Provider, providers.Listens, page.Reading, page.Note)
 	})
@@ -39,6 +39,16 @@ func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added i
 		return 0, err
 	}
 	return added, nil
+}
+
+// takeIn stores the plays of a page that this provider has not told of before. It returns those, and how many listens
+// are new.
+func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, page providers.Intake) (fresh []*providers.Listen, added int, err error) {
+	if fresh, err = unknownPlays(ctx, tx, page); err != nil || len(fresh) == 0 {
+		return fresh, 0, err
+	}
+	added, err = s.addPlays(ctx, tx, page.User, page.Provider, fresh)
+	return fresh, added, err
 }
 
 // unknownPlays returns the plays of the page that this provider has not told of before, in the order of their time.
@@ -73,13 +83,13 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*pr
 }
 
 func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) (added int, err error) {
-	m, err := playsBetween(ctx, tx, user, fresh[0].PlayedAt.Add(-reach), fresh[len(fresh)-1].PlayedAt.Add(reach))
+	m, err := playsAround(ctx, tx, user, fresh)
 	if err != nil {
 		return 0, err
 	}
 	reports, keys := make([]report, len(fresh)), make([]int64, len(fresh))
 	for i, l := range fresh {
-		reports[i] = report{provider: provider, sourceID: l.SourceID, at: l.PlayedAt, length: l.Duration}
+		reports[i] = newReport(provider, l.SourceID, l.PlayedAt, l.Duration)
 		keys[i] = matchKey(l.Title, l.Artist)
 		if l.Approximate || !m.join(&reports[i], keys[i]) {
 			added++
@@ -187,15 +197,34 @@ func (p *play) learns(l *providers.Listen) bool {
 	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
 }
 
-// playsBetween returns a matcher for the stored plays of a stretch of time.
-func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) (*matcher, error) {
+// lull is a time without plays, longer than twice reach, across which stored plays are not looked at: the plays of a
+// page may lie years apart.
+const lull = 24 * time.Hour
+
+// playsAround returns a matcher for the stored plays around those of a page, which are in the order of their time.
+func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*providers.Listen) (*matcher, error) {
 	m := &matcher{known: map[int64][]*play{}}
+	for from := 0; from < len(fresh); {
+		to := from + 1
+		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
+			to++
+		}
+		if err := m.load(ctx, tx, user, fresh[from].PlayedAt.Add(-reach), fresh[to-1].PlayedAt.Add(reach)); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	return m, nil
+}
+
+// load adds the stored plays of a stretch of time.
+func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) error {
 	last := &play{}
 	scan := func(r scanner) (*report, error) {
 		var p play
-		var v report
+		var provider, sourceID string
 		var match, played, ms, at int64
-		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &v.provider, &v.sourceID, &at); err != nil {
+		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &provider, &sourceID, &at); err != nil {
 			return nil, err
 		}
 		if p.id != last.id {
@@ -203,15 +232,16 @@ func playsBetween(ctx context.Context, tx *sql.Tx, user int64, from, to time.Tim
 			last = &p
 			m.known[match] = append(m.known[match], last)
 		}
-		v.at, v.length, v.play = instant(at), last.length, last
+		v := newReport(provider, sourceID, instant(at), last.length)
+		v.play = last
 		last.reports = append(last.reports, &v)
 		return &v, nil
 	}
-	var err error
-	m.stored, err = list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider, s.source_id, s.played_at
+	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider, s.source_id, s.played_at
 		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`, user, millis(from), millis(to))
-	return m, err
+	m.stored = append(m.stored, stored...)
+	return err
 }
 
 // PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.

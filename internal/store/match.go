@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"reprise/internal/providers"
 )
 
 // The bounds of the window in which plays of one track at two services count as the same play. A service may report
@@ -121,11 +123,26 @@ func normal(s string) string {
 // report is what one service told of a play.
 type report struct {
 	provider string
+	teller   string // the provider, or its export
 	sourceID string
 	at       time.Time
 	length   time.Duration
 	play     *play // whose source it is; nil for a new listen
 	moved    bool  // from the listen that it was a source of before
+}
+
+func newReport(provider, sourceID string, at time.Time, length time.Duration) report {
+	return report{provider: provider, teller: tellerOf(provider, sourceID), sourceID: sourceID, at: at, length: length}
+}
+
+// tellerOf is who tells of a play. A provider's export tells of the same plays as the provider does, in words of its
+// own, so to matching it is somebody else.
+func tellerOf(provider, sourceID string) string {
+	if rest, ok := strings.CutPrefix(sourceID, providers.FromExport); ok {
+		kind, _, _ := strings.Cut(rest, ":")
+		return provider + " " + providers.FromExport + kind
+	}
+	return provider
 }
 
 // play is a stored listen as matching sees it.
@@ -158,7 +175,7 @@ func (m *matcher) join(r *report, match int64) bool {
 
 func join(r *report, among []*play, tried map[*play]bool) bool {
 	for _, p := range among {
-		if p.of(r.provider) < 0 && p.fits(r) {
+		if p.of(r.teller) < 0 && p.fits(r) {
 			r.play = p
 			p.reports = append(p.reports, r)
 			return true
@@ -172,7 +189,7 @@ func join(r *report, among []*play, tried map[*play]bool) bool {
 			tried = map[*play]bool{}
 		}
 		tried[p] = true
-		i := p.of(r.provider)
+		i := p.of(r.teller)
 		if other := p.reports[i]; join(other, among, tried) {
 			other.moved = true
 			r.play, p.reports[i] = p, r
@@ -182,16 +199,16 @@ func join(r *report, among []*play, tried map[*play]bool) bool {
 	return false
 }
 
-// of is the index of the provider's report of p, or -1.
-func (p *play) of(provider string) int {
-	return slices.IndexFunc(p.reports, func(r *report) bool { return r.provider == provider })
+// of is the index of the teller's report of p, or -1.
+func (p *play) of(teller string) int {
+	return slices.IndexFunc(p.reports, func(r *report) bool { return r.teller == teller })
 }
 
 // fits says whether r can be the same play as what all other services reported as p.
 func (p *play) fits(r *report) bool {
 	others := false
 	for _, o := range p.reports {
-		if o.provider == r.provider {
+		if o.teller == r.teller {
 			continue
 		}
 		others = true

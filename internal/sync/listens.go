@@ -25,8 +25,9 @@ type listenRun struct {
 	c       providers.Connection
 	source  providers.ListenSource
 	reading Reading
-	note    string
-	history int // pages of history still allowed in this run
+	begun   time.Time
+	gap     *providers.Gap // that has ended, and is not stored yet
+	history int            // pages of history still allowed in this run
 }
 
 func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source providers.ListenSource) error {
@@ -35,10 +36,11 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 	if err != nil {
 		return err
 	}
-	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages}
+	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages, begun: begun}
 	if r.reading, err = parseReading(text); err != nil {
 		return err
 	}
+	r.reading.resume(begun, s.opt.ListensEvery)
 	if !r.reading.High.IsZero() || len(r.reading.Unread) == 0 {
 		r.reading.begin()
 	}
@@ -66,8 +68,7 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 		}
 		r.reading.took(i, page)
 		if page.Lost {
-			r.note = fmt.Sprintf("Between %s and %s some plays may be missing: the service offers only its latest ones, and they were not read in time.",
-				minute(span.After), minute(page.Oldest))
+			r.reading.lost(span, page.Oldest, r.begun)
 		}
 		if err := r.save(ctx, page.Listens); err != nil {
 			return false, err
@@ -82,6 +83,7 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 		}
 	}
 	r.reading.finish(i)
+	r.gap = r.reading.caughtUp(r.begun)
 	return true, r.save(ctx, nil)
 }
 
@@ -92,9 +94,13 @@ func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
 		return err
 	}
 	added, err := r.s.store.SaveListens(ctx, providers.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
-		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.reading.String(), Note: r.note})
+		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.reading.String(), Gap: r.gap})
 	if err != nil {
 		return err
+	}
+	if r.gap != nil { // the page of the connection tells of it
+		r.gap = nil
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Connection, Provider: r.c.Provider})
 	}
 	if added > 0 {
 		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
@@ -140,5 +146,3 @@ func (r *listenRun) hidden(ctx context.Context, page []providers.Listen) ([]prov
 	}
 	return hidden, nil
 }
-
-func minute(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }

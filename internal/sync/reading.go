@@ -19,6 +19,10 @@ type Reading struct {
 	// Done and Total count the plays of the history: read so far, and all of them as far as the provider says.
 	Done  int `json:"done,omitempty"`
 	Total int `json:"total,omitempty"`
+	// At is when everything but the history had been read last.
+	At time.Time `json:"at,omitzero"`
+	// Gap is the time before, in which nothing was read; nil when it is not worth telling, or has been told.
+	Gap *providers.Gap `json:"gap,omitempty"`
 }
 
 func parseReading(text string) (Reading, error) {
@@ -62,6 +66,43 @@ func (r *Reading) took(i int, page providers.ListenPage) {
 
 // finish removes the span at index i, which has been read to its end.
 func (r *Reading) finish(i int) { r.Unread = append(r.Unread[:i:i], r.Unread[i+1:]...) }
+
+// outage is the shortest time without reading that is worth telling.
+const outage = time.Hour
+
+// resume notes the gap that a run ends which has begun at now, where loops come by so often.
+func (r *Reading) resume(now time.Time, every time.Duration) {
+	if r.At.IsZero() || now.Sub(r.At) <= max(outage, 3*every) {
+		return
+	}
+	if r.Gap == nil {
+		r.Gap = &providers.Gap{From: r.At}
+	}
+	r.Gap.To = now
+}
+
+// lost notes that what was played in a span before an instant is no longer offered.
+func (r *Reading) lost(span providers.Span, before, now time.Time) {
+	if r.Gap == nil {
+		r.Gap = &providers.Gap{From: span.After}
+		if r.At.After(span.After) {
+			r.Gap.From = r.At
+		}
+	}
+	r.Gap.To = now
+	if before.After(r.Gap.LostTo) {
+		r.Gap.LostTo = before
+	}
+}
+
+// caughtUp ends a gap, which it returns, when all but the history has been read by a run that has begun at now.
+func (r *Reading) caughtUp(now time.Time) (ended *providers.Gap) {
+	if slices.ContainsFunc(r.Unread, func(s providers.Span) bool { return !isHistory(s) }) {
+		return nil
+	}
+	r.At, ended, r.Gap = now, r.Gap, nil
+	return ended
+}
 
 // History says whether some of the history before the first sync is still to be read.
 func (r *Reading) History() bool {

@@ -224,6 +224,7 @@
     notification(n) { showNotification(n); refreshSoon(); },
     listens() { refreshSoon(); },
     deliveries() { refreshSoon(); },
+    imports(i) { runs.delete(`${i.provider}/import`); refreshSoon(); },
     progress(p) {
       const key = `${p.provider}/${p.stream}`;
       runs.set(key, { since: runs.get(key)?.since ?? Date.now(), done: p.done, total: p.total });

@@ -3,10 +3,7 @@ package lastfm
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
-	"hash/fnv"
 	"iter"
 	"net/url"
 	"strconv"
@@ -73,13 +70,7 @@ func (r *row) plain() providers.Listen {
 }
 
 // nameHash stands in for the id of a track, of which Last.fm has none; it is the same in every release of this program.
-func nameHash(artist, title string) string {
-	h := fnv.New128a()
-	h.Write(binary.AppendUvarint(nil, uint64(len(artist))))
-	h.Write([]byte(artist))
-	h.Write([]byte(title))
-	return hex.EncodeToString(h.Sum(nil))
-}
+func nameHash(artist, title string) string { return providers.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
 func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {

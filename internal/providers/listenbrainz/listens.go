@@ -3,9 +3,6 @@ package listenbrainz
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
-	"hash/fnv"
 	"iter"
 	"net/http"
 	"net/url"
@@ -79,13 +76,7 @@ func (l *listen) plain() providers.Listen {
 }
 
 // nameHash stands in for the id of a recording that has none; it is the same in every release of this program.
-func nameHash(artist, title string) string {
-	h := fnv.New128a()
-	h.Write(binary.AppendUvarint(nil, uint64(len(artist))))
-	h.Write([]byte(artist))
-	h.Write([]byte(title))
-	return hex.EncodeToString(h.Sum(nil))
-}
+func nameHash(artist, title string) string { return providers.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
 func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {

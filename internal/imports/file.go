@@ -1,0 +1,159 @@
+package imports
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// The bounds of a file. An account's whole history is some hundred megabytes unpacked; these are far above, and far below
+// what would harm the server.
+const (
+	MaxFile     = 2 << 30 // bytes of what is sent
+	maxUnpacked = 8 << 30 // bytes of what is in it
+	maxEntries  = 20_000  // files in an archive
+	maxContents = 8 << 20 // bytes of an archive's table of contents
+	maxRow      = 8 << 20 // bytes of one row, or of one page of rows
+)
+
+// entry is one file of an export: of an archive, or the only one.
+type entry struct {
+	name string
+	size int64
+	open func() (io.ReadCloser, error)
+}
+
+// export is an opened file.
+type export struct {
+	f       *os.File
+	entries []entry // those with listens
+	total   int64   // bytes of all entries
+}
+
+func (e *export) Close() error { return e.f.Close() }
+
+// openExport opens a file that a person calls name, and finds the entries in it that a format reads.
+func openExport(file, name string, f format) (*export, error) {
+	file0, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	e := &export{f: file0}
+	if err := e.list(name, f); err != nil {
+		return nil, errors.Join(err, file0.Close())
+	}
+	return e, nil
+}
+
+func (e *export) list(name string, f format) error {
+	info, err := e.f.Stat()
+	if err != nil {
+		return err
+	}
+	magic := make([]byte, 4)
+	if _, err := e.f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !bytes.Equal(magic, []byte("PK\x03\x04")) {
+		e.total = info.Size()
+		e.entries = []entry{{name: name, size: info.Size(), open: func() (io.ReadCloser, error) {
+			_, err := e.f.Seek(0, io.SeekStart)
+			return io.NopCloser(e.f), err
+		}}}
+		return nil
+	}
+	return e.unpack(info.Size(), f)
+}
+
+func (e *export) unpack(size int64, f format) error {
+	contents := &budget{r: e.f, left: maxContents}
+	archive, err := zip.NewReader(contents, size)
+	if errors.Is(err, errBudget) || err == nil && len(archive.File) > maxEntries {
+		return &RefusedError{Problem: "This archive has far more in it than an export. " + f.expected}
+	}
+	if err != nil {
+		return &RefusedError{Problem: "This archive is damaged, or was not sent whole. " + f.expected}
+	}
+	contents.left = -1
+	for _, file := range archive.File {
+		if file.FileInfo().IsDir() || !f.wants(file.Name) {
+			continue
+		}
+		entrySize := int64(min(file.UncompressedSize64, maxUnpacked+1))
+		if e.total += entrySize; e.total > maxUnpacked {
+			return &RefusedError{Problem: "This archive unfolds into more than an export of listens can be. " + f.expected}
+		}
+		e.entries = append(e.entries, entry{name: path.Base(file.Name), size: entrySize, open: file.Open})
+	}
+	if len(e.entries) == 0 {
+		return &RefusedError{Problem: "There are no listens in this archive. " + f.expected}
+	}
+	return nil
+}
+
+var errBudget = errors.New("too much to read")
+
+// budget is a reader that stops after so many bytes; with a negative number it does not.
+type budget struct {
+	r    io.ReaderAt
+	left int64
+}
+
+func (b *budget) ReadAt(p []byte, off int64) (int, error) {
+	if b.left >= 0 {
+		if b.left -= int64(len(p)); b.left < 0 {
+			b.left = 0
+			return 0, errBudget
+		}
+	}
+	return b.r.ReadAt(p, off)
+}
+
+// meter counts what is read of an entry, and stops at a row that is too long to be one, and at an entry that is longer
+// than its archive says.
+type meter struct {
+	r     *bufio.Reader
+	limit int64
+	n     int64
+	row   int64 // n at the last row's end
+}
+
+func newMeter(r io.Reader, limit int64) *meter {
+	m := &meter{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+	if mark, _ := m.r.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		_, _ = m.r.Discard(3)
+	}
+	return m
+}
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	if m.n-m.row > maxRow || m.n > m.limit {
+		return 0, errBudget
+	}
+	n, err := m.r.Read(p)
+	m.n += int64(n)
+	return n, err
+}
+
+// took says that a row ends here.
+func (m *meter) took() { m.row = m.n }
+
+// begins is the first byte that is no space; 0 at the end. It stays to be read.
+func (m *meter) begins() byte {
+	for {
+		b, err := m.r.Peek(1)
+		if err != nil {
+			return 0
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(b[0])) {
+			return b[0]
+		}
+		_, _ = m.r.Discard(1)
+	}
+}

@@ -1,0 +1,260 @@
+package imports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// lastFM is what exporters of Last.fm make, for Last.fm itself offers no file: a table with a row per scrobble, or the
+// pages of its interface in JSON.
+var lastFM = format{
+	expected: "Choose a file that an exporter of Last.fm has made: a table (.csv) with artist, album, track and date, or the recent tracks in JSON.",
+	wants:    func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
+	read: func(m *meter, out yield) error {
+		switch m.begins() {
+		case 0:
+			return errKind
+		case '[', '{':
+			return lastFMPages(m, json.NewDecoder(m), out)
+		}
+		return lastFMTable(m, out)
+	},
+}
+
+// scrobble makes a row of a play. A time that tells seconds is the one that the interface tells of the same play.
+func scrobble(artist, title, album, when string) row {
+	if when == "" && title != "" && artist != "" { // it was playing while the file was made
+		return row{skip: true}
+	}
+	at, exact := instant(when)
+	if at.IsZero() {
+		return row{bad: "a time that cannot be read"}
+	}
+	id := strconv.FormatInt(at.Unix(), 10) + ":" + providers.NameHash(artist, title)
+	if !exact {
+		id = providers.FromExport + "minutes:" + id
+		at = at.Add(30 * time.Second)
+	}
+	return play(providers.Listen{Track: providers.Track{Title: title, Artist: artist, Album: album}, SourceID: id, PlayedAt: at})
+}
+
+// layouts are the ways in which exporters write times in UTC; the exact ones first.
+var layouts = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "02 Jan 2006 15:04:05", "02 Jan 2006, 15:04:05",
+	"02 Jan 2006 15:04", "02 Jan 2006, 15:04", "2006-01-02 15:04"}
+
+const exactLayouts = 5
+
+// instant reads a time, and says whether it tells seconds.
+func instant(text string) (at time.Time, exact bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n > 100_000_000_000 { // milliseconds
+			n /= 1000
+		}
+		return time.Unix(n, 0).UTC(), true
+	}
+	for i, layout := range layouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, i < exactLayouts
+		}
+	}
+	return time.Time{}, false
+}
+
+// columns are where a table has what; -1 for what it does not have.
+type columns struct{ artist, album, title, when int }
+
+// unnamed are the columns of a table without a heading.
+var unnamed = columns{0, 1, 2, 3}
+
+// heading reads the names of the columns, if that is what the first row has.
+func heading(names []string) (columns, bool) {
+	at := func(wanted ...string) int {
+		for _, w := range wanted {
+			for i, n := range names {
+				n, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(n)), "#") // "Date#alice"
+				if strings.ReplaceAll(n, " ", "_") == w {
+					return i
+				}
+			}
+		}
+		return -1
+	}
+	c := columns{at("artist", "artist_name"), at("album", "album_name"), at("track", "title", "track_name", "name", "song"),
+		at("uts", "timestamp", "date_uts", "date", "utc_time", "time", "played_at")}
+	return c, c.artist >= 0 && c.title >= 0 && c.when >= 0
+}
+
+func (c columns) row(fields []string) row {
+	if max(c.artist, c.title, c.when) >= len(fields) {
+		return row{bad: "too few columns"}
+	}
+	album := ""
+	if c.album >= 0 && c.album < len(fields) {
+		album = fields[c.album]
+	}
+	return scrobble(strings.Clone(fields[c.artist]), strings.Clone(fields[c.title]), strings.Clone(album), strings.TrimSpace(fields[c.when]))
+}
+
+func lastFMTable(m *meter, out yield) error {
+	in := csv.NewReader(m)
+	in.ReuseRecord, in.LazyQuotes, in.FieldsPerRecord = true, true, -1
+	if head, _ := m.r.Peek(1000); bytes.Count(head, []byte(";")) > bytes.Count(head, []byte(",")) {
+		in.Comma = ';'
+	}
+	where := unnamed
+	for first := true; ; first = false {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if _, shape := errors.AsType[*csv.ParseError](err); err != nil && !shape {
+			return err
+		}
+		m.took()
+		switch {
+		case err != nil:
+			if !out(row{bad: "quotes that do not close"}) {
+				return errStop
+			}
+			continue
+		case first && len(fields) < 3:
+			return errKind
+		case first:
+			if named, ok := heading(fields); ok {
+				where = named
+				continue
+			}
+		}
+		if !out(where.row(fields)) {
+			return errStop
+		}
+	}
+}
+
+// text is a name that stands there as it is, or in an object as "#text" or "name".
+type text string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte("{")) {
+		var v struct {
+			Text string `json:"#text"`
+			Name string `json:"name"`
+			UTS  text   `json:"uts"`
+		}
+		err := json.Unmarshal(b, &v)
+		*t = text(v.Text)
+		if v.Name != "" {
+			*t = text(v.Name)
+		}
+		if v.UTS != "" {
+			*t = v.UTS
+		}
+		return err
+	}
+	*t = text(bytes.Trim(b, `"`)) // a number
+	if bytes.HasPrefix(b, []byte(`"`)) {
+		return json.Unmarshal(b, (*string)(t))
+	}
+	if bytes.Equal(b, []byte("null")) {
+		*t = ""
+	}
+	return nil
+}
+
+// tracks is a list of plays, or a text: the name of one play's track.
+type tracks struct {
+	rows []lastFMRow
+	name text
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *tracks) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte("[")) {
+		return json.Unmarshal(b, &t.rows)
+	}
+	return json.Unmarshal(b, &t.name)
+}
+
+// lastFMRow is a play, or a page of them.
+type lastFMRow struct {
+	Recent *lastFMRow `json:"recenttracks"`
+	Track  tracks     `json:"track"`
+	Name   text       `json:"name"`
+	Artist text       `json:"artist"`
+	Album  text       `json:"album"`
+	Date   text       `json:"date"`
+}
+
+func (r *lastFMRow) rows(out yield) bool {
+	if r.Recent != nil {
+		return r.Recent.rows(out)
+	}
+	if r.Track.rows == nil {
+		title := r.Name
+		if title == "" {
+			title = r.Track.name
+		}
+		return out(scrobble(string(r.Artist), string(title), string(r.Album), string(r.Date)))
+	}
+	for i := range r.Track.rows {
+		if !r.Track.rows[i].rows(out) {
+			return false
+		}
+	}
+	return true
+}
+
+// lastFMPages reads a list of plays or of pages, or objects that hold such lists.
+func lastFMPages(m *meter, dec *json.Decoder, out yield) error {
+	each := func(v *lastFMRow, err error) bool {
+		if err != nil {
+			return out(row{bad: "not in the form of a play"})
+		}
+		return v.rows(out)
+	}
+	if m.begins() == '[' {
+		return elements(m, dec, each)
+	}
+	for dec.More() {
+		if err := within(m, dec, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// within looks into an object for its lists.
+func within(m *meter, dec *json.Decoder, each func(*lastFMRow, error) bool) error {
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return errors.Join(errKind, err)
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "recenttracks":
+			err = within(m, dec, each)
+		case "track", "scrobbles", "tracks":
+			err = elements(m, dec, each)
+		default:
+			var other json.RawMessage
+			err = dec.Decode(&other)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}

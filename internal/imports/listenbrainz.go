@@ -1,0 +1,114 @@
+package imports
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// listenBrainz is the export of the settings page there: a ZIP file with listens/2026/11.jsonl and the like, or a list of
+// listens as its interface gives them, in JSON or one per line.
+var listenBrainz = format{
+	expected: "Choose ListenBrainz' own export: the ZIP file from “Export data” in your settings there, or a file of listens from it (.jsonl or .json).",
+	wants: func(name string) bool {
+		base := strings.ToLower(path.Base(name))
+		return ending(name, ".jsonl", ".json", ".listens") && !hidden(name) && base != "user.json" && base != "feedback.jsonl" && base != "pinned_recording.jsonl"
+	},
+	read: func(m *meter, out yield) error {
+		each := func(v *listenBrainzRow, err error) bool {
+			if err != nil {
+				return out(row{bad: "not in the form of a listen"})
+			}
+			return v.rows(out)
+		}
+		switch m.begins() {
+		case '[':
+			return elements(m, json.NewDecoder(m), each)
+		case '{':
+			return lines(m, each)
+		}
+		return errKind
+	},
+}
+
+// listenBrainzRow is a listen, or a page of them.
+type listenBrainzRow struct {
+	Payload *struct {
+		Listens []listenBrainzRow `json:"listens"`
+	} `json:"payload"`
+	ListenedAt json.Number `json:"listened_at"` // seconds, at times with a fraction of zeros
+	MSID       string      `json:"recording_msid"`
+	Metadata   struct {
+		Artist  string `json:"artist_name"`
+		Title   string `json:"track_name"`
+		Album   string `json:"release_name"`
+		MSID    string `json:"recording_msid"`
+		Mapping struct {
+			RecordingMBID string `json:"recording_mbid"`
+		} `json:"mbid_mapping"`
+		Info struct { // free-form: whatever the submitting program put there
+			DurationMS any `json:"duration_ms"`
+			Duration   any `json:"duration"` // seconds
+			ISRC       any `json:"isrc"`
+			MBID       any `json:"recording_mbid"`
+			MSID       any `json:"recording_msid"`
+		} `json:"additional_info"`
+	} `json:"track_metadata"`
+}
+
+func (r *listenBrainzRow) rows(out yield) bool {
+	if r.Payload == nil {
+		return out(r.row())
+	}
+	for i := range r.Payload.Listens {
+		if !r.Payload.Listens[i].rows(out) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *listenBrainzRow) row() row {
+	at, err := r.ListenedAt.Float64()
+	if err != nil || at <= 0 {
+		return row{bad: "no time"}
+	}
+	seconds := int64(at)
+	m := &r.Metadata
+	text := func(v any) string { s, _ := v.(string); return s }
+	msid := cmp.Or(r.MSID, m.MSID, text(m.Info.MSID))
+	length := amount(m.Info.DurationMS) * float64(time.Millisecond)
+	if length <= 0 {
+		length = amount(m.Info.Duration) * float64(time.Second)
+	}
+	if length < 0 || length > float64(24*time.Hour) {
+		length = 0
+	}
+	id := strconv.FormatInt(seconds, 10) + ":" + msid // as its interface tells of the same listen
+	if msid == "" {
+		id = providers.FromExport + "listens:" + id + providers.NameHash(m.Artist, m.Title)
+	}
+	return play(providers.Listen{
+		Track: providers.Track{Title: m.Title, Artist: m.Artist, Album: m.Album, Duration: time.Duration(length).Truncate(time.Millisecond), ISRC: text(m.Info.ISRC),
+			RecordingMBID: cmp.Or(m.Mapping.RecordingMBID, text(m.Info.MBID)), SourceID: msid},
+		SourceID: id,
+		PlayedAt: time.Unix(seconds, 0),
+	})
+}
+
+// amount is a number that may have been written as a text; 0 for anything else.
+func amount(v any) float64 {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case string:
+		n, _ := strconv.ParseFloat(v, 64)
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,103 @@
+package imports
+
+import (
+	"encoding/json"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// spotify is the "extended streaming history", and the older, shorter "streaming history" of the account data. Their
+// columns: https://support.spotify.com/article/understanding-my-data/.
+var spotify = format{
+	expected: "Choose Spotify's “Extended streaming history”: the ZIP file as Spotify sent it, or one of the files Streaming_History_Audio_….json in it. " +
+		"Ask for it on your account's privacy page; it takes Spotify up to 30 days.",
+	wants: func(name string) bool {
+		base := strings.ToLower(path.Base(name))
+		return ending(name, ".json") && !hidden(name) && (strings.HasPrefix(base, "streaming_history_") || strings.HasPrefix(base, "streaminghistory") || strings.HasPrefix(base, "endsong"))
+	},
+	read: func(m *meter, out yield) error {
+		if m.begins() != '[' {
+			return errKind
+		}
+		return elements(m, json.NewDecoder(m), func(v *spotifyRow, err error) bool {
+			if err != nil {
+				return out(row{bad: "not in the form of a play"})
+			}
+			return out(v.row())
+		})
+	},
+}
+
+// spotifyRow is a row of either kind.
+type spotifyRow struct {
+	EndedAt   string `json:"ts"`
+	MS        int64  `json:"ms_played"`
+	Track     string `json:"master_metadata_track_name"`
+	Artist    string `json:"master_metadata_album_artist_name"`
+	Album     string `json:"master_metadata_album_album_name"`
+	URI       string `json:"spotify_track_uri"`
+	ReasonEnd string `json:"reason_end"`
+
+	EndTime     string `json:"endTime"`
+	ArtistName  string `json:"artistName"`
+	TrackName   string `json:"trackName"`
+	PodcastName string `json:"podcastName"`
+	MSPlayed    int64  `json:"msPlayed"`
+}
+
+func (r *spotifyRow) row() row {
+	switch {
+	case r.EndedAt != "":
+		return r.extended()
+	case r.EndTime != "":
+		return r.short()
+	}
+	return row{bad: "no time"}
+}
+
+// extended reads a row of the extended history. Its time is the end of the play, while a listen's is the start.
+func (r *spotifyRow) extended() row {
+	end, err := time.Parse(time.RFC3339, r.EndedAt)
+	if err != nil {
+		return row{bad: "a time that cannot be read"}
+	}
+	heard := time.Duration(r.MS) * time.Millisecond
+	if r.Track == "" || heard < shortest {
+		return row{skip: true}
+	}
+	id, _ := strings.CutPrefix(r.URI, "spotify:track:")
+	if id == "" {
+		id = providers.NameHash(r.Artist, r.Track)
+	}
+	l := providers.Listen{
+		Track:    providers.Track{Title: r.Track, Artist: r.Artist, Album: r.Album, SourceID: id},
+		SourceID: providers.FromExport + "extended:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MS, 10) + ":" + id,
+		PlayedAt: end.Add(-heard),
+	}
+	if r.ReasonEnd == "trackdone" { // it was heard to its end, so this is its length
+		l.Duration = heard
+	}
+	return play(l)
+}
+
+// short reads a row of the older history, whose times are the minute in which a play ended, in UTC.
+func (r *spotifyRow) short() row {
+	end, err := time.Parse("2006-01-02 15:04", r.EndTime)
+	if err != nil {
+		return row{bad: "a time that cannot be read"}
+	}
+	heard := time.Duration(r.MSPlayed) * time.Millisecond
+	if r.PodcastName != "" || r.TrackName == "" || heard < shortest {
+		return row{skip: true}
+	}
+	return play(providers.Listen{
+		Track: providers.Track{Title: r.TrackName, Artist: r.ArtistName},
+		SourceID: providers.FromExport + "short:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MSPlayed, 10) + ":" +
+			providers.NameHash(r.ArtistName, r.TrackName),
+		PlayedAt: end.Add(30*time.Second - heard), // the middle of that minute is nearest
+	})
+}

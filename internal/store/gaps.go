@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// gapsKept is how many gaps of a connection are remembered.
+const gapsKept = 20
+
+// noteGap writes down a gap that has come to its end. What its provider told of it has been stored before.
+func noteGap(ctx context.Context, tx *sql.Tx, user int64, provider string, g providers.Gap) error {
+	return errors.Join(
+		execTx(ctx, tx, `INSERT INTO gaps (user_id, provider, from_at, to_at, lost_to, noticed_at, recovered)
+			SELECT $1, $2, $3, $4, $5, $6, count(DISTINCT listen_id) FROM listen_sources WHERE user_id = $1 AND provider = $2 AND played_at BETWEEN $3 AND $4
+			ON CONFLICT (user_id, provider, from_at) DO UPDATE SET to_at = excluded.to_at, lost_to = excluded.lost_to, recovered = excluded.recovered`,
+			user, provider, millis(g.From), millis(g.To), millis(g.LostTo), millis(time.Now())),
+		execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND provider = $2 AND from_at NOT IN
+			(SELECT from_at FROM gaps WHERE user_id = $1 AND provider = $2 ORDER BY from_at DESC LIMIT $3)`, user, provider, gapsKept))
+}
+
+// fillGaps notes which gaps imported plays have filled, or begun to.
+func fillGaps(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	open, err := list(ctx, tx, scanGap, selectGap+"WHERE user_id = $1 AND provider = $2 AND lost_to >= $3 AND from_at <= $4 ORDER BY from_at",
+		user, provider, millis(fresh[0].PlayedAt), millis(fresh[len(fresh)-1].PlayedAt))
+	if err != nil {
+		return err
+	}
+	for _, g := range open {
+		n := 0
+		for _, l := range fresh {
+			if !l.PlayedAt.Before(g.From) && l.PlayedAt.Before(g.LostTo) {
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		err := execTx(ctx, tx, "UPDATE gaps SET filled = filled + $1, filled_at = $2 WHERE user_id = $3 AND provider = $4 AND from_at = $5",
+			n, millis(time.Now()), user, provider, millis(g.From))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const selectGap = "SELECT from_at, to_at, lost_to, recovered, filled, filled_at FROM gaps "
+
+func scanGap(r scanner) (g providers.Gap, err error) {
+	var from, to, lost, filled int64
+	err = r.Scan(&from, &to, &lost, &g.Recovered, &g.Filled, &filled)
+	g.From, g.To, g.LostTo, g.FilledAt = instant(from), instant(to), instant(lost), instant(filled)
+	return g, err
+}
+
+// Gaps returns when a connection was not read for a while, the latest first.
+func (s *Store) Gaps(ctx context.Context, user int64, provider string) ([]providers.Gap, error) {
+	return list(ctx, s.reader, scanGap, selectGap+"WHERE user_id = $1 AND provider = $2 ORDER BY from_at DESC", user, provider)
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"reprise/internal/imports"
+	"reprise/internal/providers"
+)
+
+const selectImport = `SELECT id, user_id, provider, name, file, size, state, entry, entry_row, bytes_done, bytes_total, row_count, added, known, skipped, bad,
+	problems, reason, created_at, ended_at FROM imports `
+
+// openImport picks the imports of which something is still to be read.
+const openImport = "state IN ('waiting', 'running')"
+
+func scanImport(r scanner) (v imports.Import, err error) {
+	var created, ended int64
+	err = r.Scan(&v.ID, &v.User, &v.Provider, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow, &v.BytesDone, &v.BytesAll, &v.Rows, &v.Added,
+		&v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason, &created, &ended)
+	v.CreatedAt, v.EndedAt = instant(created), instant(ended)
+	return v, err
+}
+
+// AddImport stores a new import and returns it with its number, or imports.ErrBusy when its person has most open ones.
+func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (imports.Import, error) {
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		var open int
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM imports WHERE user_id = $1 AND "+openImport, v.User).Scan(&open); err != nil {
+			return err
+		}
+		if open >= most {
+			return imports.ErrBusy
+		}
+		var err error
+		if v.ID, err = nextIDs(ctx, tx, "imports", 1); err != nil {
+			return err
+		}
+		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, provider, name, file, size, state, bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			v.ID, v.User, v.Provider, v.Name, v.File, v.Size, v.State, v.BytesAll, millis(v.CreatedAt))
+	})
+	return v, err
+}
+
+// NextImport returns the oldest open import, or providers.ErrNotFound.
+func (s *Store) NextImport(ctx context.Context) (imports.Import, error) {
+	v, err := scanImport(s.reader.QueryRowContext(ctx, selectImport+"WHERE "+openImport+" ORDER BY id LIMIT 1"))
+	return v, found(err)
+}
+
+// Imports returns a person's latest imports, the newest first.
+func (s *Store) Imports(ctx context.Context, user int64) ([]imports.Import, error) {
+	return list(ctx, s.reader, scanImport, selectImport+"WHERE user_id = $1 ORDER BY id DESC LIMIT 50", user)
+}
+
+// KeptFiles are the names of the files that open imports need.
+func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
+	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
+	all, err := list(ctx, s.reader, scan, "SELECT file FROM imports WHERE "+openImport)
+	kept := make(map[string]bool, len(all))
+	for _, name := range all {
+		kept[name] = true
+	}
+	return kept, err
+}
+
+// SaveImported stores plays, and how far their import has come, in one transaction, and returns the import with what was
+// added. When it is not open any more, it is providers.ErrNotFound and nothing is stored. Which part of a stream has been
+// read stays as it is: a file says nothing about that.
+func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []providers.Listen) (imports.Import, error) {
+	now := v
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		fresh, added, err := s.takeIn(ctx, tx, providers.Intake{User: v.User, Provider: v.Provider, Listens: plays})
+		if err != nil {
+			return err
+		}
+		if err := fillGaps(ctx, tx, v.User, v.Provider, fresh); err != nil {
+			return err
+		}
+		now.Added, now.Known = v.Added+added, v.Known+len(plays)-added
+		return changed(tx.ExecContext(ctx, `UPDATE imports SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
+			known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, ended_at = $13 WHERE id = $14 AND `+openImport,
+			now.State, now.Entry, now.EntryRow, now.BytesDone, now.BytesAll, now.Rows, now.Added, now.Known, now.Skipped, now.Bad, now.Problems, now.Reason,
+			millis(now.EndedAt), now.ID))
+	})
+	if err != nil {
+		return v, err
+	}
+	return now, nil
+}
+
+// CancelImport cancels an open import, or forgets one that has ended. It returns what it was before.
+func (s *Store) CancelImport(ctx context.Context, user, id int64) (v imports.Import, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		v, err = scanImport(tx.QueryRowContext(ctx, selectImport+"WHERE user_id = $1 AND id = $2", user, id))
+		if err != nil {
+			return found(err)
+		}
+		if !v.Open() {
+			return execTx(ctx, tx, "DELETE FROM imports WHERE id = $1", id)
+		}
+		return execTx(ctx, tx, "UPDATE imports SET state = $1, ended_at = $2 WHERE id = $3", imports.Canceled, millis(time.Now()), id)
+	})
+	return v, err
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/imports"
+	"reprise/internal/providers"
+)
+
+// exported is what Spotify's export tells of a play that lasted from one minute to another.
+func exported(kind, title string, from, to float64) providers.Listen {
+	return providers.Listen{SourceID: fmt.Sprintf("%s%s:%d:%s", providers.FromExport, kind, at(to).Unix(), title), PlayedAt: at(from),
+		Track: providers.Track{Title: title, Artist: "Sigur Rós"}}
+}
+
+// apiPlay is what Spotify's interface tells of a play of three minutes, at its start or its end.
+func apiPlay(title string, minute float64) providers.Listen {
+	return providers.Listen{SourceID: fmt.Sprintf("%d:%s", at(minute).UnixMilli(), title), PlayedAt: at(minute),
+		Track: providers.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute}}
+}
+
+// newImport is an open import of Spotify's.
+func newImport(t *testing.T, s *Store, user int64) imports.Import {
+	t.Helper()
+	v, err := s.AddImport(t.Context(), imports.Import{User: user, Provider: "spotify", Name: "a.zip", File: "f", State: imports.Waiting, CreatedAt: time.Now()}, 9)
+	require.NoError(t, err)
+	return v
+}
+
+func take(t *testing.T, s *Store, v imports.Import, plays ...providers.Listen) imports.Import {
+	t.Helper()
+	v, err := s.SaveImported(t.Context(), v, plays)
+	require.NoError(t, err)
+	return v
+}
+
+// A row of repeats and others between them, told by the interface at their starts or at their ends, and by the export;
+// in whatever order these come, every play is there once.
+func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		shift       float64 // of what the interface tells against the start
+		importFirst bool
+	}{{"starts, before", 0, false}, {"ends, before", 3, false}, {"starts, after", 0, true}, {"ends, after", 3.01, true}} {
+		s, user := setup(t)
+		var api, file []providers.Listen
+		for i := range 30 {
+			title := []string{"A", "A", "A", "B", "C"}[i%5]
+			from := float64(i)*3 + 0.05
+			file = append(file, exported("extended", title, from, from+3))
+			api = append(api, apiPlay(title, float64(i)*3+0.05+c.shift))
+		}
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(api), func(i, j int) { api[i], api[j] = api[j], api[i] })
+		v := newImport(t, s, user)
+		if c.importFirst {
+			require.Equal(t, 30, take(t, s, v, file...).Added, c.name)
+			require.Zero(t, save(t, s, user, "spotify", api[:11]...), c.name)
+			require.Zero(t, save(t, s, user, "spotify", api[11:]...), c.name)
+		} else {
+			require.Equal(t, 30, save(t, s, user, "spotify", api...), c.name)
+			v = take(t, s, v, file[:13]...)
+			v = take(t, s, v, file[13:]...)
+			require.Zero(t, v.Added, c.name)
+			require.Equal(t, 30, v.Known, c.name)
+		}
+		require.Equal(t, 30, count(t, s, user), c.name)
+		listens, _ := all(t, s, user, 50)
+		for _, l := range listens {
+			require.Len(t, l.Sources, 2, c.name)
+		}
+
+		again := newImport(t, s, user)
+		again = take(t, s, again, file...)
+		require.Zero(t, again.Added, "%s: once more", c.name)
+		require.Zero(t, save(t, s, user, "lastfm", listenedElsewhere(listens)...), c.name)
+		short := newImport(t, s, user) // the older kind of export tells of them in minutes
+		for i, l := range file {
+			file[i].SourceID, file[i].PlayedAt = fmt.Sprint(providers.FromExport, "short:", i), l.PlayedAt.Truncate(time.Minute).Add(30*time.Second)
+		}
+		require.Zero(t, take(t, s, short, file...).Added, c.name)
+		require.Equal(t, 30, count(t, s, user), c.name)
+	}
+}
+
+// listenedElsewhere are the same plays as Last.fm tells them.
+func listenedElsewhere(listens []providers.StoredListen) (plays []providers.Listen) {
+	for i, l := range listens {
+		plays = append(plays, providers.Listen{SourceID: fmt.Sprint("scrobble-", i), PlayedAt: l.PlayedAt.Truncate(time.Second), Track: providers.Track{Title: l.Title, Artist: l.Artist}})
+	}
+	return plays
+}
+
+func TestTwoRealPlaysOfAnExportStayTwo(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	v := take(t, s, newImport(t, s, user), exported("extended", "A", 0, 1), exported("extended", "A", 1, 2), exported("extended", "A", 2, 3))
+	require.Equal(t, 3, v.Added)
+	require.Zero(t, save(t, s, user, "spotify", apiPlay("A", 0), apiPlay("A", 1)))
+	require.Equal(t, 1, save(t, s, user, "spotify", apiPlay("A", 90)), "another one")
+}
+
+// A file says nothing about what of a stream has been read, and what it brings is not carried as if it were new.
+func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	s.SetAttempts(5)
+	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "here", "a note"))
+	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(100), Since: at(100)}, false)
+	require.NoError(t, err)
+	take(t, s, newImport(t, s, user), exported("extended", "Before", 0, 3), exported("extended", "After", 101, 104))
+	owing, err := s.Owing(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, 1, owing["lastfm"].Listens, "what was played after forwarding began is carried, like everything that comes late")
+	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	require.NoError(t, err)
+	require.Equal(t, "here", reading)
+
+	save(t, s, user, "spotify", apiPlay("After", 101))
+	save(t, s, user, "lastfm", listenedElsewhere([]providers.StoredListen{{Listen: apiPlay("After", 101)}})[0])
+	carried, err := s.Carried(t.Context(), user, "spotify", 10)
+	require.NoError(t, err)
+	require.Len(t, carried, 1, "a listen that its provider tells of in two ways stands there once")
+	account, err := s.Account(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, 1, account.There)
+}
+
+func TestAnImportThatIsNotOpenStoresNothing(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	v := newImport(t, s, user)
+	before, err := s.CancelImport(t.Context(), user, v.ID)
+	require.NoError(t, err)
+	require.True(t, before.Open())
+	_, err = s.SaveImported(t.Context(), v, []providers.Listen{exported("extended", "A", 0, 3)})
+	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.Zero(t, count(t, s, user))
+}
+
+func TestAGapIsKeptAndFilledByAnImport(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "spotify", apiPlay("Before", 0))
+	gap := providers.Gap{From: at(2), To: at(200), LostTo: at(100)}
+	_, err := s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: []providers.Listen{apiPlay("D", 100), apiPlay("E", 150)}, Gap: &gap})
+	require.NoError(t, err)
+	want := gap
+	want.Recovered = 2
+	got, err := s.Gaps(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, []providers.Gap{want}, got)
+
+	v := newImport(t, s, user)
+	v = take(t, s, v, exported("extended", "Before", 0, 3), exported("extended", "D", 100, 103), exported("extended", "Long ago", -900, -897))
+	got, err = s.Gaps(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Zero(t, got[0].FilledAt, "nothing of what was lost came")
+	file := []providers.Listen{exported("extended", "A", 10, 13), exported("extended", "B", 20, 23), exported("extended", "C", 30, 33)}
+	take(t, s, v, file...)
+	take(t, s, newImport(t, s, user), file...)
+	got, err = s.Gaps(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, 3, got[0].Filled)
+	require.WithinDuration(t, time.Now(), got[0].FilledAt, time.Minute)
+
+	connect(t, s, user, "spotify")
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
+	got, err = s.Gaps(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
