@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"internal/providers/lastfm":       {"internal/providers", "internal/resilience"},
 	"internal/providers/listenbrainz": {"internal/providers", "internal/resilience"},
 	"internal/providers/navidrome":    {"internal/providers", "internal/resilience"},
+	"internal/providers/youtube":      {"internal/providers", "internal/resilience"},
 	"internal/providers/s3":           {"internal/providers", "internal/resilience"},
 	"internal/providers/providertest": {"internal/providers", "internal/resilience"},
 
@@ -47,11 +48,11 @@ var arrows = map[string][]string{
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest": {"internal/accounts", "internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/spotify",
-		"internal/providers/listenbrainz", "internal/resilience", "internal/store", "internal/sync"},
+		"internal/providers/listenbrainz", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
 	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/s3", "internal/resilience", "internal/server",
+		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/s3", "internal/providers/youtube", "internal/resilience", "internal/server",
 		"internal/store", "internal/sync"},
 }
 

@@ -161,9 +161,10 @@ func layouts() map[string][]any {
 		"playlist":  {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0, "Active": true, "Copies": nil, "Tracks": nil}},
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
 			nil},
-		"settings": {object{"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
-			{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
-			{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
+		"settings": {object{"Keys": []object{{"Provider": "YouTube", "Project": "", "LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"}, {"Provider": "YouTube", "Project": "home", "LastFour": "0002", "State": "refused", "Until": "", "Why": "it is not valid"}},
+			"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
+				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
+				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
 		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},

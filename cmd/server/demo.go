@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"strings"
 	"time"
 
 	"reprise/internal/accounts"
@@ -48,6 +49,9 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 		"providers.spotify.client_secret": "", "providers.lastfm.api_url": world.LastFM.URL, "providers.lastfm.auth_url": world.LastFM.AuthURL,
 		"providers.lastfm.client_id": world.LastFM.ClientID, "providers.lastfm.client_secret": world.LastFM.ClientSecret,
 		"providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo",
+		"providers.youtube.api_url": world.YouTube.URL, "providers.youtube.auth_url": world.YouTube.AuthURL,
+		"providers.youtube.token_url": world.YouTube.TokenURL, "providers.youtube.client_id": world.YouTube.ClientID,
+		"providers.youtube.client_secret": world.YouTube.ClientSecret, "providers.youtube.keys": strings.Join(world.YouTube.Keys, ","),
 		"allow_private_upstreams": "true",
 	})
 	c, err := config.Load(o.config, environ, overrides)
@@ -69,6 +73,11 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 	grant := oauth.Grant{Credentials: oauth.Credentials(token), AuthorizedAt: now.AddDate(0, -5, -10), ExpiresAt: now.AddDate(0, 0, 20)}
 	if _, err := a.connections.ConnectOAuth(ctx, a.registry.Get("spotify"), alice.ID, grant); err != nil {
 		return fmt.Errorf("connect simulated Spotify: %w", err)
+	}
+	tube := a.registry.Get("youtube")
+	grant = oauth.Grant{Credentials: oauth.Credentials(world.YouTube.Authorize(demo.Alice, tube.OAuth.Scopes...)), AuthorizedAt: now}
+	if _, err := a.connections.ConnectOAuth(ctx, tube, alice.ID, grant); err != nil {
+		return fmt.Errorf("connect simulated YouTube: %w", err)
 	}
 	for name, fields := range map[string]providers.Credentials{
 		"lastfm":       {"session_key": world.LastFM.Authorize(demo.Alice)},

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // quotas end at midnight somewhere, also on a machine without time zones
 
 	"reprise/internal/config"
 )

@@ -96,12 +96,17 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 	notifier := notify.New(db, bus)
 	client := newClient(c, log)
 	tokens := oauth.NewTokens(db, client)
+	tube, err := newYouTube(ctx, c, db, client, log)
+	if err != nil {
+		return nil, err
+	}
 	registry := providers.Registry{
 		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
 			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
 		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
 		listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL}),
 		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: sameSong}),
+		tube,
 		s3.New(),
 	}
 	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})

@@ -53,6 +53,7 @@ type Config struct {
 	Spotify      Provider
 	LastFM       Provider // its key and shared secret are ClientID and ClientSecret
 	ListenBrainz Provider
+	YouTube      Provider
 }
 
 // Provider are the settings of one provider.
@@ -60,6 +61,7 @@ type Provider struct {
 	APIURL, AuthURL, TokenURL string
 	ClientID                  string
 	ClientSecret              resilience.Secret
+	Keys                      []resilience.PoolKey
 }
 
 // Problems is everything that is wrong with the settings, a sentence each.

@@ -44,6 +44,8 @@ func TestDefaults(t *testing.T) {
 			TokenURL: "https://accounts.spotify.com/api/token"},
 		LastFM:       Provider{APIURL: "https://ws.audioscrobbler.com/2.0", AuthURL: "https://www.last.fm/api/auth/"},
 		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org"},
+		YouTube: Provider{APIURL: "https://www.googleapis.com/youtube/v3", AuthURL: "https://accounts.google.com/o/oauth2/v2/auth",
+			TokenURL: "https://oauth2.googleapis.com/token"},
 	}, defaults(t))
 }
 
@@ -91,6 +93,13 @@ providers:
     client_id: key
     client_secret: shared
   listenbrainz: {api_url: "http://lb.local"}
+  youtube:
+    api_url: http://127.0.0.1:3/youtube/v3/
+    auth_url: http://127.0.0.1:3/auth
+    token_url: http://127.0.0.1:3/token
+    client_id: id
+    client_secret: secret
+    keys: [first-key, "home:second-key", first-key]
 `
 
 func TestEverySettingIsRead(t *testing.T) {
@@ -106,6 +115,8 @@ func TestEverySettingIsRead(t *testing.T) {
 			ClientID: "id", ClientSecret: "secret"},
 		LastFM:       Provider{APIURL: "http://127.0.0.1:2/2.0", AuthURL: "http://127.0.0.1:2/api/auth/", ClientID: "key", ClientSecret: "shared"},
 		ListenBrainz: Provider{APIURL: "http://lb.local"},
+		YouTube: Provider{APIURL: "http://127.0.0.1:3/youtube/v3", AuthURL: "http://127.0.0.1:3/auth", TokenURL: "http://127.0.0.1:3/token",
+			ClientID: "id", ClientSecret: "secret", Keys: []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}},
 	}
 	got, err := Load(write(t, everything), nil, nil)
 	require.NoError(t, err)
@@ -121,7 +132,10 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1", "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",
 		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=secret",
 		"REPRISE_PROVIDERS_LASTFM_API_URL=http://127.0.0.1:2/2.0/", "REPRISE_PROVIDERS_LASTFM_AUTH_URL=http://127.0.0.1:2/api/auth/",
-		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID=key", "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=shared", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local"}
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID=key", "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=shared", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local",
+		"REPRISE_PROVIDERS_YOUTUBE_API_URL=http://127.0.0.1:3/youtube/v3", "REPRISE_PROVIDERS_YOUTUBE_AUTH_URL=http://127.0.0.1:3/auth",
+		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=http://127.0.0.1:3/token", "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=id",
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=secret", "REPRISE_PROVIDERS_YOUTUBE_KEYS=first-key, home:second-key"}
 	given := slices.Clone(environ)
 	got, err = Load("", environ, nil)
 	require.NoError(t, err)
@@ -300,4 +314,18 @@ func TestLoopbackFor(t *testing.T) {
 		"192.168.1.2:1": "192.168.1.2:1", "[::1]:1": "[::1]:1", "music.local:1": "music.local:1"} {
 		require.Equal(t, want, LoopbackFor(listen))
 	}
+}
+
+func TestAKeyThatIsNoneIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	_, err := Load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS=home:key-one-1,short"}, nil)
+	require.ErrorContains(t, err, "providers.youtube.keys")
+	require.ErrorContains(t, err, "PROJECT:KEY")
+	require.NotContains(t, err.Error(), "short\"")
+	require.NotContains(t, err.Error(), "key-one")
+	file := filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(file, []byte("first-key\nhome:second-key\n"), 0o600))
+	c, err := Load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS_FILE=" + file}, nil)
+	require.NoError(t, err)
+	require.Equal(t, []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}, c.YouTube.Keys)
 }

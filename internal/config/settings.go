@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"reprise/internal/resilience"
 )
@@ -53,7 +54,10 @@ func (c *Config) settings() []setting {
 	table = append(table, c.Spotify.settings("spotify", "https://api.spotify.com",
 		"https://accounts.spotify.com/authorize", "https://accounts.spotify.com/api/token")...)
 	table = append(table, c.LastFM.settings("lastfm", "https://ws.audioscrobbler.com/2.0/", "https://www.last.fm/api/auth/", "")...)
-	return append(table, c.ListenBrainz.settings("listenbrainz", "https://api.listenbrainz.org", "", "")...)
+	table = append(table, c.ListenBrainz.settings("listenbrainz", "https://api.listenbrainz.org", "", "")...)
+	table = append(table, c.YouTube.settings("youtube", "https://www.googleapis.com/youtube/v3",
+		"https://accounts.google.com/o/oauth2/v2/auth", "https://oauth2.googleapis.com/token")...)
+	return append(table, setting{path: "providers.youtube.keys", secret: true, set: keys(&c.YouTube.Keys)})
 }
 
 // settings are those of a provider: without an authorization page only its address, and without an address for tokens
@@ -99,6 +103,26 @@ func text(to *string) func(string) error {
 
 func secret(to *resilience.Secret) func(string) error {
 	return func(s string) error { *to = resilience.Secret(strings.TrimSpace(s)); return nil }
+}
+
+// keys are API keys, each alone or behind the name of its project and a colon.
+func keys(to *[]resilience.PoolKey) func(string) error {
+	return func(s string) error {
+		*to = nil
+		for item := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+			project, key, ok := strings.Cut(item, ":")
+			if !ok {
+				project, key = "", item
+			}
+			if len(key) < 8 {
+				return errors.New("one of these is too short for a key; they are written as KEY or PROJECT:KEY, with commas between")
+			}
+			if !slices.ContainsFunc(*to, func(k resilience.PoolKey) bool { return string(k.Secret) == key }) {
+				*to = append(*to, resilience.PoolKey{Secret: resilience.Secret(key), Project: project})
+			}
+		}
+		return nil
+	}
 }
 
 func (c *Config) setSecretKey(s string) error {

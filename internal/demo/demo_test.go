@@ -111,6 +111,8 @@ func (b bundle) sample(provider string) reply {
 		return b.lastfm("user.getInfo", b.LastFM.Authorize(Alice), nil)
 	case ListenBrainz:
 		return b.get(b.ListenBrainz.URL+"/1/user/alice/listen-count", "Token "+b.ListenBrainz.Token(Alice))
+	case YouTube:
+		return b.get(b.YouTube.URL+"/channels?part=snippet&mine=true", "Bearer "+b.YouTube.Authorize(Alice, youtubeScope).AccessToken)
 	default:
 		return b.get(b.Navidrome.URL+"/rest/ping?"+b.subsonicAuth(Alice).Encode(), "")
 	}

@@ -15,8 +15,8 @@ import (
 // Mode says how an upstream behaves.
 type Mode string
 
-// The modes. WrongAccount is Spotify's and Last.fm's only, ReadOnly ListenBrainz's, and Hidden, DailyLimit and Suspended
-// are Last.fm's.
+// The modes. WrongAccount is Spotify's, Last.fm's and YouTube's only, ReadOnly ListenBrainz's, Hidden, DailyLimit and
+// Suspended are Last.fm's, and KeySpent, KeysSpent and KeyInvalid YouTube's.
 const (
 	Normal       Mode = "normal"
 	Unavailable  Mode = "503"           // every call is answered with 503
@@ -26,6 +26,9 @@ const (
 	WrongAccount Mode = "wrong_account" // the browser is signed in as Bob
 	Hidden       Mode = "hidden"        // the person hides their recent listening, also from the app
 	DailyLimit   Mode = "daily_limit"   // reading works, every play that is sent is over the daily limit
+	KeySpent     Mode = "key_spent"     // the first API key's quota of the day is used up
+	KeysSpent    Mode = "keys_spent"    // every API key's is
+	KeyInvalid   Mode = "key_invalid"   // the last API key is refused
 	Suspended    Mode = "suspended"     // the installation's own API key is suspended
 	Portal       Mode = "html"          // a captive portal answers 200 with a page of its own
 	Hang         Mode = "hang"          // accepts, and does not answer before the mode changes

@@ -17,6 +17,7 @@ const (
 	recentPlays  = 50 // how many plays Spotify remembers
 	onlySpotify  = 8  // of those, how many never reached ListenBrainz
 	mostScrobble = 600
+	startLikes   = 30
 )
 
 // scrobble is a row of Navidrome's own history.
@@ -33,6 +34,7 @@ type person struct {
 	listens       []play      // ListenBrainz's, oldest first
 	scrobbles     []scrobble  // Navidrome's, in the order of id
 	scrobbled     []play      // Last.fm's, oldest first
+	likes         []like      // YouTube's, the oldest first
 	playlists     []*playlist // none is changed once it is in here: it is replaced
 }
 
@@ -64,6 +66,9 @@ func (h *household) newPerson(name, display string, plays int, t *teller) *perso
 	p.scrobbled = slices.DeleteFunc(slices.Clone(p.listens), func(l play) bool { return l.home })
 	p.scrobbles = t.scrobbles(shared, scrobbles-len(shared), h.born)
 	p.playlists = t.playlists(name, h.born)
+	for i := range min(startLikes, plays) { // a like now and then, as far back as the lists go
+		p.likes = append(p.likes, like{h.born.AddDate(0, 0, i-startLikes).UnixMilli(), t.track()})
+	}
 	return p
 }
 

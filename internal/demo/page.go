@@ -19,6 +19,9 @@ var modeText = map[Mode]about{
 	WrongAccount: {"Other account", "◇", "The browser is signed in as Bob.", "After connecting as Bob, Reprise names both accounts and asks before anything changes."},
 	Hidden:       {"Listens hidden", "◌", "Does not let recent listens be read.", "One alert says which privacy setting to change. After “Try again” it goes on."},
 	DailyLimit:   {"Daily limit", "◒", "Takes no more plays today.", "Plays arrive; what is to be sent waits until midnight UTC, and nothing is lost."},
+	KeySpent:     {"First key spent", "◓", "Has no quota left for the first API key.", "Nothing changes: the same request goes out with the second key. The settings page shows that the first cools until midnight Pacific time."},
+	KeysSpent:    {"All keys spent", "◉", "Has no quota left for any API key.", "The connection is held until midnight Pacific time, also after you set this back, and the administrator is told once."},
+	KeyInvalid:   {"Last key refused", "⊗", "Does not know the last API key.", "Nothing changes: the other keys are used. The settings page shows which one is refused."},
 	Suspended:    {"Key suspended", "⊘", "Refuses the API key of this installation.", "One alert for the administrator; everyone else reads that the administrator must fix it."},
 	Portal:       {"Captive portal", "▢", "Answers 200 with a web page that is not from the service.", "The connection waits, as in an outage."},
 	Hang:         {"Hanging", "…", "Accepts every call and never answers.", "A sync ends at its time limit, and the connection waits."},
@@ -31,11 +34,11 @@ var pageHTML string
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
-var displayNames = map[string]string{Spotify: "Spotify", LastFM: "Last.fm", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome"}
+var displayNames = map[string]string{Spotify: "Spotify", LastFM: "Last.fm", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome", YouTube: "YouTube"}
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
 // checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1 for
-// Navidrome, phone=1 for Last.fm), each of the two with a redirect to the page, and GET prefix/state, the same as JSON for tests of the built
+// Navidrome, phone=1 for Last.fm, like=1 for a like on YouTube), each of the two with a redirect to the page, and GET prefix/state, the same as JSON for tests of the built
 // program.
 func (w *World) Handler(prefix string) http.Handler {
 	prefix = strings.TrimSuffix(prefix, "/")
@@ -56,6 +59,8 @@ func (w *World) Handler(prefix string) http.Handler {
 			w.PlayAtHome()
 		case r.PostFormValue("phone") == "1":
 			w.PlayOnPhone()
+		case r.PostFormValue("like") == "1":
+			w.Like()
 		default:
 			w.Play()
 		}
@@ -92,7 +97,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 		}
 		data.Upstreams = append(data.Upstreams, u)
 	}
-	for _, m := range []Mode{Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Hidden, DailyLimit, Suspended, Portal, Hang, Slow, Cut} {
+	for _, m := range []Mode{Normal, Unavailable, RateLimited, Revoked, WrongAccount, ReadOnly, Hidden, DailyLimit, Suspended, KeySpent, KeysSpent, KeyInvalid, Portal, Hang, Slow, Cut} {
 		data.Modes = append(data.Modes, modeText[m])
 	}
 	data.Passwords, data.Tokens = map[string]string{}, map[string]string{}
@@ -105,7 +110,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 }
 
 func (w *World) url(provider string) string {
-	return map[string]string{Spotify: w.Spotify.URL, LastFM: w.LastFM.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL}[provider]
+	return map[string]string{Spotify: w.Spotify.URL, LastFM: w.LastFM.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL, YouTube: w.YouTube.URL}[provider]
 }
 
 func (g *gate) count() int {
@@ -125,6 +130,9 @@ func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
 	o[Spotify].(object)["client_id"] = w.Spotify.ClientID
 	o[LastFM].(object)["auth_url"], o[LastFM].(object)["client_id"] = w.LastFM.AuthURL, w.LastFM.ClientID
 	o[LastFM].(object)["client_secret"] = w.LastFM.ClientSecret
+	o[YouTube].(object)["auth_url"], o[YouTube].(object)["token_url"] = w.YouTube.AuthURL, w.YouTube.TokenURL
+	o[YouTube].(object)["client_id"], o[YouTube].(object)["client_secret"] = w.YouTube.ClientID, w.YouTube.ClientSecret
+	o[YouTube].(object)["keys"], o[YouTube].(object)["key_calls"] = w.YouTube.Keys, w.YouTube.KeyCalls()
 	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
 	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}
 	writeJSON(rw, http.StatusOK, o)

@@ -35,11 +35,14 @@ var collection = map[string][]struct {
 		{Navidrome, "Dinner", "With guests", 18, ""},
 		{Navidrome, "Headphones", "", 32, "private"},
 		{Navidrome, "Piano", "", 8, "private"},
+		{YouTube, "Live sessions", "", 16, ""},
+		{YouTube, "Kitchen", "To cook by", 62, "private"},
 	},
 	Bob: {
 		{Spotify, "Gym", "", 14, ""},
 		{ListenBrainz, "Bass", "", 10, ""},
 		{Navidrome, "Garage", "Loud", 16, ""},
+		{YouTube, "Bass lines", "", 7, ""},
 	},
 }
 
@@ -57,6 +60,8 @@ func (t *teller) playlists(name string, now time.Time) []*playlist {
 			p.id = uuid("playlist" + name + c.name)
 		case c.how == "closed":
 			p.owner = Spotify
+		case c.service == YouTube:
+			p.id = "PL" + p.id
 		}
 		for len(p.tracks) < c.n {
 			if id := t.track(); c.service != Navidrome || t.cat.albumOf(id).local {

@@ -19,19 +19,20 @@ const (
 	LastFM       = "lastfm"
 	ListenBrainz = "listenbrainz"
 	Navidrome    = "navidrome"
+	YouTube      = "youtube"
 )
 
-var names = []string{Spotify, LastFM, ListenBrainz, Navidrome}
+var names = []string{Spotify, LastFM, ListenBrainz, Navidrome, YouTube}
 
 // Options shape a World. The zero value is a good one.
 type Options struct {
 	Seed       uint64
 	Plays      int              // of Alice at ListenBrainz, 4,000 by default; Bob has a tenth
 	Now        func() time.Time // the clock, time.Now by default; read once for the history
-	Live       time.Duration    // a new play of Alice appears this often; 0 for never
+	Live       time.Duration    // a new play of Alice appears this often, and with every third she likes a video; 0 for never
 	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
 	Slow       time.Duration    // how long Slow takes, 3 s by default
-	TokenLife  time.Duration    // of Spotify's access tokens, 1 h by default
+	TokenLife  time.Duration    // of Spotify's and YouTube's access tokens, 1 h by default
 }
 
 // Play is something that was just played.
@@ -46,6 +47,7 @@ type World struct {
 	LastFM       LastFMServer
 	ListenBrainz ListenBrainzServer
 	Navidrome    NavidromeServer
+	YouTube      YouTubeServer
 
 	opts   Options
 	home   *household
@@ -71,7 +73,7 @@ func Start(o Options) (*World, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, revoke: map[string]func(){}}
 	w.home = newHousehold(&w.opts, o.Now())
-	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome} {
+	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube} {
 		if err := start(ctx); err != nil {
 			w.Close()
 			return nil, err
@@ -83,6 +85,9 @@ func Start(o Options) (*World, error) {
 			later(ctx, o.Live, func() {
 				n++
 				w.home.play(Alice, n%4 == 0, w.opts.Now())
+				if n%3 == 0 {
+					w.home.like(Alice, w.opts.Now())
+				}
 			})
 		})
 	}
@@ -174,6 +179,9 @@ func (w *World) PlayAtHome() Play { return w.home.play(Alice, true, w.opts.Now()
 
 // PlayOnPhone lets Alice play a song at this moment on her phone, which sends it to Last.fm alone.
 func (w *World) PlayOnPhone() Play { return w.home.playOnPhone(Alice, w.opts.Now()) }
+
+// Like lets Alice like a video on YouTube at this moment.
+func (w *World) Like() Play { return w.home.like(Alice, w.opts.Now()) }
 
 // PlayOwned adds a play of Alice at Spotify now, of a track that Navidrome has too.
 func (w *World) PlayOwned() Play { return w.home.playOwned(Alice, w.opts.Now()) }

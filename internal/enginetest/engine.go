@@ -61,6 +61,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	client := resilience.NewClient(&resilience.Transport{Base: up})
 	e := &Engine{Store: db, Bus: &events.Bus{}, t: t, Backoff: resilience.NewBackoff(resilience.Options{}),
 		Registry: providers.Registry{spotify.New(spotify.Config{ClientID: "client"}), listenbrainz.New(listenbrainz.Config{})}}
+	e.newYouTube(ctx, db, client)
 	stops, err := db.Stops(ctx)
 	require.NoError(t, err)
 	holds, err := db.Holds(ctx)

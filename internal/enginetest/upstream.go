@@ -44,7 +44,7 @@ type Fault func(*http.Request) (*http.Response, error)
 // place is where an account's history is kept.
 type place struct{ host, account string }
 
-// Upstreams are Spotify and ListenBrainz with any number of accounts. Safe for concurrent use.
+// Upstreams are Spotify, ListenBrainz and YouTube with any number of accounts. Safe for concurrent use.
 type Upstreams struct {
 	mu        sync.Mutex
 	plays     map[place][]Play // the oldest first
@@ -56,6 +56,7 @@ type Upstreams struct {
 	tokens    int
 	faults    map[string]Fault // by host, or host and path
 	calls     map[string][]Call
+	youtube   youtubeWorld
 	keepOld   bool // the answer to a refresh has no refresh token
 }
 
@@ -192,7 +193,7 @@ func (u *Upstreams) Calls(service string) []Call {
 }
 
 func hostOf(service string) string {
-	return map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts, "listenbrainz": listenBrainzHost}[service]
+	return map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts, "listenbrainz": listenBrainzHost, "youtube": youtubeHost}[service]
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -234,6 +235,8 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 			return Answer(req, 401, `{"error":{"status":401,"message":"The access token expired"}}`), nil
 		}
 		return u.spotifyLocked(req, account)
+	case youtubeHost:
+		return u.youtubeLocked(req, account)
 	case listenBrainzHost:
 		return u.listenBrainzLocked(req, account, body)
 	}
@@ -241,6 +244,9 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (u *Upstreams) ownerLocked(req *http.Request) string {
+	if key := req.Header.Get("X-Goog-Api-Key"); key != "" {
+		return "key " + key[len(key)-4:]
+	}
 	token := req.Header.Get("Authorization")
 	if t, ok := strings.CutPrefix(token, "Bearer "); ok {
 		return u.access[t]
@@ -398,4 +404,9 @@ func Slow(account string, d time.Duration) Fault {
 		}
 		return nil, nil
 	}
+}
+
+// Refusal is a fault with that status and body.
+func Refusal(status int, body string) Fault {
+	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, body), nil }
 }

@@ -224,7 +224,7 @@ func Refused(p *providers.Provider, err error) Words {
 	switch {
 	case advice != "":
 		w.Message = advice
-	case v.Scope == resilience.ScopeApp && v.Class == resilience.Fatal:
+	case (v.Scope == resilience.ScopeApp || v.Scope == resilience.ScopeKey) && v.Class == resilience.Fatal:
 		w.Owner = Administrator
 		w.Message = p.DisplayName + " does not accept this installation: its client id or secret is wrong. The administrator must fix this in the settings."
 	case v.Category == resilience.Auth && p.OAuth != nil:

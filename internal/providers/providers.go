@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"reprise/internal/resilience"
 )
 
 // The streams: the kinds of data that are pulled from a connection.
@@ -27,6 +29,8 @@ type Provider struct {
 	Fields      []Field  // what a person fills in to connect; empty where the person consents in the browser
 	OAuth       *OAuth   // how a person consents at the provider; nil without
 	SignIn      *SignIn  // the same at a provider with a way of its own instead of OAuth; nil without
+	// Keys are the installation's own for this provider; nil without.
+	Keys *resilience.KeyPool
 	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.
 	App func(Credentials) string
 	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the

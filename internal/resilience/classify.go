@@ -19,6 +19,9 @@ func Classify(err error) Verdict {
 	if e, ok := errors.AsType[*AnswerError](err); ok {
 		return answerVerdict(e)
 	}
+	if e, ok := errors.AsType[*KeysError](err); ok {
+		return keysVerdict(e)
+	}
 	if e, ok := errors.AsType[*NetworkError](err); ok {
 		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection, FirstDelay: e.FirstDelay}
 	}
@@ -61,6 +64,15 @@ func answerVerdict(e *AnswerError) Verdict {
 		v.Scope = ScopeConnection // nobody said how long: each connection finds its own pace
 	}
 	return v
+}
+
+// keysVerdict is about all keys of a pool, and so about everybody who shares them: until the first comes back, or until
+// the administrator has set others.
+func keysVerdict(e *KeysError) Verdict {
+	if e.Until.IsZero() {
+		return Verdict{Class: Fatal, Category: e.Category, Scope: ScopeApp}
+	}
+	return Verdict{Class: Retriable, Category: e.Category, Scope: ScopeApp, NotBefore: e.Until}
 }
 
 // StatusMeaning is the general table: what an HTTP status means when the provider's own table says nothing more exact.

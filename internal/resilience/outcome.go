@@ -43,6 +43,8 @@ func (p *Permit) Done(v Verdict) Change {
 	return b.stopLocked(u, scope, v.Category)
 }
 
+// faultLocked is the unit that a failure speaks about. A key whose failure comes as far as this stands in no pool: it is
+// the app's own registration with the provider, such as the project of its client id, so that all its users share it.
 func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
 	switch s {
 	case ScopeApp, ScopeKey:

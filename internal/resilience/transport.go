@@ -71,6 +71,8 @@ type callKey struct{}
 type call struct {
 	provider, endpoint string
 	user               int64
+	key                string // last four characters of the pooled key that the request carries; empty without
+	attempt            int    // from 1; 0 where a request is made once
 }
 
 // WithUser returns a context whose upstream calls are logged as made for user at provider.
@@ -113,7 +115,8 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 	if !ok {
 		return nil, &NetworkError{Endpoint: endpoint, Err: errors.New("the client does not stand on a Transport")}
 	}
-	if resp.StatusCode < 200 || resp.StatusCode >= 300 { // a redirect to somewhere else: a portal, or a server that moved
+	unchanged := resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != ""
+	if !unchanged && (resp.StatusCode < 200 || resp.StatusCode >= 300) { // a redirect to somewhere else: a portal, or a server that moved
 		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
 	}
 	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
@@ -126,6 +129,9 @@ type Answer struct {
 	Header   http.Header
 	Body     []byte
 }
+
+// Unchanged says that what the request's If-None-Match names still holds. The answer has no body then.
+func (a *Answer) Unchanged() bool { return a.Status == http.StatusNotModified }
 
 // lost types an answer that did not arrive whole: our own end, or the network's fault.
 func lost(ctx context.Context, endpoint string, err error) error {
@@ -252,7 +258,16 @@ func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *h
 	}
 	t.Log.LogAttrs(ctx, slog.LevelDebug, "upstream attempt",
 		slog.Int64("user_id", c.user), slog.String("provider", c.provider), slog.String("endpoint", c.endpoint),
-		slog.Int("attempt", 1), slog.String("status", status), slog.Duration("took", took), slog.String("outcome", outcome))
+		slog.Int("attempt", max(c.attempt, 1)), slog.String("status", status), slog.Duration("took", took), slog.String("outcome", outcome),
+		keyAttr(c.key))
+}
+
+// keyAttr names a pooled key; without one it is empty, and handlers leave it out.
+func keyAttr(lastFour string) slog.Attr {
+	if lastFour == "" {
+		return slog.Attr{}
+	}
+	return slog.String("key", lastFour)
 }
 
 // Excerpt shortens an upstream's own words to what a person may want to copy.

@@ -8,11 +8,13 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 type settingsView struct {
 	Providers []providerSetting
 	Users     []userView // for administrators
+	Keys      []keyView  // for administrators: the installation's own, of all providers
 	// What was sent and did not do: in which form, the problem with it, and what was typed.
 	Form, Problem, Name, Role string
 }
@@ -22,6 +24,30 @@ type providerSetting struct {
 	RedirectURI string   // where the person consents in the browser
 	Missing     []string // the settings without which nobody can connect it
 	Connection  *connectionView
+}
+
+// keyView is what an administrator sees of a key. A key itself is never shown.
+type keyView struct {
+	Provider, Project, LastFour string
+	State                       string // "ready", "cooling" or "refused"
+	Until                       string // when it is tried again, while it cools
+	Why                         string
+}
+
+func viewKey(p *providers.Provider, k resilience.KeyStatus) keyView {
+	v := keyView{Provider: p.DisplayName, Project: k.Project, LastFour: k.LastFour, State: "ready"}
+	switch {
+	case k.Invalid && k.Category == resilience.Config:
+		v.State, v.Why = "refused", "it may not be used for this"
+	case k.Invalid:
+		v.State, v.Why = "refused", "it is not valid"
+	case k.Until.IsZero():
+	case k.Category == resilience.Quota:
+		v.State, v.Until, v.Why = "cooling", providers.Stamp(k.Until), "its quota is used up"
+	default:
+		v.State, v.Until, v.Why = "cooling", providers.Stamp(k.Until), "it was used too often"
+	}
+	return v
 }
 
 func (s *Server) settingsPage(c echo.Context) error {
@@ -53,6 +79,9 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 			return err
 		}
 		v.Users = viewAll(users, viewUser)
+		for _, p := range s.Registry {
+			v.Keys = append(v.Keys, viewAll(p.Keys.Keys(), func(k resilience.KeyStatus) keyView { return viewKey(p, k) })...)
+		}
 	}
 	return s.render(c, status, "settings", "Settings", v)
 }

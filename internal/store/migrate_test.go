@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -21,18 +22,24 @@ import (
 // newest is the number of this version's last step.
 func newest(t testing.TB) int {
 	t.Helper()
+	var number int
+	_, err := fmt.Sscanf(path.Base(slices.Max(stepFiles(t))), "%d_", &number)
+	require.NoError(t, err)
+	return number
+}
+
+func stepFiles(t testing.TB) []string {
+	t.Helper()
 	all, err := fs.Glob(migrations, "migrations/*.sql")
 	require.NoError(t, err)
-	return len(all)
+	return all
 }
 
 // steps are those of this version and, when there is one, another.
 func steps(t testing.TB, another string) fs.FS {
 	t.Helper()
 	all := fstest.MapFS{}
-	files, err := fs.Glob(migrations, "migrations/*.sql")
-	require.NoError(t, err)
-	for _, name := range files {
+	for _, name := range stepFiles(t) {
 		b, err := fs.ReadFile(migrations, name)
 		require.NoError(t, err)
 		all[path.Base(name)] = &fstest.MapFile{Data: b}

@@ -53,7 +53,7 @@ func (t Sessions) Commit(token string, b []byte, expiry time.Time) error {
 // Delete implements scs.Store.
 func (t Sessions) Delete(token string) error { return t.DeleteCtx(context.Background(), token) }
 
-// Tidy removes what nobody can use any more: ended sessions, old authorization requests, passed holds.
+// Tidy removes what nobody can use any more: ended sessions, old authorization requests, passed holds and cooldowns.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
@@ -61,5 +61,6 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.exec(ctx, "DELETE FROM oauth_states WHERE created_at <= $1", millis(now.Add(-time.Hour))),
 		s.exec(ctx, "DELETE FROM pending_connections WHERE created_at <= $1", millis(now.Add(-24*time.Hour))),
 		s.exec(ctx, "DELETE FROM holds WHERE until <= $1", millis(now)),
+		s.exec(ctx, "DELETE FROM key_cooldowns WHERE until <= $1", millis(now)),
 	)
 }

@@ -148,6 +148,23 @@ func TestHoldsAreNeverShortened(t *testing.T) {
 		hold(user, providers.Listens, resilience.Upstream, time.Hour)}, got, "those that have not ended")
 }
 
+func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	wait := func(provider, key string, category resilience.Category, until time.Duration) resilience.Cooldown {
+		return resilience.Cooldown{Provider: provider, Key: key, Category: category, Until: now.Add(until)}
+	}
+	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.Quota, time.Hour),
+		wait("youtube", "b", resilience.Quota, time.Minute), wait("fanarttv", "a", resilience.RateLimit, time.Minute), wait("youtube", "c", resilience.Quota, -time.Second)}))
+	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.RateLimit, time.Minute),
+		wait("youtube", "b", resilience.Quota, time.Hour)}))
+	got, err := s.Cooldowns(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []resilience.Cooldown{wait("fanarttv", "a", resilience.RateLimit, time.Minute), wait("youtube", "a", resilience.Quota, time.Hour),
+		wait("youtube", "b", resilience.Quota, time.Hour)}, got, "those that have not ended")
+}
+
 func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -209,9 +226,10 @@ func TestTidyRemovesWhatNobodyCanUse(t *testing.T) {
 		c.CreatedAt = now.Add(-age)
 		require.NoError(t, s.SavePending(t.Context(), c))
 		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Provider: name}, Until: now.Add(-age)}))
+		require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
-	for _, table := range []string{"sessions", "oauth_states", "pending_connections", "holds"} {
+	for _, table := range []string{"sessions", "oauth_states", "pending_connections", "holds", "key_cooldowns"} {
 		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM "+table), table)
 	}
 }

@@ -14,6 +14,10 @@ import (
 
 // alerts is what the guard remembers of what it has told.
 type alerts struct {
+	// telling keeps opening and closing apart: a success of one connection must not close, or take for settled, what a
+	// failure of another that shares its app is opening at that moment.
+	telling sync.Mutex
+
 	mu sync.Mutex
 	// settled are the streams whose alerts have been closed since their latest failure, or since the start: their
 	// successes need no look at the database.
@@ -104,6 +108,11 @@ func (g *Guard) disprove(ctx context.Context, p *providers.Provider, c providers
 	delete(g.owed, key)
 	g.mu.Unlock()
 	if done {
+		return nil
+	}
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	if g.Backoff.State(key).Kind != resilience.Ready { // a failure has come between
 		return nil
 	}
 	own, admins := causesOf(c.User, key.Stream)

@@ -108,7 +108,7 @@ func (m *Connections) Held(p *providers.Provider, credentials providers.Credenti
 // Refused keeps the wait that a provider has dictated in the answer to somebody who wanted to connect.
 func (m *Connections) Refused(ctx context.Context, p *providers.Provider, credentials providers.Credentials, err error) error {
 	v := resilience.Classify(err)
-	if v.Scope != resilience.ScopeApp || v.NotBefore.IsZero() {
+	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
 		return nil
 	}
 	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category, Since: time.Now(), Until: v.NotBefore}
@@ -220,6 +220,7 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 	if err := m.store.ClearStops(ctx, user, provider); err != nil {
 		return err
 	}
+	m.guard.Registry.Get(provider).Keys.Readmit()
 	m.guard.Backoff.Retry(keyOf(c, ""))
 	m.publish(user, provider)
 	if err := m.carrier.Release(ctx, user, provider); err != nil {

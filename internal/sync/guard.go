@@ -127,6 +127,8 @@ func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c providers.
 
 // failed keeps and tells what a failure that changed something has led to. It may be repeated.
 func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
+	g.telling.Lock()
+	defer g.telling.Unlock()
 	g.unsettle(p, c, ch)
 	advice, detail := adviceOf(err), resilience.Excerpt(err.Error())
 	key := keyOf(c, stream)
@@ -192,6 +194,9 @@ func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream
 func adviceOf(err error) string {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
 		return e.Meaning.Advice
+	}
+	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
+		return e.Advice
 	}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return e.Setting + ": " + e.Problem

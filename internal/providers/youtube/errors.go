@@ -1,0 +1,177 @@
+package youtube
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Codes that are not Google's own: refusals that it tells apart otherwise.
+const (
+	perDay           = "limit of the day" // of the limits that count requests, the one that ends at midnight
+	noChannel        = "no channel"
+	invalidPageToken = "invalidPageToken"
+)
+
+const (
+	fatal     = resilience.Fatal
+	retriable = resilience.Retriable
+)
+
+var (
+	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
+		Advice: "YouTube allows every project so many calls a day, and today's are used up. It goes on by itself at midnight Pacific time."}
+	tooFast = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	// shutOut is a project or a key that Google does not let at this API.
+	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
+		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be allowed to call it from this server's address."}
+	reconnect = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
+	noScope   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		Advice: "The permission to see your YouTube account was not given. Reconnect, and leave its box ticked on Google's page."}
+	closed = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		Advice: "YouTube has closed or suspended this account. If it is open again, or you have another, reconnect."}
+	noAccount = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+		Advice: "This Google account has no YouTube channel. Sign in to YouTube once and make one, or choose another account."}
+	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+)
+
+// KeyAdvice is what an administrator does about keys that are refused.
+const KeyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's console, under \"Credentials\", " +
+	"or take the setting away: then everything is asked for with people's own permission."
+
+// table is the providers page's for every call; what it does not name is as the general table says.
+var table = providers.Table{
+	{Code: "quotaExceeded", Meaning: daySpent},
+	{Code: "dailyLimitExceeded", Meaning: daySpent},
+	{Code: perDay, Meaning: daySpent},
+	{Code: "rateLimitExceeded", Meaning: tooFast},
+	{Code: "userRateLimitExceeded", Meaning: tooFast},
+	{Code: "RATE_LIMIT_EXCEEDED", Meaning: tooFast},
+	{Code: "RESOURCE_EXHAUSTED", Meaning: tooFast},
+	{Code: "keyInvalid", Meaning: badKey},
+	{Code: "keyExpired", Meaning: badKey},
+	{Code: "API_KEY_INVALID", Meaning: badKey},
+	{Code: "accessNotConfigured", Meaning: shutOut},
+	{Code: "SERVICE_DISABLED", Meaning: shutOut},
+	{Code: "ipRefererBlocked", Meaning: shutOut},
+	{Code: "API_KEY_IP_ADDRESS_BLOCKED", Meaning: shutOut},
+	{Code: "API_KEY_HTTP_REFERRER_BLOCKED", Meaning: shutOut},
+	{Code: "API_KEY_SERVICE_BLOCKED", Meaning: shutOut},
+	{Code: "authError", Meaning: reconnect},
+	{Code: "youtubeSignupRequired", Meaning: noAccount},
+	{Code: noChannel, Meaning: noAccount},
+	{Code: "ACCESS_TOKEN_SCOPE_INSUFFICIENT", Meaning: noScope},
+	{Code: "insufficientPermissions", Meaning: noScope},
+	{Code: "authenticatedUserAccountClosed", Meaning: closed},
+	{Code: "authenticatedUserAccountSuspended", Meaning: closed},
+	{Code: "forbidden", Meaning: object},
+	{Code: "playlistForbidden", Meaning: object},
+	{Code: "playlistItemsNotAccessible", Meaning: object},
+	{Code: invalidPageToken, Meaning: later}, // the listing has been started again by then
+	{Status: 409, Meaning: later},
+	{Code: "backendError", Meaning: later},
+}
+
+// refusal is the body of Google's errors, of which there are an older and a newer kind: the same answer may tell its
+// reason in either place, or in both.
+type refusal struct {
+	Error struct {
+		Message string `json:"message"`
+		Status  string `json:"status"`
+		Errors  []struct {
+			Reason string `json:"reason"`
+		} `json:"errors"`
+		Details []struct {
+			Reason   string            `json:"reason"`
+			Metadata map[string]string `json:"metadata"`
+		} `json:"details"`
+	} `json:"error"`
+}
+
+var markup = regexp.MustCompile(`<[^>]*>`)
+
+// Explain notes on a refusal of the API what the table says about it.
+func Explain(e *resilience.AnswerError) {
+	explain(e)
+	table.Apply(e)
+}
+
+// explain reads Google's words and code from a refusal. The newer kind of reason comes first, since it is the more
+// exact: a blocked key is only "forbidden" in the older.
+func explain(e *resilience.AnswerError) {
+	var body refusal
+	if json.Unmarshal(e.Body, &body) != nil {
+		return
+	}
+	r := body.Error
+	var codes []string
+	for _, d := range r.Details {
+		codes = append(codes, d.Reason)
+	}
+	for _, d := range r.Errors {
+		codes = append(codes, d.Reason)
+	}
+	codes = append(codes, r.Status)
+	e.Message = resilience.Excerpt(markup.ReplaceAllString(r.Message, ""))
+	if i := slices.IndexFunc(codes, listed); i >= 0 {
+		e.Code = codes[i]
+	} else if i := slices.IndexFunc(codes, func(c string) bool { return c != "" }); i >= 0 {
+		e.Code = resilience.Excerpt(codes[i])
+	}
+	switch e.Code {
+	case "rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED", "RESOURCE_EXHAUSTED":
+		if !ofTheDay(body) {
+			return
+		}
+		e.Code = perDay
+	case "quotaExceeded", "dailyLimitExceeded":
+	default:
+		return
+	}
+	e.NotBefore, e.BadWait = quotaReset(time.Now()), false
+}
+
+func listed(code string) bool {
+	return code != "" && slices.ContainsFunc(table, func(r providers.Row) bool { return r.Code == code })
+}
+
+// ofTheDay says whether the limit that was reached is the day's and not the minute's.
+func ofTheDay(body refusal) bool {
+	for _, d := range body.Error.Details {
+		if limit := d.Metadata["quota_limit"]; limit != "" {
+			return strings.Contains(strings.ToLower(limit), "perday")
+		}
+	}
+	return strings.Contains(strings.ToLower(body.Error.Message), "per day")
+}
+
+// late is how long after midnight a refusal may still be yesterday's: clocks differ.
+const late = 5 * time.Minute
+
+// pacific is where YouTube's day begins.
+var pacific = sync.OnceValue(func() *time.Location {
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	if err != nil { // a machine without time zones: in summer an hour late, never early
+		return time.FixedZone("PST", -8*60*60)
+	}
+	return zone
+})
+
+// quotaReset is when the quota is there again: the next midnight in Los Angeles, which is 23, 24 or 25 hours after the
+// one before. A refusal right after midnight does not cost a whole day.
+func quotaReset(now time.Time) time.Time {
+	now = now.In(pacific())
+	year, month, day := now.Date()
+	if soon := time.Date(year, month, day, 0, 0, 0, 0, pacific()).Add(late); now.Before(soon) {
+		return soon.UTC()
+	}
+	return time.Date(year, month, day+1, 0, 0, 0, 0, pacific()).UTC()
+}

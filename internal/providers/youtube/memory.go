@@ -1,0 +1,89 @@
+package youtube
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"sync"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// The bounds of the memory: what is beyond is forgotten all at once, and asked for anew.
+const (
+	mostPages   = 1000
+	mostLengths = 50_000
+)
+
+// memory is what all connections know of YouTube, so as not to ask again. Safe for concurrent use.
+type memory struct {
+	mu      sync.Mutex
+	pages   map[string]remembered // by owner and request
+	lengths map[string]time.Duration
+}
+
+// remembered is a page with its ETag. Nobody changes it.
+type remembered struct {
+	etag string
+	page any
+}
+
+func newMemory() *memory {
+	return &memory{pages: map[string]remembered{}, lengths: map[string]time.Duration{}}
+}
+
+// ownerOf tells connections apart by what does not change while they last; empty for credentials that have no such thing.
+func ownerOf(c providers.Credentials) string {
+	token := c["refresh_token"]
+	if token == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+func (m *memory) page(key string) remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pages[key]
+}
+
+func (m *memory) keepPage(key string, r remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.pages) >= mostPages {
+		clear(m.pages)
+	}
+	m.pages[key] = r
+}
+
+// unknown are those of the videos whose lengths have not been asked for, each once.
+func (m *memory) unknown(videos []string) (ids []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := map[string]bool{}
+	for _, id := range videos {
+		if _, ok := m.lengths[id]; !ok && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (m *memory) keepLengths(lengths map[string]time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.lengths)+len(lengths) > mostLengths {
+		clear(m.lengths)
+	}
+	maps.Copy(m.lengths, lengths)
+}
+
+// length is 0 for a video whose length is not known.
+func (m *memory) length(id string) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lengths[id]
+}

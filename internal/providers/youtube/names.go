@@ -1,0 +1,57 @@
+package youtube
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+)
+
+// topic ends the names of the channels that YouTube makes of an artist's records; their videos have plain titles.
+const topic = " - Topic"
+
+var (
+	// noise are the remarks about the film, not the music, that stand in brackets in titles.
+	noise = regexp.MustCompile(`(?i)\s*[(\[][^()\[\]]*\b(?:official|lyrics?|video|audio|visuali[sz]er|clip|hd|hq|4k|m/?v)\b[^()\[\]]*[)\]]`)
+	// dash stands between artist and title: hyphen, en dash or em dash with a space on both sides.
+	dash   = regexp.MustCompile(`\s+[-–—]\s+`)
+	vevo   = regexp.MustCompile(`(?i)vevo$`)
+	length = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
+)
+
+// nameOf finds artist and title in what a video and its channel are called.
+func nameOf(title, channel string) providers.Track {
+	if artist, ok := strings.CutSuffix(channel, topic); ok {
+		return providers.Track{Title: title, Artist: artist}
+	}
+	plain := strings.TrimSpace(noise.ReplaceAllString(title, ""))
+	if plain == "" {
+		plain = title
+	}
+	if at := dash.FindStringIndex(plain); at != nil && at[0] > 0 && at[1] < len(plain) {
+		return providers.Track{Title: plain[at[1]:], Artist: strings.TrimSpace(plain[:at[0]])}
+	}
+	artist := strings.TrimSpace(vevo.ReplaceAllString(channel, ""))
+	if artist == "" {
+		artist = channel
+	}
+	return providers.Track{Title: plain, Artist: artist}
+}
+
+// parseLength reads an ISO 8601 duration such as PT4M13S; 0 for what is none.
+func parseLength(text string) time.Duration {
+	m := length.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	var d time.Duration
+	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second} {
+		n := int64(0)
+		for _, digit := range m[i+1] {
+			n = min(n*10+int64(digit-'0'), 1_000_000)
+		}
+		d += time.Duration(n) * unit
+	}
+	return d
+}

@@ -1,0 +1,274 @@
+package youtube
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"iter"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const (
+	channelsRoute  = "/channels"
+	playlistsRoute = "/playlists"
+	itemsRoute     = "/playlistItems"
+	videosRoute    = "/videos"
+
+	perPage  = 50  // the most that YouTube returns, and the most ids that it takes
+	maxPages = 400 // of one listing: far more than YouTube's longest
+)
+
+// The playlist of what a person likes: YouTube's id of it, and the name by which YouTube's pages call it.
+const (
+	likedID   = "LL"
+	likedName = "Liked videos"
+)
+
+// page is one page of a listing. Rows may be null.
+type page[R any] struct {
+	ETag     string `json:"etag"`
+	Next     string `json:"nextPageToken"`
+	Items    []*R   `json:"items"`
+	PageInfo *struct {
+		Total int `json:"totalResults"`
+	} `json:"pageInfo"`
+}
+
+// empty says that the listing has no rows, which YouTube tells with or without a list of them.
+func (p *page[R]) empty() bool {
+	return len(p.Items) == 0 && p.PageInfo != nil && p.PageInfo.Total == 0
+}
+
+func (p *page[R]) total() int {
+	if p.PageInfo == nil {
+		return 0
+	}
+	return p.PageInfo.Total
+}
+
+type playlist struct {
+	ID      string `json:"id"`
+	ETag    string `json:"etag"`
+	Snippet struct {
+		Title string `json:"title"`
+	} `json:"snippet"`
+	ContentDetails struct {
+		Count int `json:"itemCount"`
+	} `json:"contentDetails"`
+}
+
+// place is one place of a playlist.
+type place struct {
+	Snippet struct {
+		Title string `json:"title"`
+		Owner string `json:"videoOwnerChannelTitle"` // missing when the video is gone or private
+	} `json:"snippet"`
+	ContentDetails struct {
+		Video string `json:"videoId"`
+	} `json:"contentDetails"`
+}
+
+type video struct {
+	ID             string `json:"id"`
+	ContentDetails struct {
+		Duration string `json:"duration"`
+	} `json:"contentDetails"`
+}
+
+// Playlists implements providers.PlaylistSource. The liked videos are the last.
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
+	return func(yield func([]providers.Playlist, error) bool) {
+		query := url.Values{"part": {"snippet,contentDetails"}, "mine": {"true"}, "maxResults": {strconv.Itoa(perPage)}}
+		pages, err := walk[playlist](ctx, a, playlistsRoute, query, true)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, p := range pages {
+			lists, err := convert(p)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(lists) > 0 && !yield(lists, nil) {
+				return
+			}
+		}
+		liked, err := a.liked(ctx)
+		if err != nil || liked != nil {
+			yield(liked, err)
+		}
+	}
+}
+
+func convert(p *page[playlist]) ([]providers.Playlist, error) {
+	lists := make([]providers.Playlist, 0, len(p.Items))
+	for _, l := range p.Items {
+		if l == nil {
+			continue
+		}
+		if l.ID == "" || l.Snippet.Title == "" {
+			return nil, broken(playlistsRoute, "a playlist without an id or a title")
+		}
+		lists = append(lists, providers.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag), TrackCount: l.ContentDetails.Count})
+	}
+	return lists, nil
+}
+
+// liked is the list of liked videos, alone; nothing where an account has none.
+func (a *adapter) liked(ctx context.Context) ([]providers.Playlist, error) {
+	p, err := fetch[place](ctx, a, itemsRoute, itemsQuery(likedID), true)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains([]string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}, e.Code) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []providers.Playlist{{SourceID: likedID, Name: likedName, Snapshot: snapshot(likedID, p.ETag), TrackCount: p.total()}}, nil
+}
+
+// snapshot is the list's ETag, and the day: YouTube promises no new ETag when tracks only change places, so that every
+// list is read anew once a day, each at its own hour.
+func snapshot(id, etag string) string {
+	if etag == "" {
+		return ""
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // cannot fail
+	const day = 24 * 60 * 60
+	return etag + "/" + strconv.FormatInt((time.Now().Unix()+int64(h.Sum32()%day))/day, 10)
+}
+
+func itemsQuery(id string) url.Values {
+	return url.Values{"part": {"snippet,contentDetails"}, "playlistId": {id}, "maxResults": {strconv.Itoa(perPage)}}
+}
+
+// Tracks implements providers.PlaylistSource. Videos that are gone or private are left out.
+func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]providers.Track, error] {
+	return func(yield func([]providers.Track, error) bool) {
+		pages, err := a.places(ctx, l)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, p := range pages {
+			tracks := make([]providers.Track, 0, len(p.Items))
+			for _, r := range p.Items {
+				if r == nil || r.Snippet.Owner == "" {
+					continue
+				}
+				t := nameOf(r.Snippet.Title, r.Snippet.Owner)
+				t.SourceID, t.Duration = r.ContentDetails.Video, a.known.length(r.ContentDetails.Video)
+				tracks = append(tracks, t)
+			}
+			if !yield(tracks, nil) {
+				return
+			}
+		}
+	}
+}
+
+// places reads a playlist to its end, and the lengths of what it holds.
+func (a *adapter) places(ctx context.Context, l providers.Playlist) ([]*page[place], error) {
+	pages, err := walk[place](ctx, a, itemsRoute, itemsQuery(l.SourceID), false)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, p := range pages {
+		for _, r := range p.Items {
+			switch {
+			case r == nil:
+			case r.ContentDetails.Video == "":
+				return nil, broken(itemsRoute, "a place without a video")
+			case r.Snippet.Owner != "":
+				ids = append(ids, r.ContentDetails.Video)
+			}
+		}
+	}
+	for chunk := range slices.Chunk(a.known.unknown(ids), perPage) {
+		if err := a.readLengths(ctx, chunk); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// readLengths asks for the lengths of at most 50 videos. What YouTube does not name has none.
+func (a *adapter) readLengths(ctx context.Context, ids []string) error {
+	var p page[video]
+	query := url.Values{"part": {"contentDetails"}, "id": {strings.Join(ids, ",")}, "maxResults": {strconv.Itoa(perPage)}}
+	if _, err := a.get(ctx, a.public, videosRoute, query, "", &p); err != nil {
+		return err
+	}
+	if p.Items == nil && !p.empty() {
+		return broken(videosRoute, "no list of videos")
+	}
+	lengths := make(map[string]time.Duration, len(ids))
+	for _, id := range ids {
+		lengths[id] = 0
+	}
+	for _, v := range p.Items {
+		if v != nil && v.ID != "" {
+			lengths[v.ID] = parseLength(v.ContentDetails.Duration)
+		}
+	}
+	a.known.keepLengths(lengths)
+	return nil
+}
+
+// walk reads a listing from its start to its end. When YouTube has forgotten the place at which it was, it starts
+// again, once.
+func walk[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) ([]*page[R], error) {
+	pages, err := walkOnce[R](ctx, a, route, query, remember)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == invalidPageToken {
+		return walkOnce[R](ctx, a, route, query, false)
+	}
+	return pages, err
+}
+
+func walkOnce[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) (pages []*page[R], err error) {
+	query.Del("pageToken")
+	for len(pages) < maxPages {
+		p, err := fetch[R](ctx, a, route, query, remember)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, p)
+		if p.Next == "" {
+			return pages, nil
+		}
+		query.Set("pageToken", p.Next)
+	}
+	return nil, broken(route, "a listing without an end")
+}
+
+// fetch reads one page. With remember, one that has not changed since it was read last is taken from memory.
+func fetch[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) (*page[R], error) {
+	key, old := "", remembered{}
+	if remember && a.owner != "" {
+		key = a.owner + route + "?" + query.Encode()
+		old = a.known.page(key)
+	}
+	p := &page[R]{}
+	unchanged, err := a.get(ctx, a.client, route, query, old.etag, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case unchanged:
+		return old.page.(*page[R]), nil
+	case p.Items == nil && !p.empty(), len(p.Items) == 0 && p.Next != "":
+		return nil, broken(route, "a listing without items")
+	}
+	if key != "" && p.ETag != "" {
+		a.known.keepPage(key, remembered{p.ETag, p})
+	}
+	return p, nil
+}

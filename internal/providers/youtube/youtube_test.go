@@ -1,0 +1,368 @@
+package youtube
+
+import (
+	"fmt"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+func open(cfg Config, far providertest.Respond, credentials providers.Credentials) *adapter {
+	cfg.ClientID = "client"
+	return New(cfg).Open(providertest.Client(far), credentials).(*adapter)
+}
+
+// healthy is a YouTube with one account, all of whose listings are as in testdata.
+func healthy(t *testing.T) providertest.Respond {
+	golden := map[string]string{}
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	for _, file := range files {
+		golden[filepath.Base(file)] = providertest.Golden(t, filepath.Base(file))
+	}
+	part := func(r *http.Request, name string) string {
+		if r.URL.Query().Get("pageToken") != "" {
+			return golden[name+"-2.json"]
+		}
+		return golden[name+"-1.json"]
+	}
+	return func(r *http.Request) (int, http.Header, string) {
+		query := r.URL.Query()
+		switch {
+		case strings.HasSuffix(r.URL.Path, channelsRoute):
+			return 200, nil, golden["channel.json"]
+		case strings.HasSuffix(r.URL.Path, playlistsRoute):
+			return 200, nil, part(r, "playlists")
+		case strings.HasSuffix(r.URL.Path, videosRoute):
+			return 200, nil, golden["videos.json"]
+		case query.Get("playlistId") == likedID:
+			return 200, nil, golden["liked.json"]
+		}
+		return 200, nil, part(r, "items")
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	statuses := map[int]resilience.Meaning{409: later}
+	providertest.Run(t, providertest.Suite{
+		Provider:  New(Config{APIURL: "https://api.example.org/youtube/v3/", ClientID: "client"}),
+		Playlist:  providers.Playlist{SourceID: "PLrain0001"},
+		Prove:     providertest.Capability{Healthy: healthy(t), Statuses: statuses},
+		Playlists: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
+		Tracks:    providertest.Capability{Healthy: healthy(t), Statuses: statuses},
+	})
+}
+
+// TestTable has one golden body per row of the providers page, and shows what the row says.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
+		return resilience.Verdict{Class: c, Category: category, Scope: s}
+	}
+	quota, limit := verdict(retriable, resilience.Quota, resilience.ScopeKey), verdict(retriable, resilience.RateLimit, resilience.ScopeKey)
+	keyAuth, keyConfig := verdict(fatal, resilience.Auth, resilience.ScopeKey), verdict(fatal, resilience.Config, resilience.ScopeKey)
+	auth, item := verdict(fatal, resilience.Auth, resilience.ScopeConnection), verdict(fatal, resilience.Item, resilience.ScopeItem)
+	upstream := verdict(retriable, resilience.Upstream, resilience.ScopeStream)
+	rows := map[string]resilience.Verdict{
+		"403-quotaExceeded": quota, "403-dailyLimitExceeded": quota, "403-rateLimitExceeded-day": quota, "429-day": quota, "429-resourceExhausted-day": quota,
+		"403-rateLimitExceeded-minute": limit, "403-userRateLimitExceeded": limit, "429-minute": limit,
+		"400-keyInvalid": keyAuth, "400-API_KEY_INVALID": keyAuth, "400-keyExpired": keyAuth,
+		"401-authError": auth, "401-youtubeSignupRequired": auth,
+		"403-accessNotConfigured": keyConfig, "403-SERVICE_DISABLED": keyConfig, "403-ipRefererBlocked": keyConfig, "403-API_KEY_IP_ADDRESS_BLOCKED": keyConfig,
+		"403-insufficientPermissions": auth, "403-insufficientPermissions-old": auth,
+		"403-forbidden": item, "403-playlistItemsNotAccessible": item, "404-playlistNotFound": item,
+		"403-authenticatedUserAccountClosed": auth, "403-authenticatedUserAccountSuspended": auth,
+		"400-invalidPageToken": upstream, "409-conflict": upstream, "500-backendError": upstream, "503-backendError": upstream,
+	}
+	files, err := filepath.Glob("testdata/[45]*.json")
+	require.NoError(t, err)
+	require.Len(t, files, len(rows), "every golden refusal has its row")
+	for name, want := range rows {
+		body := providertest.Golden(t, name+".json")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var status int
+				_, err := fmt.Sscan(name[:3], &status)
+				require.NoError(t, err)
+				_, err = open(Config{}, providertest.Always(status, body), nil).Prove(t.Context())
+				if want.Category == resilience.Quota { // the bubble begins at 16:00 in Los Angeles
+					want.NotBefore = time.Date(2000, 1, 1, 8, 0, 0, 0, time.UTC)
+				}
+				require.Equal(t, want, resilience.Classify(err), "%v", err)
+				require.NotContains(t, err.Error(), "<")
+				var refusal *resilience.AnswerError
+				require.ErrorAs(t, err, &refusal)
+				require.NotEmpty(t, refusal.Message)
+			})
+		})
+	}
+}
+
+func TestTheQuotaIsThereAgainAtMidnightInLosAngeles(t *testing.T) {
+	t.Parallel()
+	for now, want := range map[string]string{
+		"2026-11-20T21:00:00Z": "2026-11-21T08:00:00Z",
+		"2026-11-21T07:59:59Z": "2026-11-21T08:00:00Z",
+		"2026-11-21T08:05:00Z": "2026-11-22T08:00:00Z",
+		"2026-07-01T12:00:00Z": "2026-07-02T07:00:00Z",
+		// In spring a day has 23 hours, in autumn 25.
+		"2026-03-08T08:30:00Z": "2026-03-09T07:00:00Z",
+		"2026-03-07T12:00:00Z": "2026-03-08T08:00:00Z",
+		"2026-11-01T07:30:00Z": "2026-11-02T08:00:00Z",
+		"2026-10-31T12:00:00Z": "2026-11-01T07:00:00Z",
+		// Right after midnight it may still be yesterday there.
+		"2026-11-21T08:00:00Z": "2026-11-21T08:05:00Z",
+		"2026-11-21T08:04:59Z": "2026-11-21T08:05:00Z",
+	} {
+		at, err := time.Parse(time.RFC3339, now)
+		require.NoError(t, err)
+		require.Equal(t, want, quotaReset(at).Format(time.RFC3339), "at %s", now)
+	}
+}
+
+func TestProve(t *testing.T) {
+	t.Parallel()
+	account, err := open(Config{}, healthy(t), nil).Prove(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, providers.Account{ID: "UCq-geoff0000000000000000", Name: "Geoff"}, account)
+	_, err = open(Config{}, providertest.Always(200, providertest.Golden(t, "no-channel.json")), nil).Prove(t.Context())
+	require.Equal(t, resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}, resilience.Classify(err))
+}
+
+// all reads a sequence to its end.
+func all[V any](t *testing.T, seq iter.Seq2[[]V, error]) (values []V) {
+	t.Helper()
+	for page, err := range seq {
+		require.NoError(t, err)
+		values = append(values, page...)
+	}
+	return values
+}
+
+func last[V any](seq iter.Seq2[[]V, error]) (err error) {
+	for _, e := range seq {
+		err = e
+	}
+	return err
+}
+
+func TestPlaylistsAndLikedVideos(t *testing.T) {
+	t.Parallel()
+	lists := all(t, open(Config{}, healthy(t), nil).Playlists(t.Context()))
+	require.Len(t, lists, 3)
+	for i, want := range []providers.Playlist{{SourceID: "PLrain0001", Name: "Rain", TrackCount: 3, Snapshot: "e-rain"},
+		{SourceID: "PLsunday01", Name: "Sunday", TrackCount: 12, Snapshot: "e-sunday"}, {SourceID: "LL", Name: "Liked videos", TrackCount: 120, Snapshot: "liked-1"}} {
+		require.True(t, strings.HasPrefix(lists[i].Snapshot, want.Snapshot+"/"))
+		lists[i].Snapshot = want.Snapshot
+		require.Equal(t, want, lists[i])
+	}
+}
+
+func TestAnAccountWithoutLikedVideos(t *testing.T) {
+	t.Parallel()
+	well, body := healthy(t), providertest.Golden(t, "404-playlistNotFound.json")
+	lists := all(t, open(Config{}, func(r *http.Request) (int, http.Header, string) {
+		if r.URL.Query().Get("playlistId") == likedID {
+			return 404, nil, body
+		}
+		return well(r)
+	}, nil).Playlists(t.Context()))
+	require.Len(t, lists, 2)
+}
+
+func TestASnapshotChangesWithTheETagAndOnceADay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		require.NotEqual(t, snapshot("a", "x"), snapshot("a", "y"))
+		require.Empty(t, snapshot("a", ""))
+		seen := map[string]bool{}
+		for range 240 {
+			seen[snapshot("a", "x")] = true
+			time.Sleep(time.Hour)
+		}
+		require.InDelta(t, 10, len(seen), 1)
+	})
+}
+
+func TestTracks(t *testing.T) {
+	t.Parallel()
+	tracks := all(t, open(Config{}, healthy(t), nil).Tracks(t.Context(), providers.Playlist{SourceID: "PLrain0001"}))
+	require.Equal(t, []providers.Track{
+		{Title: "Roygbiv", Artist: "Boards of Canada", Duration: 151 * time.Second, SourceID: "uXPwxxMzbd0"},
+		{Title: "Svefn-g-englar", Artist: "Sigur Rós", Duration: 604 * time.Second, SourceID: "8L64BcCRDAE"},
+		{Title: "Jóga", Artist: "Björk", SourceID: "u9K-SO7uJqs"},
+	}, tracks, "what is gone is left out, and what has no length has none")
+}
+
+// calls counts requests by path below the API.
+func calls(far providertest.Respond) (providertest.Respond, func(path string) int) {
+	seen := map[string]int{}
+	return func(r *http.Request) (int, http.Header, string) {
+		seen[strings.TrimPrefix(r.URL.Path, "/youtube/v3")]++
+		return far(r)
+	}, func(path string) int { return seen[path] }
+}
+
+func TestLengthsAreAskedForOnce(t *testing.T) {
+	t.Parallel()
+	far, count := calls(healthy(t))
+	a := open(Config{}, far, nil)
+	for range 3 {
+		require.NotEmpty(t, all(t, a.Tracks(t.Context(), providers.Playlist{SourceID: "PLrain0001"})))
+	}
+	require.Equal(t, 1, count(videosRoute))
+	require.Equal(t, 6, count(itemsRoute))
+}
+
+func TestFiftyVideosACall(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for i := range 120 {
+		rows = append(rows, fmt.Sprintf(`{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`, i))
+	}
+	var sizes []int
+	tracks := all(t, open(Config{}, func(r *http.Request) (int, http.Header, string) {
+		if strings.HasSuffix(r.URL.Path, videosRoute) {
+			sizes = append(sizes, len(strings.Split(r.URL.Query().Get("id"), ",")))
+			return 200, nil, `{"items":[]}`
+		}
+		return 200, nil, `{"items":[` + strings.Join(rows, ",") + `]}`
+	}, nil).Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+	require.Len(t, tracks, 120)
+	require.Equal(t, []int{50, 50, 20}, sizes)
+}
+
+func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	well, unchanged := healthy(t), 0
+	far := func(r *http.Request) (int, http.Header, string) {
+		status, header, body := well(r)
+		if etag := r.Header.Get("If-None-Match"); etag != "" {
+			require.Contains(t, body, `"etag": "`+etag+`"`)
+			unchanged++
+			return 304, nil, ""
+		}
+		return status, header, body
+	}
+	p := New(Config{ClientID: "client"})
+	read := func(owner string) []providers.Playlist {
+		a := p.Open(providertest.Client(providertest.Respond(far)), providers.Credentials{"refresh_token": owner})
+		return all(t, a.(providers.PlaylistSource).Playlists(t.Context()))
+	}
+	first := read("geoff")
+	require.Zero(t, unchanged)
+	require.Equal(t, first, read("geoff"))
+	require.Equal(t, 3, unchanged, "two pages of playlists, one of liked videos")
+	require.Equal(t, first, read("somebody else"))
+	require.Equal(t, 3, unchanged, "pages are nobody else's")
+}
+
+// A 304 that nobody asked for is no answer.
+func TestAnUnexpectedNotModified(t *testing.T) {
+	t.Parallel()
+	_, err := open(Config{}, providertest.Always(304, ""), nil).Prove(t.Context())
+	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
+}
+
+func TestAListingWhosePlaceIsForgottenStartsAgainOnce(t *testing.T) {
+	t.Parallel()
+	well, refusals, body := healthy(t), 0, providertest.Golden(t, "400-invalidPageToken.json")
+	forgetful := func(times int) *adapter {
+		refusals = 0
+		return open(Config{}, func(r *http.Request) (int, http.Header, string) {
+			if r.URL.Query().Get("pageToken") != "" && refusals < times {
+				refusals++
+				return 400, nil, body
+			}
+			return well(r)
+		}, nil)
+	}
+	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), providers.Playlist{SourceID: "x"})), 3)
+	err := last(forgetful(5).Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
+	require.Equal(t, 2, refusals)
+}
+
+func TestPublicDataGoesByTheKeys(t *testing.T) {
+	t.Parallel()
+	well := healthy(t)
+	used := map[string]string{}
+	far := providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		used[strings.TrimPrefix(r.URL.Path, "/youtube/v3")] = r.Header.Get("X-Goog-Api-Key")
+		require.NotContains(t, r.URL.String(), "AIza")
+		return well(r)
+	})
+	pool := resilience.NewKeyPool("youtube", []resilience.PoolKey{{Secret: "AIza-first-key"}}, resilience.Options{})
+	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Explain: Explain})
+	a := open(Config{Public: public, Keys: pool}, far, nil)
+	require.Len(t, all(t, a.Playlists(t.Context())), 3)
+	require.Len(t, all(t, a.Tracks(t.Context(), providers.Playlist{SourceID: "x"})), 3)
+	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute: "", videosRoute: "AIza-first-key"}, used)
+}
+
+func TestBrokenShapes(t *testing.T) {
+	t.Parallel()
+	playlists := func(a *adapter) error { return last(a.Playlists(t.Context())) }
+	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"})) }
+	for name, c := range map[string]struct {
+		body string
+		read func(*adapter) error
+	}{
+		"a playlist without an id":    {`{"items":[{"snippet":{"title":"X"}}]}`, playlists},
+		"an empty page in the middle": {`{"items":[],"nextPageToken":"x"}`, playlists},
+		"a place without a video":     {`{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"}}]}`, tracks},
+		"a listing without an end":    {`{"items":[{"contentDetails":{"videoId":"x"}}],"nextPageToken":"x"}`, tracks},
+	} {
+		err := c.read(open(Config{}, providertest.Always(200, c.body), nil))
+		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%s: %v", name, err)
+	}
+	a := open(Config{}, func(r *http.Request) (int, http.Header, string) {
+		if strings.HasSuffix(r.URL.Path, videosRoute) {
+			return 200, nil, `{}`
+		}
+		return 200, nil, `{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"},"contentDetails":{"videoId":"x"}}]}`
+	}, nil)
+	require.Equal(t, resilience.Contract, resilience.Classify(tracks(a)).Category)
+	_, err := open(Config{APIURL: "https://api example\x7f"}, healthy(t), nil).Prove(t.Context())
+	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ title, channel, wantTitle, wantArtist string }{
+		{"Roygbiv", "Boards of Canada - Topic", "Roygbiv", "Boards of Canada"},
+		{"Intro - Part One", "Sigur Rós - Topic", "Intro - Part One", "Sigur Rós"},
+		{"Sigur Rós - Svefn-g-englar", "anybody", "Svefn-g-englar", "Sigur Rós"},
+		{"Björk – Jóga [Official Music Video] (HD)", "bjork.com", "Jóga", "Björk"},
+		{"a-ha - Take On Me (Official Video) [Remastered in 4K]", "a-ha", "Take On Me", "a-ha"},
+		{"Heroes (2017 Remaster)", "David Bowie", "Heroes (2017 Remaster)", "David Bowie"},
+		{"A - B - C", "x", "B - C", "A"},
+		{"Jóga", "bjorkVEVO", "Jóga", "bjork"},
+		{"(Official Video)", "x", "(Official Video)", "x"},
+		{" - ", "x", "-", "x"},
+		{"Title", "VEVO", "Title", "VEVO"},
+	} {
+		got := nameOf(c.title, c.channel)
+		require.Equal(t, providers.Track{Title: c.wantTitle, Artist: c.wantArtist}, got, c.title)
+	}
+}
+
+func TestLengths(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"PT4M13S": 253 * time.Second, "PT1H": time.Hour, "P1DT2S": 24*time.Hour + 2*time.Second, "PT0S": 0, "P0D": 0,
+		"": 0, "4:13": 0, "PT": 0, "P1W": 7 * 24 * time.Hour} {
+		require.Equal(t, want, parseLength(text), text)
+	}
+}

@@ -1,0 +1,442 @@
+package resilience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	spent   = Verdict{Class: Retriable, Category: Quota, Scope: ScopeKey}
+	tooFast = Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeKey}
+	badKey  = Verdict{Class: Fatal, Category: Auth, Scope: ScopeKey}
+	down    = Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}
+)
+
+func until(v Verdict, at time.Time) Verdict {
+	v.NotBefore = at
+	return v
+}
+
+// poolOf returns a pool of keys by these names, each "name" or "project:name". A key's last four characters are its name.
+func poolOf(names ...string) *KeyPool {
+	keys := make([]PoolKey, len(names))
+	for i, name := range names {
+		project, key, ok := strings.Cut(name, ":")
+		if !ok {
+			project, key = "", name
+		}
+		keys[i] = PoolKey{Secret: Secret("secret-part-" + key), Project: project}
+	}
+	return NewKeyPool("youtube", keys, Options{})
+}
+
+// leases what Acquire gives, by the key's last four characters; empty for none.
+func leased(p *KeyPool, v Verdict) string {
+	l, _, ok := p.Acquire()
+	if !ok {
+		return ""
+	}
+	name := l.Key().LastFour()
+	l.Done(v)
+	return name
+}
+
+func TestTheKeyWithTheFewestRecentFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa", "bbbb", "cccc")
+		require.Equal(t, []string{"aaaa", "bbbb", "cccc", "aaaa"}, []string{leased(p, well), leased(p, well), leased(p, well), leased(p, well)}, "equals take turns")
+		require.Equal(t, "bbbb", leased(p, until(spent, time.Now().Add(time.Minute))))
+		time.Sleep(time.Minute)
+		for range 4 {
+			require.NotEqual(t, "bbbb", leased(p, well), "it failed lately, the others did not")
+		}
+		require.Equal(t, 1, p.Keys()[1].Failures)
+		time.Sleep(24 * time.Hour)
+		require.ElementsMatch(t, []string{"aaaa", "bbbb", "cccc"}, []string{leased(p, well), leased(p, well), leased(p, well)}, "a day later that is over")
+	})
+}
+
+func TestASuccessTakesOneFailureOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa")
+		for range 3 {
+			require.Equal(t, "aaaa", leased(p, until(tooFast, time.Now().Add(time.Second))))
+			time.Sleep(time.Second)
+		}
+		for want := 3; want >= 0; want-- {
+			require.Equal(t, want, p.Keys()[0].Failures)
+			leased(p, well)
+		}
+		require.Zero(t, p.Keys()[0].Failures)
+	})
+}
+
+func TestAFailureThatIsNotTheKeysChangesNothing(t *testing.T) {
+	t.Parallel()
+	p := poolOf("aaaa")
+	for _, v := range []Verdict{down, ourEnd, {Class: Retriable, Category: Network, Scope: ScopeConnection}, {Class: Fatal, Category: Item, Scope: ScopeItem},
+		{Class: Fatal, Category: Permission, Scope: ScopeStream}, {Class: Retriable, Category: RateLimit, Scope: ScopeApp}} {
+		require.Equal(t, "aaaa", leased(p, v))
+		require.Equal(t, KeyStatus{LastFour: "aaaa"}, p.Keys()[0])
+	}
+}
+
+func TestALimitWithoutAWaitBacksOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa")
+		for _, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
+			require.Equal(t, "aaaa", leased(p, tooFast))
+			wait := time.Until(p.Keys()[0].Until)
+			require.InDelta(t, want.Seconds(), wait.Seconds(), want.Seconds()/4)
+			time.Sleep(wait)
+		}
+		leased(p, well)
+		leased(p, tooFast)
+		require.Less(t, time.Until(p.Keys()[0].Until), 40*time.Second, "a success begins the row anew")
+	})
+}
+
+func TestKeysOfOneProjectCountAsOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("home:aaaa", "home:bbbb", "work:cccc")
+		l, _, _ := p.Acquire()
+		reset := time.Now().Add(time.Hour)
+		begun := l.Done(until(spent, reset))
+		require.Len(t, begun, 2)
+		require.Empty(t, l.Done(spent), "one outcome per lease")
+		require.Equal(t, "cccc", leased(p, well))
+		require.Equal(t, "cccc", leased(p, badKey), "only that key leaves")
+		_, s, ok := p.Acquire()
+		require.False(t, ok)
+		require.Equal(t, Shortage{Keys: 3, Category: Quota, Until: reset}, s)
+	})
+}
+
+func TestAWaitIsNeverShortened(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa")
+		first, _, _ := p.Acquire()
+		second, _, _ := p.Acquire()
+		reset := time.Now().Add(time.Hour)
+		require.Len(t, first.Done(until(spent, reset)), 1)
+		require.Empty(t, second.Done(until(tooFast, time.Now().Add(time.Minute))))
+		require.Equal(t, reset, p.Keys()[0].Until)
+		require.Equal(t, Quota, p.Keys()[0].Category)
+	})
+}
+
+func TestCooldownsSurviveARestartWithoutTheKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa", "bbbb")
+		l, _, _ := p.Acquire()
+		kept := l.Done(until(spent, time.Now().Add(time.Hour)))
+		require.NotContains(t, fmt.Sprintf("%+v", kept), "aaaa")
+		require.Len(t, kept[0].Key, 64)
+		p = poolOf("aaaa", "bbbb")
+		p.Restore(append(kept, Cooldown{Provider: "openai", Key: fingerprint("secret-part-bbbb"), Until: time.Now().Add(time.Hour)}))
+		for range 3 {
+			require.Equal(t, "bbbb", leased(p, well))
+		}
+		time.Sleep(time.Hour)
+		p = poolOf("aaaa")
+		p.Restore(kept)
+		require.Equal(t, "aaaa", leased(p, well), "it has ended")
+	})
+}
+
+func TestReadmit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa", "bbbb")
+		leased(p, badKey)
+		leased(p, until(spent, time.Now().Add(time.Hour)))
+		require.Empty(t, leased(p, well))
+		p.Readmit()
+		require.Equal(t, "aaaa", leased(p, well))
+		require.Equal(t, "aaaa", leased(p, well), "what cools goes on cooling")
+	})
+}
+
+func TestAKeyIsNeverShown(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "????", PoolKey{Secret: "short"}.LastFour())
+	require.Equal(t, "part", PoolKey{Secret: "secret-part"}.LastFour())
+	require.NotContains(t, fmt.Sprintf("%v %+v", poolOf("aaaa").keys, PoolKey{Secret: "secret-part"}), "secret-")
+	var none *KeyPool
+	require.Zero(t, none.Size())
+	require.Empty(t, none.Keys())
+	none.Readmit()
+}
+
+// keyServer is a provider in a bubble: it answers by the key that a request carries, and remembers the keys.
+type keyServer struct {
+	answers map[string]string // by the key's last four: a code; "" is success
+	wait    time.Duration
+	seen    []string
+	bodies  []string
+}
+
+func (s *keyServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	key := req.Header.Get("Key")
+	key = key[len(key)-4:]
+	s.seen = append(s.seen, key)
+	if req.Body != nil {
+		b, _ := io.ReadAll(req.Body)
+		s.bodies = append(s.bodies, string(b))
+	}
+	code, status := s.answers[key], 200
+	if code != "" {
+		_, _ = fmt.Sscan(code, &status) // a code begins with its status
+	}
+	resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`)), Request: req, ContentLength: -1}
+	resp.Header.Set("Code", code)
+	return resp, nil
+}
+
+func (s *keyServer) explain(e *AnswerError) {
+	switch e.Code = e.Header("Code"); e.Code {
+	case "403 quota":
+		e.Meaning = &Meaning{Class: Retriable, Category: Quota, Scope: ScopeKey, Advice: "Spent."}
+		e.NotBefore = time.Now().Add(s.wait)
+	case "403 invalid":
+		e.Meaning = &Meaning{Class: Fatal, Category: Config, Scope: ScopeKey}
+	case "404 item":
+		e.Meaning = &Meaning{Class: Fatal, Category: Item, Scope: ScopeItem}
+	}
+}
+
+// keyed is a client whose requests go by the keys of a pool to a keyServer.
+func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
+	t := &KeyTransport{Base: &Transport{Base: s}, Pool: p, Explain: s.explain, Advice: "Make new keys.",
+		Put: func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
+	return NewClient(t), t
+}
+
+func ask(t *testing.T, client *http.Client) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/videos?id=geoff", strings.NewReader("what is asked"))
+	require.NoError(t, err)
+	_, err = Send(client, req, "GET /videos")
+	require.Empty(t, req.Header, "the caller's request is not touched")
+	if err != nil {
+		require.NotContains(t, err.Error(), "secret-")
+	}
+	return err
+}
+
+func TestASpentKeysRequestGoesOutWithTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}
+		var saved []Cooldown
+		p := poolOf("aaaa", "bbbb", "cccc")
+		client, transport := keyed(s, p)
+		transport.Save = func(_ context.Context, w []Cooldown) error { saved = append(saved, w...); return nil }
+		require.NoError(t, ask(t, client))
+		require.Equal(t, []string{"aaaa", "bbbb"}, s.seen)
+		require.Equal(t, []string{"what is asked", "what is asked"}, s.bodies)
+		require.Len(t, saved, 1)
+		for range 5 {
+			require.NoError(t, ask(t, client))
+		}
+		require.NotContains(t, s.seen[2:], "aaaa")
+	})
+}
+
+func TestAllKeysSpent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &keyServer{answers: map[string]string{"aaaa": "403 quota", "bbbb": "403 invalid", "cccc": "403 quota"}, wait: time.Hour}
+		client, _ := keyed(s, poolOf("aaaa", "bbbb", "cccc"))
+		reset := time.Now().Add(time.Hour)
+		for range 3 {
+			err := ask(t, client)
+			require.Equal(t, Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp, NotBefore: reset}, Classify(err), "%v", err)
+			require.Contains(t, err.Error(), "none of 3 keys")
+		}
+		require.Equal(t, []string{"aaaa", "bbbb", "cccc"}, s.seen, "afterwards no request goes out")
+		s.answers = nil
+		time.Sleep(time.Hour)
+		require.NoError(t, ask(t, client))
+	})
+}
+
+func TestAllKeysRefused(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]Category{"403 invalid": Config, "401": Auth, "403": Permission} {
+		s := &keyServer{answers: map[string]string{"aaaa": code, "bbbb": code}}
+		p := poolOf("aaaa", "bbbb")
+		client, _ := keyed(s, p)
+		for range 2 {
+			err := ask(t, client)
+			require.Equal(t, Verdict{Class: Fatal, Category: want, Scope: ScopeApp}, Classify(err), "%s: %v", code, err)
+			e, ok := errors.AsType[*KeysError](err)
+			require.True(t, ok)
+			require.Equal(t, "Make new keys.", e.Advice)
+		}
+		require.Equal(t, []string{"aaaa", "bbbb"}, s.seen)
+		p.Readmit()
+		require.Error(t, ask(t, client))
+		require.Len(t, s.seen, 4, "a person may have it tried again")
+	}
+}
+
+func TestWhatIsNotTheKeysFaultComesBackAtOnce(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]Category{"503": Upstream, "404 item": Item, "404": Item, "400": Item} {
+		s := &keyServer{answers: map[string]string{"aaaa": code}}
+		client, _ := keyed(s, poolOf("aaaa", "bbbb"))
+		require.Equal(t, want, Classify(ask(t, client)).Category, code)
+		require.Equal(t, []string{"aaaa"}, s.seen)
+	}
+}
+
+func TestASaveThatFailsStopsNothing(t *testing.T) {
+	t.Parallel()
+	s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}
+	client, transport := keyed(s, poolOf("aaaa", "bbbb"))
+	var told error
+	transport.Save = func(context.Context, []Cooldown) error { return errors.New("disk full") }
+	transport.Failed = func(err error) { told = err }
+	require.NoError(t, ask(t, client))
+	require.EqualError(t, told, "disk full")
+}
+
+func TestTheLogNamesKeyAndAttempt(t *testing.T) {
+	t.Parallel()
+	s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}
+	var out strings.Builder
+	client, transport := keyed(s, poolOf("aaaa", "bbbb"))
+	transport.Base = &Transport{Base: s, Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	require.NoError(t, ask(t, client))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 2)
+	require.Regexp(t, `attempt=1 .*key=aaaa`, lines[0])
+	require.Regexp(t, `attempt=2 .*key=bbbb`, lines[1])
+	require.NotContains(t, out.String(), "secret-")
+}
+
+// TestKeyPoolProperties does random things to a pool and shows what must be true whatever they are.
+func TestKeyPoolProperties(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) { poolStory(t, rand.New(rand.NewPCG(seed, 7))) })
+	}
+}
+
+func poolStory(t *testing.T, r *rand.Rand) {
+	names := []string{"aaaa", "p:bbbb", "p:cccc", "q:dddd", "eeee"}[:1+r.IntN(5)]
+	p := poolOf(names...)
+	s := &keyServer{answers: map[string]string{}}
+	client, _ := keyed(s, p)
+	for range 60 {
+		s.wait = time.Duration(1+r.IntN(7200)) * time.Second
+		for _, k := range p.Keys() {
+			s.answers[k.LastFour] = []string{"", "", "", "403 quota", "429", "503", "403 invalid"}[min(r.IntN(20), 6-r.IntN(2))*r.IntN(2)]
+		}
+		before, sent := p.Keys(), len(s.seen)
+		err := ask(t, client)
+		checkTries(t, before, s, sent, err)
+		for _, k := range p.Keys() {
+			require.GreaterOrEqual(t, k.Failures, 0)
+		}
+		if r.IntN(10) == 0 {
+			p.Readmit()
+		}
+		time.Sleep(time.Duration(r.IntN(3600)) * time.Second)
+	}
+	p.Readmit()
+	clear(s.answers)
+	for range 30 {
+		time.Sleep(time.Hour)
+		require.NoError(t, ask(t, client))
+	}
+	for _, k := range p.Keys() {
+		require.Zero(t, k.Failures, "counters recover")
+	}
+}
+
+// checkTries shows what one request did, to a pool whose keys were as in before.
+func checkTries(t *testing.T, before []KeyStatus, s *keyServer, sent int, err error) {
+	t.Helper()
+	tries := s.seen[sent:]
+	require.LessOrEqual(t, len(tries), len(before), "never more tries than keys")
+	usable := 0
+	for i, k := range before {
+		free := !k.Invalid && k.Until.IsZero()
+		require.True(t, free || !slices.Contains(tries, k.LastFour), "key %d was not to be used", i)
+		if free {
+			usable++
+		}
+	}
+	require.Equal(t, usable > 0, len(tries) > 0, "a key that may be used is used")
+	for i, key := range tries {
+		require.NotContains(t, tries[:i], key, "no key twice for one request")
+	}
+	if _, short := errors.AsType[*KeysError](err); err == nil || !short {
+		return
+	}
+	v := Classify(err)
+	require.Equal(t, ScopeApp, v.Scope)
+	require.Equal(t, v.Class == Retriable, v.NotBefore.After(time.Now()))
+}
+
+func TestALeaseAllocatesNothing(t *testing.T) {
+	p := poolOf("aaaa", "bbbb", "cccc")
+	require.Zero(t, testing.AllocsPerRun(100, func() { leaseWell(p) }))
+}
+
+func leaseWell(p *KeyPool) {
+	l, _, _ := p.Acquire()
+	l.Done(Verdict{})
+}
+
+func BenchmarkKeyPool(b *testing.B) {
+	b.Run("lease", func(b *testing.B) {
+		p := poolOf("aaaa", "bbbb", "cccc")
+		b.ReportAllocs()
+		for b.Loop() {
+			leaseWell(p)
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		p := poolOf("aaaa", "bbbb", "cccc")
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				leaseWell(p)
+			}
+		})
+	})
+	b.Run("transport", func(b *testing.B) {
+		_, transport := keyed(&keyServer{}, poolOf("aaaa", "bbbb", "cccc"))
+		answer := &http.Response{StatusCode: 200, Body: http.NoBody}
+		transport.Base = roundTripper(func(*http.Request) (*http.Response, error) { return answer, nil })
+		req, err := http.NewRequestWithContext(b.Context(), "GET", "https://api.example.org/videos", nil)
+		require.NoError(b, err)
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := transport.RoundTrip(req); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package resilience
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// KeyTransport is an http.RoundTripper that gives every request a key of a pool, so that an adapter need not know that
+// there are many. A request that a key's fault ends goes out again with the next key at once, at most as often as the
+// pool has keys. Without a key that may be used no request goes out, and the error is a [KeysError].
+type KeyTransport struct {
+	Base http.RoundTripper // usually of a client on a [Transport]
+	Pool *KeyPool
+	// Put writes a key onto a request, which is a copy.
+	Put func(*http.Request, Secret)
+	// Explain notes on a refusal what the provider's own table says about it; nil leaves it to the general table.
+	Explain func(*AnswerError)
+	// Advice is what the administrator should do when a provider refuses every key, in whole sentences.
+	Advice string
+	// Save keeps waits across restarts; nil for none. A failure of it is reported by Failed and stops nothing: what
+	// the pool knows counts until the next start.
+	Save   func(context.Context, []Cooldown) error
+	Failed func(error)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := replay(req)
+	if err != nil {
+		return nil, err
+	}
+	var last error
+	for attempt := 1; attempt <= t.Pool.Size(); attempt++ {
+		lease, _, ok := t.Pool.Acquire()
+		if !ok {
+			break
+		}
+		resp, err := t.send(req, body, lease.Key(), attempt)
+		v := t.judge(err)
+		t.save(req.Context(), lease.Done(v))
+		if !ofKey(v) {
+			return resp, err
+		}
+		last = err
+	}
+	return nil, t.short(req.Context(), last)
+}
+
+// judge gives the outcome its meaning. The general table knows no keys: what it takes for a person's missing
+// permission is, in a request that carries a key alone, the key's.
+func (t *KeyTransport) judge(err error) Verdict {
+	e, ok := errors.AsType[*AnswerError](err)
+	if ok && t.Explain != nil && !e.HTML && e.Meaning == nil {
+		t.Explain(e)
+	}
+	v := Classify(err)
+	if ok && e.Meaning == nil && (v.Category == Permission || v.Category == RateLimit) {
+		v.Scope = ScopeKey
+	}
+	return v
+}
+
+func (t *KeyTransport) send(req *http.Request, body func() (io.ReadCloser, error), key PoolKey, attempt int) (*http.Response, error) {
+	c := callOf(req.Context())
+	c.key, c.attempt = key.LastFour(), attempt
+	out := req.Clone(context.WithValue(req.Context(), callKey{}, c))
+	if body != nil {
+		var err error
+		if out.Body, err = body(); err != nil {
+			return nil, err
+		}
+	}
+	t.Put(out, key.Secret)
+	return t.Base.RoundTrip(out)
+}
+
+// replay takes the request's body and returns a way to send it more than once; nil when there is none.
+func replay(req *http.Request) (func() (io.ReadCloser, error), error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	if req.GetBody != nil {
+		return req.GetBody, nil
+	}
+	text, err := io.ReadAll(req.Body)
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }, err
+}
+
+func (t *KeyTransport) save(ctx context.Context, begun []Cooldown) {
+	if len(begun) == 0 || t.Save == nil {
+		return
+	}
+	// What the provider dictated must be kept although the run's own time may be over.
+	if err := t.Save(context.WithoutCancel(ctx), begun); err != nil && t.Failed != nil {
+		t.Failed(err)
+	}
+}
+
+// short is the error of a request for which no key is left. last is the outcome of its own latest try; nil without one.
+func (t *KeyTransport) short(ctx context.Context, last error) error {
+	_, s, ok := t.Pool.Acquire()
+	if ok { // one has come back meanwhile, but this request has had its tries
+		s = Shortage{Keys: t.Pool.Size(), Category: Classify(last).Category, Until: time.Now().Add(time.Second)}
+	}
+	e := &KeysError{Endpoint: callOf(ctx).endpoint, Shortage: s, Last: last}
+	if s.Until.IsZero() {
+		e.Advice = t.Advice
+	} else if a, ok := errors.AsType[*AnswerError](last); ok && a.Meaning != nil {
+		e.Advice = a.Meaning.Advice
+	}
+	return e
+}
+
+// KeysError reports that no key of a pool can be used: all are cooling, or the provider has refused every one.
+type KeysError struct {
+	Endpoint string
+	Shortage
+	Advice string // see [Meaning]
+	Last   error  // the latest answer to this request; nil when it was not sent
+}
+
+// Error does not wrap Last: that speaks about one key, this about all.
+func (e *KeysError) Error() string {
+	text := fmt.Sprintf("%s: none of %d keys can be used", e.Endpoint, e.Keys)
+	if !e.Until.IsZero() {
+		text += " before " + e.Until.UTC().Format(time.RFC3339)
+	}
+	if e.Last != nil {
+		text += ": " + e.Last.Error()
+	}
+	return text
+}
