@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -34,6 +36,11 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 			return fmt.Errorf("%s: adapter takes no listens", c.Provider)
 		}
 		var err error
+		if j.Again && takes.Doubles {
+			if plays, err = missingThere(ctx, a, plays); err != nil || len(plays) == 0 {
+				return err
+			}
+		}
 		if outcomes, err = taker.Submit(ctx, plays); isItem(err) { // what is refused is the item; the call went well
 			refused = err
 			return nil
@@ -48,6 +55,34 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 		return err
 	}
 	return d.divide(ctx, order, j.ID, plays, outcomes, err)
+}
+
+// missingThere leaves out the plays that a provider has at that very second. Reading does not tell of all: a play that
+// arrives there after a later one lies behind what has been read.
+func missingThere(ctx context.Context, a providers.Adapter, plays []providers.StoredListen) ([]providers.StoredListen, error) {
+	source, ok := a.(providers.ListenSource)
+	if !ok {
+		return plays, nil
+	}
+	there := map[int64]int{}
+	span := providers.Span{After: plays[0].PlayedAt.Add(-2 * time.Second), Before: plays[len(plays)-1].PlayedAt.Add(2 * time.Second)}
+	for page, err := range source.Listens(ctx, span) {
+		if errors.Is(err, providers.ErrNotOffered) {
+			return plays, nil
+		}
+		if err != nil {
+			return plays, err
+		}
+		for _, l := range page.Listens {
+			if !l.Approximate {
+				there[l.PlayedAt.Unix()]++
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(plays), func(p providers.StoredListen) bool {
+		there[p.PlayedAt.Unix()]--
+		return there[p.PlayedAt.Unix()] >= 0
+	}), nil
 }
 
 // notNow is why some of a batch were not taken, though they may be later; nil when there are none.

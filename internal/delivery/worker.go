@@ -20,6 +20,7 @@ type job struct {
 	Kind      string
 	CreatedAt time.Time
 	History   bool
+	Again     bool  // an attempt went before this one, and perhaps nobody knows what came of it
 	wanted    int64 // of the copy, as it was read
 	Last      bool  // no attempt follows this one
 }
@@ -36,7 +37,7 @@ type worker[T interface {
 // Work implements river.Worker.
 func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
 	return w.d.attempt(ctx, job{Payload: j.Args.payload(), ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
-		History: j.Priority == priorityHistory, Last: j.Attempt >= j.MaxAttempts})
+		History: j.Priority == priorityHistory, Again: j.Attempt > 1, Last: j.Attempt >= j.MaxAttempts})
 }
 
 // NextRetry implements river.Worker.
@@ -104,6 +105,8 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) error {
 		return d.bury(ctx, j)
 	}
 	switch {
+	case v.Class == resilience.Canceled && d.registry.Get(j.Provider).Takes.Doubles:
+		return errors.New("cut off") // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
 		return river.JobSnooze(0)
 	case v.Scope == resilience.ScopeItem:
