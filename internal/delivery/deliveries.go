@@ -91,7 +91,6 @@ type Deliveries struct {
 	mu     sync.Mutex
 	client *river.Client[*sql.Tx] // while it runs
 	queues map[string]bool        // those that are looked at
-	tried  map[int64]time.Time    // when a delivery's latest attempt of this process ended without success
 	told   map[int64]time.Time    // when a user's browsers were told last
 	untold map[int64]bool         // users with changes since then
 	warned bool                   // that much waits
@@ -102,7 +101,7 @@ func New(opt Options, registry providers.Registry, g Guard, store Store, bus *ev
 	opt = opt.withDefaults()
 	store.SetAttempts(opt.Attempts())
 	return &Deliveries{opt: opt, registry: registry, guard: g, store: store, bus: bus, log: log, slots: make(chan struct{}, opt.Workers),
-		tried: map[int64]time.Time{}, told: map[int64]time.Time{}, untold: map[int64]bool{}}
+		told: map[int64]time.Time{}, untold: map[int64]bool{}}
 }
 
 // never is a time after which River may take a job for stuck. One process has the queue and begins with a clean one, so
@@ -148,6 +147,9 @@ func (d *Deliveries) Run(ctx context.Context) error {
 		return errors.Join(err, client.StopAndCancel(context.WithoutCancel(ctx)))
 	}
 	d.follow(ctx, changes)
+	d.mu.Lock()
+	d.client = nil // what a person begins from here on is the next start's
+	d.mu.Unlock()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	if err := client.Stop(grace); err != nil { // what is cut off is due again

@@ -13,15 +13,11 @@ import (
 )
 
 // carryListens sends the listens of a delivery, except those that the provider has already. To know that, the provider
-// must have been read since the delivery was written down, and since an attempt of which nobody knows what came of it
-// where a second one would count twice.
+// must have been read since the delivery was written down. Where a second attempt would count twice, it is asked for
+// these very plays before one.
 func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j *job) error {
 	takes := d.registry.Get(c.Provider).Takes
-	known := j.CreatedAt
-	if at := d.triedAt(j.ID); takes.Doubles && at.After(known) {
-		known = at
-	}
-	if err := d.guard.CaughtUp(c, known); err != nil {
+	if err := d.guard.CaughtUp(c, j.CreatedAt); err != nil {
 		return err
 	}
 	plays, err := d.store.Owed(ctx, j.ID, c.Provider)

@@ -87,7 +87,6 @@ var errAgain = errors.New("to be continued")
 
 // settle says to the queue what an outcome leads to.
 func (d *Deliveries) settle(ctx context.Context, j job, err error) error {
-	d.remember(j.ID, err)
 	if err == nil {
 		return nil
 	}
@@ -170,20 +169,3 @@ func (d *Deliveries) park(ctx context.Context, j job) error {
 
 // forGood is longer than anybody waits: what is put off by it is parked (see the store).
 const forGood = 274 * 365 * 24 * time.Hour
-
-// remember keeps when an attempt ended without success, for those whose provider has to be asked before the next one.
-func (d *Deliveries) remember(id int64, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err == nil || isItem(err) {
-		delete(d.tried, id)
-	} else if _, waits := waitOf(err); !waits {
-		d.tried[id] = time.Now()
-	}
-}
-
-func (d *Deliveries) triedAt(id int64) time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.tried[id]
-}

@@ -237,6 +237,9 @@ func (s *Server) connectionForm(c echo.Context) error {
 	}
 	err = s.act(ctx, user, p.Name, action)
 	flash := done[action]
+	if action == "sync" && len(p.Streams) == 0 {
+		flash = "What waits is written now."
+	}
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		flash, err = s.problemOf(c, err).Detail, nil
 	}
