@@ -156,6 +156,24 @@ func whyEnded(p *providers.Provider, c providers.Connection, s resilience.State,
 	return "Your permission for " + name + " has ended, or was taken back there."
 }
 
+// ExplainForAll puts a state of the installation's own calls of a provider into words for its administrators. A state
+// that is Ready has no words.
+func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Words {
+	if s.Kind != resilience.Stopped {
+		return Explain(p, providers.Connection{}, s, "", advice, "")
+	}
+	name := p.DisplayName
+	if s.Category == resilience.Contract {
+		return Words{Title: name + " cannot be understood", Owner: Administrator, Message: join(
+			name+" answers in a way that Reprise does not understand.", advice, "Look for a newer version of Reprise, then press Try again in the settings.")}
+	}
+	if advice == "" {
+		advice = "Check what the settings say about it."
+	}
+	return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
+		name+" does not accept this installation.", advice, "Then press Try again in the settings.")}
+}
+
 // Ending is the notice before an authorization's end.
 func Ending(p *providers.Provider, c providers.Connection) Words {
 	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person, Message: fmt.Sprintf(

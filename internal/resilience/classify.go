@@ -58,6 +58,9 @@ func answerVerdict(e *AnswerError) Verdict {
 		v.NotBefore, v.BadWait = e.NotBefore, e.BadWait
 		if v.NotBefore.IsZero() && m.Hold > 0 {
 			v.NotBefore = time.Now().Add(m.Hold)
+			if m.HoldMax > 0 {
+				v.Hold, v.HoldMax = m.Hold, m.HoldMax
+			}
 		}
 	}
 	if v.Category == RateLimit && v.Scope == ScopeApp && v.NotBefore.IsZero() {

@@ -304,3 +304,19 @@ func TestRestoreHold(t *testing.T) {
 		})
 	}
 }
+
+// TestAHoldThatGrows: a provider whose documentation asks for ever longer waits gets them, up to its longest.
+func TestAHoldThatGrows(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		limit := &AnswerError{Status: 400, Code: "29", Meaning: &Meaning{Class: Retriable, Category: RateLimit, Scope: ScopeApp,
+			Hold: 5 * time.Minute, HoldMax: time.Hour}}
+		for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
+			ch := b.call(listens, Classify(limit))
+			require.Equal(t, Held, ch.State.Kind)
+			require.Equal(t, want, time.Until(ch.State.Until))
+			time.Sleep(want)
+		}
+		require.Equal(t, Recovered, b.call(listens, Verdict{}).Kind)
+		require.Equal(t, 5*time.Minute, time.Until(b.call(listens, Classify(limit)).State.Until), "a success begins anew")
+	})
+}

@@ -167,9 +167,9 @@ func ofKey(v Verdict) bool {
 func (p *KeyPool) coolLocked(k *pooled, v Verdict) (begun []Cooldown) {
 	now := time.Now()
 	k.failed(now)
-	until := v.NotBefore
+	k.limits++
+	until := v.notBefore(k.limits, now)
 	if !until.After(now) {
-		k.limits++
 		wait, _ := p.pace.delay(k.limits, v.FirstDelay)
 		until = now.Add(wait)
 	}

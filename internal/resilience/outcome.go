@@ -85,8 +85,12 @@ func (b *Backoff) stopLocked(u *unit, scope Scope, c Category) Change {
 func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
 	now := time.Now()
 	before := u.kind
-	longer := u.dictate(v.NotBefore, v.Category, now)
 	late := u.failedAt > permit // the call began before the latest failure: it tells nothing new but a longer hold
+	n := u.failures
+	if !late || before == Ready {
+		n++
+	}
+	longer := u.dictate(v.notBefore(n, now), v.Category, now)
 	if before == Stopped || late && !longer {
 		return Change{}
 	}
@@ -94,7 +98,7 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 		u.since = now
 	}
 	if !late || before == Ready {
-		u.failures++
+		u.failures = n
 		if u.repeated(v) {
 			return b.stopLocked(u, scope, Contract)
 		}

@@ -79,6 +79,8 @@ type Meaning struct {
 	// Hold is the wait that the provider's documentation dictates for this answer, used when the answer itself
 	// names none; 0 means none.
 	Hold time.Duration
+	// HoldMax lets Hold double with each such answer in a row, up to this; 0 keeps it as it is.
+	HoldMax time.Duration
 	// Advice is what a person should do about it, in whole sentences; empty when the usual words for the category
 	// will do.
 	Advice string
@@ -94,8 +96,22 @@ type Verdict struct {
 	FirstDelay time.Duration
 	// NotBefore is the instant before which the upstream does not want to be asked again; zero if it named none.
 	NotBefore time.Time
+	// Hold and HoldMax are set when NotBefore stems from the provider's documentation and grows; see [Meaning].
+	Hold, HoldMax time.Duration
 	// BadWait says that the upstream named a wait that cannot be used (see [ParseRetryAfter]).
 	BadWait bool
+}
+
+// notBefore is the end of the dictated wait of the nth such failure in a row, from 1; zero without one.
+func (v Verdict) notBefore(n int, now time.Time) time.Time {
+	if v.HoldMax == 0 {
+		return v.NotBefore
+	}
+	wait := v.Hold
+	for i := 1; i < n && wait < v.HoldMax; i++ {
+		wait *= 2
+	}
+	return now.Add(min(wait, v.HoldMax))
 }
 
 // Failed says whether the verdict is a failure, of either class.

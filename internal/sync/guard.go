@@ -75,19 +75,26 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 	return errors.Join(err, g.learn(ctx, p, c, stream, verdict, change, err))
 }
 
-// call turns a panic of an adapter into that call's failure.
-func (g *Guard) call(ctx context.Context, p *providers.Provider, c providers.Connection, call func(context.Context, providers.Adapter) error) (err error) {
+// call lets an adapter work with the connection's credentials.
+func (g *Guard) call(ctx context.Context, p *providers.Provider, c providers.Connection, call func(context.Context, providers.Adapter) error) error {
+	return g.recovered(c, p, func() error {
+		client := g.Client
+		if p.OAuth != nil {
+			client = g.Tokens.Client(client, p, c)
+		}
+		return call(ctx, p.Open(client, c.Credentials))
+	})
+}
+
+// recovered turns a panic of an adapter into that call's failure.
+func (g *Guard) recovered(c providers.Connection, p *providers.Provider, call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			g.Log.Error("adapter panicked", "provider", c.Provider, "user_id", c.User, "err", fmt.Sprint(r), "stack", string(debug.Stack()))
 			err = fmt.Errorf("%s: internal error", p.DisplayName)
 		}
 	}()
-	client := g.Client
-	if p.OAuth != nil {
-		client = g.Tokens.Client(client, p, c)
-	}
-	return call(ctx, p.Open(client, c.Credentials))
+	return call()
 }
 
 // learn draws the consequences of an outcome: what is kept, who is told.

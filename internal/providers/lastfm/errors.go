@@ -28,7 +28,7 @@ var table = slices.Concat(
 		"https://www.last.fm/api/account/create and put it in the settings."), "26"),
 	rows(resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}, "8", "11", "16"),
 	rows(resilience.Meaning{
-		Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp, Hold: 5 * time.Minute,
+		Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp, Hold: 5 * time.Minute, HoldMax: time.Hour,
 	}, "29"),
 	rows(unknownCall, "2", "3", "5", "27"),
 	providers.Table{{Status: http.StatusUnauthorized, Meaning: reconnect}},

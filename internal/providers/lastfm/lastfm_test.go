@@ -282,7 +282,7 @@ func TestTable(t *testing.T) {
 						err := call(t, open(providertest.Always(status, body)), name)
 						want := tt.want
 						if tt.wait > 0 {
-							want.NotBefore = time.Now().Add(tt.wait)
+							want.NotBefore, want.Hold, want.HoldMax = time.Now().Add(tt.wait), tt.wait, time.Hour
 						}
 						require.Equal(t, want, resilience.Classify(err), "%v", err)
 						var refusal *resilience.AnswerError

@@ -1,0 +1,86 @@
+package sync
+
+import (
+	"context"
+	"errors"
+
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// DoForAll is Do for what is asked of a provider on behalf of the whole installation, such as facts about music: it
+// belongs to no person's connection, and its trouble is told to the administrators. A failure about one item, and
+// [providers.ErrNotThere], are returned and change nothing.
+func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error {
+	c := providers.Connection{Provider: p.Name}
+	key := keyOf(c, stream)
+	permit, state, ok := g.Backoff.Acquire(key, 0)
+	if !ok {
+		return errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, key))
+	}
+	err := g.recovered(c, p, func() error { return call(resilience.WithUser(ctx, 0, p.Name)) })
+	v := resilience.Classify(err)
+	if errors.Is(err, providers.ErrNotThere) || v.Scope == resilience.ScopeItem {
+		v = resilience.Verdict{}
+	}
+	ch := permit.Done(v)
+	g.logOutcome(c, stream, v, ch, err)
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case v.Class == resilience.Canceled, v.Failed() && ch == resilience.Change{}:
+		return err
+	case v.Class == resilience.OK:
+		return errors.Join(err, g.disprove(ctx, p, c, key))
+	}
+	return errors.Join(err, g.consequence(ctx, key, func(ctx context.Context) error { return g.failedForAll(ctx, p, stream, v, ch, err) }))
+}
+
+// failedForAll keeps and tells what a failure that changed something has led to. It may be repeated. A stop is not kept:
+// a restart may try again.
+func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	c := providers.Connection{Provider: p.Name}
+	g.unsettle(p, c, ch)
+	advice := adviceOf(err)
+	g.adviseApp(c, advice)
+	var errs []error
+	if ch.NewHold { // of the installation, whatever stream met it
+		s := ch.State
+		errs = append(errs, g.Store.SaveHold(ctx, resilience.Hold{Key: appKey(c), Category: s.Category, Since: s.Since, Until: s.Until}))
+	}
+	a := alert{provider: p, connection: c, category: v.Category, detail: resilience.Excerpt(err.Error())}
+	switch {
+	case ch.Kind == resilience.BecameFatal:
+		a.category = ch.State.Category
+		a.cause = notify.Cause(a.category.String(), ch.State.Scope, stream)
+		a.words, a.severity = notify.ExplainForAll(p, ch.State, advice), notify.Error
+		errs = append(errs, g.tellAdmins(ctx, a))
+	case ch.Kind == resilience.StillFailing:
+		a.cause, a.words, a.severity = notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning
+		errs = append(errs, g.tellAdmins(ctx, a))
+	case ch.NewHold && v.Category == resilience.Quota:
+		a.cause, a.words, a.severity = notify.CauseQuota, notify.ExplainForAll(p, ch.State, advice), notify.Warning
+		errs = append(errs, g.tellAdmins(ctx, a))
+	}
+	return errors.Join(errs...)
+}
+
+// StateForAll is what stands against calls on behalf of the installation now, in words; no words when nothing does.
+func (g *Guard) StateForAll(p *providers.Provider) (resilience.State, notify.Words) {
+	c := providers.Connection{Provider: p.Name}
+	for _, stream := range p.Guarded() {
+		if s := g.Backoff.State(keyOf(c, stream)); s.Kind != resilience.Ready {
+			return s, notify.ExplainForAll(p, s, g.appAdvice(c))
+		}
+	}
+	return resilience.State{}, notify.Words{}
+}
+
+// RetryForAll is an administrator's "Try again": it lifts a stop or a backoff of the installation's own calls, and says
+// what stands against them still, if anything dictated does.
+func (g *Guard) RetryForAll(p *providers.Provider) (resilience.State, bool) {
+	p.Keys.Readmit()
+	return g.Backoff.Retry(appKey(providers.Connection{Provider: p.Name}))
+}

@@ -1,0 +1,77 @@
+package sync_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/enginetest"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// TestTroubleOfTheInstallationIsTheAdministrators: what is asked for everybody stops, is told once to those who can mend
+// it, goes on after their "Try again", and a wait that was dictated to it outlives a restart.
+func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+		e := start()
+		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
+		do := func(answer error) error {
+			return e.Guard.DoForAll(t.Context(), p, providers.Enrichment, func(context.Context) error { return answer })
+		}
+		blocked := &resilience.AnswerError{Endpoint: "GET /ws/2/artist", Status: http.StatusForbidden,
+			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Set contact."}}
+
+		require.NoError(t, do(nil))
+		require.ErrorIs(t, do(providers.ErrNotThere), providers.ErrNotThere)
+		require.Error(t, do(&resilience.AnswerError{Status: http.StatusNotFound}))
+		require.NoError(t, do(nil), "what is said about one item stops nothing")
+
+		require.ErrorIs(t, do(blocked), blocked)
+		refused, ok := errors.AsType[*resilience.NotBeforeError](do(nil))
+		require.True(t, ok)
+		require.Equal(t, resilience.Stopped, refused.State.Kind)
+		_, words := e.Guard.StateForAll(p)
+		require.Equal(t, notify.Administrator, words.Owner)
+		require.Contains(t, words.Message, "Set contact.")
+		require.Empty(t, e.Open(member))
+		require.Len(t, e.Open(admin), 1)
+
+		e.Stop()
+		e = start()
+		require.ErrorIs(t, do(blocked), blocked, "a restart may try again")
+		require.Len(t, e.Open(admin), 1, "and tells nothing twice")
+		_, held := e.Guard.RetryForAll(p)
+		require.False(t, held)
+		require.NoError(t, do(nil))
+		require.Empty(t, e.Open(admin))
+
+		slow := &resilience.AnswerError{Status: http.StatusTooManyRequests, NotBefore: time.Now().Add(time.Hour)}
+		require.ErrorIs(t, do(slow), slow)
+		e.Stop()
+		e = start()
+		_, ok = errors.AsType[*resilience.NotBeforeError](do(nil))
+		require.True(t, ok, "held across a restart")
+		_, held = e.Guard.RetryForAll(p)
+		require.True(t, held)
+		time.Sleep(time.Hour)
+		require.NoError(t, do(nil))
+	})
+}
+
+func TestAPanicOfTheInstallationsOwnCallIsItsFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, _ int64) {
+		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+		err := e.Guard.DoForAll(t.Context(), p, providers.Enrichment, func(context.Context) error { panic("a nil map") })
+		require.EqualError(t, err, "MusicBrainz: internal error")
+		state, _ := e.Guard.StateForAll(p)
+		require.Equal(t, resilience.Waiting, state.Kind)
+	})
+}
