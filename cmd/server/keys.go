@@ -16,7 +16,7 @@ import (
 func newYouTube(ctx context.Context, c config.Config, db *store.Store, client *http.Client, log *slog.Logger) (*providers.Provider, error) {
 	y := youtube.Config{APIURL: c.YouTube.APIURL, AuthURL: c.YouTube.AuthURL, TokenURL: c.YouTube.TokenURL,
 		ClientID: c.YouTube.ClientID, ClientSecret: string(c.YouTube.ClientSecret)}
-	t := &resilience.KeyTransport{Put: youtube.PutKey, Explain: youtube.Explain, Advice: youtube.KeyAdvice}
+	t := &resilience.KeyTransport{Put: youtube.PutKey, Advice: youtube.KeyAdvice}
 	var err error
 	y.Public, y.Keys, err = keyed(ctx, "youtube", c.YouTube.Keys, c, db, client, t, log)
 	return youtube.New(y), err

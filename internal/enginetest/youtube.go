@@ -98,7 +98,7 @@ func (e *Engine) newYouTube(ctx context.Context, db *store.Store, client *http.C
 	require.NoError(e.t, err)
 	pool := resilience.NewKeyPool("youtube", YouTubeKeys, resilience.Options{})
 	pool.Restore(waits)
-	public := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Pool: pool, Put: youtube.PutKey, Explain: youtube.Explain,
+	public := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Pool: pool, Put: youtube.PutKey,
 		Advice: youtube.KeyAdvice, Save: db.SaveCooldowns})
 	e.Registry = append(e.Registry, youtube.New(youtube.Config{ClientID: "client", Public: public, Keys: pool}))
 }

@@ -178,7 +178,23 @@ func Credentials(t *oauth2.Token) providers.Credentials { return merge(nil, t) }
 const tokenEndpoint = "POST token endpoint"
 
 func tokenContext(ctx context.Context, client *http.Client) context.Context {
-	return context.WithValue(resilience.WithEndpoint(ctx, tokenEndpoint), oauth2.HTTPClient, client)
+	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, tokenEndpoint), resilience.Reader{Explain: func(e *resilience.AnswerError) {
+		code, _ := refusal(e)
+		e.Meaning = meaning(e.Status, code)
+	}})
+	return context.WithValue(ctx, oauth2.HTTPClient, client)
+}
+
+// refusal is what a token endpoint says in the body of a failure.
+func refusal(e *resilience.AnswerError) (code, description string) {
+	var body struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	if e.HTML || json.Unmarshal(e.Body, &body) != nil {
+		return "", ""
+	}
+	return body.Error, body.Description
 }
 
 // tokenError gives what the oauth2 package returns the type that says what it means. Some servers repeat what they were
@@ -190,14 +206,8 @@ func tokenError(err error, secrets ...string) error {
 			Message: words(re.ErrorDescription), Meaning: meaning(re.Response.StatusCode, re.ErrorCode)}
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		var body struct {
-			Error       string `json:"error"`
-			Description string `json:"error_description"`
-		}
-		if !e.HTML && json.Unmarshal(e.Body, &body) == nil {
-			e.Code, e.Message = words(body.Error), words(body.Description)
-		}
-		e.Meaning = meaning(e.Status, body.Error)
+		code, description := refusal(e)
+		e.Code, e.Message, e.Meaning = words(code), words(description), meaning(e.Status, code)
 		return e
 	}
 	if ue, ok := errors.AsType[*url.Error](err); ok {

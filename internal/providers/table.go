@@ -42,16 +42,38 @@ func DecodeJSON(a *resilience.Answer, v any) error {
 	return nil
 }
 
-// Call sends req and, when the upstream refuses, lets explain read the provider's code and words from the body before
-// the table gives them their meaning. explain may be nil.
-func Call(client *http.Client, req *http.Request, endpoint string, t Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
-	a, err := resilience.Send(client, req, endpoint)
-	// What has its meaning already does not speak about this call: the client could not renew the access token.
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning == nil {
-		if explain != nil && !e.HTML {
-			explain(e)
+// Refusals is how a provider says no: the transport reads it, so that whoever judges an attempt knows what it meant.
+type Refusals struct {
+	Table Table
+	// Explain reads the provider's code and words from the body of a failed answer, before the table gives them their
+	// meaning; nil when there are none.
+	Explain func(*resilience.AnswerError)
+	// InSuccess does the same with an answer whose status is a success, and says whether it is a refusal; nil when the
+	// provider does not refuse so.
+	InSuccess func(*resilience.AnswerError) bool
+}
+
+// Call sends req and returns the answer. An upstream that refuses makes it a *resilience.AnswerError.
+func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) (*resilience.Answer, error) {
+	reader := resilience.Reader{Explain: func(e *resilience.AnswerError) {
+		if r.Explain != nil {
+			r.Explain(e)
 		}
-		return nil, t.Apply(e)
+		r.Table.Apply(e)
+	}}
+	if r.InSuccess != nil {
+		reader.Refused = func(e *resilience.AnswerError) bool {
+			refused := r.InSuccess(e)
+			if refused {
+				r.Table.Apply(e)
+			}
+			return refused
+		}
 	}
-	return a, err
+	return resilience.Send(client, req.WithContext(resilience.WithReader(req.Context(), reader)), endpoint)
+}
+
+// Call is the call of a provider that refuses with a status of its own.
+func Call(client *http.Client, req *http.Request, endpoint string, t Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
+	return Refusals{Table: t, Explain: explain}.Call(client, req, endpoint)
 }

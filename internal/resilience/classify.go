@@ -22,6 +22,9 @@ func Classify(err error) Verdict {
 	if e, ok := errors.AsType[*KeysError](err); ok {
 		return keysVerdict(e)
 	}
+	if e, ok := errors.AsType[*NotBeforeError](err); ok {
+		return Verdict{Class: Retriable, Category: e.State.Category, Scope: ScopeEndpoint, NotBefore: e.State.Until}
+	}
 	if e, ok := errors.AsType[*NetworkError](err); ok {
 		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection, FirstDelay: e.FirstDelay}
 	}

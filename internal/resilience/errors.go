@@ -87,12 +87,32 @@ type LocalError struct {
 func (e *LocalError) Error() string { return e.Err.Error() }
 func (e *LocalError) Unwrap() error { return e.Err }
 
-// NotBeforeError reports that a call was not made because its connection may not call now.
-type NotBeforeError struct{ State State }
+// NotBeforeError reports that a call was not made: its connection may not call now, or something that all users share
+// stands against it (a breaker, a pace, the uplink), which is no failure of the connection.
+type NotBeforeError struct {
+	State    State
+	Endpoint string // that was not called; empty when the connection may not call at all
+	Offline  bool   // our own connection to the internet is lost
+}
 
 func (e *NotBeforeError) Error() string {
-	if e.State.Until.IsZero() {
-		return "not called: " + e.State.Kind.String()
+	text := "not called"
+	if e.Endpoint != "" {
+		text = e.Endpoint + " " + text
 	}
-	return "not called before " + e.State.Until.UTC().Format(time.RFC3339)
+	switch {
+	case e.State.Until.IsZero():
+		return text + ": " + e.State.Kind.String()
+	case e.Offline:
+		text += ", because the uplink is lost,"
+	case e.State.Category == CircuitOpen:
+		text += ", because its breaker is open,"
+	}
+	return text + " before " + e.State.Until.UTC().Format(time.RFC3339)
+}
+
+// shared is the error of a call that something stands against which all users share.
+func shared(endpoint string, why Category, until time.Time) *NotBeforeError {
+	return &NotBeforeError{Endpoint: endpoint, Offline: why == Network,
+		State: State{Kind: Waiting, Category: why, Scope: ScopeEndpoint, Until: until}}
 }

@@ -223,9 +223,16 @@ func (s *keyServer) explain(e *AnswerError) {
 	}
 }
 
+// explained is rt for an adapter that reads the server's words.
+func (s *keyServer) explained(rt http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return rt.RoundTrip(req.WithContext(WithReader(req.Context(), Reader{Explain: s.explain})))
+	})
+}
+
 // keyed is a client whose requests go by the keys of a pool to a keyServer.
 func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
-	t := &KeyTransport{Base: &Transport{Base: s}, Pool: p, Explain: s.explain, Advice: "Make new keys.",
+	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: "Make new keys.",
 		Put: func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
 	return NewClient(t), t
 }
@@ -325,7 +332,7 @@ func TestTheLogNamesKeyAndAttempt(t *testing.T) {
 	s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}
 	var out strings.Builder
 	client, transport := keyed(s, poolOf("aaaa", "bbbb"))
-	transport.Base = &Transport{Base: s, Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	transport.Base = s.explained(&Transport{Base: s, Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, ask(t, client))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)

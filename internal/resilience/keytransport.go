@@ -18,8 +18,6 @@ type KeyTransport struct {
 	Pool *KeyPool
 	// Put writes a key onto a request, which is a copy.
 	Put func(*http.Request, Secret)
-	// Explain notes on a refusal what the provider's own table says about it; nil leaves it to the general table.
-	Explain func(*AnswerError)
 	// Advice is what the administrator should do when a provider refuses every key, in whole sentences.
 	Advice string
 	// Save keeps waits across restarts; nil for none. A failure of it is reported by Failed and stops nothing: what
@@ -41,7 +39,7 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			break
 		}
 		resp, err := t.send(req, body, lease.Key(), attempt)
-		v := t.judge(err)
+		v := judge(err)
 		t.save(req.Context(), lease.Done(v))
 		if !ofKey(v) {
 			return resp, err
@@ -53,13 +51,9 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // judge gives the outcome its meaning. The general table knows no keys: what it takes for a person's missing
 // permission is, in a request that carries a key alone, the key's.
-func (t *KeyTransport) judge(err error) Verdict {
-	e, ok := errors.AsType[*AnswerError](err)
-	if ok && t.Explain != nil && !e.HTML && e.Meaning == nil {
-		t.Explain(e)
-	}
+func judge(err error) Verdict {
 	v := Classify(err)
-	if ok && e.Meaning == nil && (v.Category == Permission || v.Category == RateLimit) {
+	if e, ok := errors.AsType[*AnswerError](err); ok && e.Meaning == nil && (v.Category == Permission || v.Category == RateLimit) {
 		v.Scope = ScopeKey
 	}
 	return v

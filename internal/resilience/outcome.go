@@ -27,10 +27,13 @@ func (p *Permit) Done(v Verdict) Change {
 	if v.Class == OK {
 		return p.succeedLocked()
 	}
-	if v.FatalAfter == 0 { // another failure, whatever is at fault: no longer the same one in a row
+	if v.FatalAfter == 0 && v.Scope != ScopeEndpoint { // another failure, whatever is at fault: no longer the same one in a row
 		for _, u := range units {
 			u.repeats = 0
 		}
+	}
+	if v.Scope == ScopeEndpoint {
+		return b.putOffLocked(&p.s.unit, v, p.id)
 	}
 	u, scope := p.faultLocked(v.Scope)
 	if v.Class == Retriable {
@@ -120,6 +123,29 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 		ch.Kind = StillFailing
 	}
 	return ch
+}
+
+// putOffLocked lets a stream wait for what all users share: no failure is counted. The waits are spread, so that not
+// everybody comes back at once.
+func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
+	if u.kind == Stopped || u.failedAt > permit {
+		return Change{}
+	}
+	now := time.Now()
+	began := u.kind == Ready
+	if began {
+		u.since, u.category = now, v.Category
+	}
+	wait := max(v.NotBefore.Sub(now), time.Second)
+	wait += time.Duration(float64(wait) * max(b.opt.Jitter, 0) * b.opt.Rand())
+	u.kind, u.until = Waiting, now.Add(wait)
+	u.settle(now)
+	b.seq++
+	u.failedAt = b.seq
+	if !began {
+		return Change{}
+	}
+	return Change{Kind: Began, State: u.state(ScopeStream, now)}
 }
 
 // delay is the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)], so that it never

@@ -26,10 +26,15 @@ const (
 // Transport is the http.RoundTripper of every upstream call. It reads the whole body before it returns, so that a
 // connection cut in the middle is a [NetworkError] and never half an answer, and returns every status but 2xx and 3xx,
 // and every HTML page, as an [AnswerError]. It sends one request per call: retrying is a schedule, not a loop in here.
+// A call that something shared by all users stands against is not made, and its error a [NotBeforeError].
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
 	Log       *slog.Logger // one line per attempt, at debug level; nil for none
+
+	Uplink   *Uplink // nil for none, as with the others
+	Breakers *Breakers
+	Paces    *Paces
 }
 
 // NewBase returns the connection pool below every Transport. dial, when it is not nil, has the say about every address;
@@ -94,6 +99,23 @@ func WithXML(ctx context.Context) context.Context {
 
 type xmlKey struct{}
 
+// Reader reads a provider's own words in its answers, and notes what its table says about them, before anybody judges
+// them.
+type Reader struct {
+	// Explain notes on a failed answer what it means.
+	Explain func(*AnswerError)
+	// Refused says whether an answer whose status is a success is a refusal all the same, and then notes what it means.
+	// Nil when the provider does not do so.
+	Refused func(*AnswerError) bool
+}
+
+type readerKey struct{}
+
+// WithReader returns a context whose upstream calls are read by r.
+func WithReader(ctx context.Context, r Reader) context.Context {
+	return context.WithValue(ctx, readerKey{}, r)
+}
+
 func callOf(ctx context.Context) call {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c
@@ -152,38 +174,92 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set("User-Agent", t.UserAgent)
 	}
 	start := time.Now()
-	resp, err := t.send(req, c.endpoint)
+	resp, err := t.guarded(req, c)
 	t.log(req.Context(), c, time.Since(start), resp, err)
 	return resp, err
 }
 
-func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, error) {
+// guarded makes the call unless the endpoint's breaker stands against it.
+func (t *Transport) guarded(req *http.Request, c call) (*http.Response, error) {
+	pass, until, ok := t.Breakers.enter(req.URL.Host, c.endpoint)
+	if !ok {
+		return nil, shared(c.endpoint, CircuitOpen, until)
+	}
+	verdict := Verdict{Class: Canceled} // nothing is learned from a call that was not made, or that panicked
+	defer func() { pass.done(verdict) }()
+	resp, err := t.reach(req, c)
+	if _, refused := errors.AsType[*NotBeforeError](err); !refused {
+		verdict = Classify(err)
+	}
+	return resp, err
+}
+
+// reach makes the call unless the uplink is lost, and when it is the request's turn.
+func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err error) {
+	host := req.URL.Host
+	if until, ok := t.Uplink.enter(host); !ok {
+		return nil, shared(c.endpoint, Network, until)
+	}
+	verdict := Verdict{Class: Canceled}
+	defer func() {
+		if until, lost := t.Uplink.leave(host, verdict); lost {
+			resp, err = nil, shared(c.endpoint, Network, until)
+		}
+	}()
+	until, err := t.Paces.wait(req.Context(), host, c.key)
+	if err != nil {
+		return nil, err
+	}
+	if !until.IsZero() {
+		return nil, shared(c.endpoint, RateLimit, until)
+	}
+	resp, header, err := t.send(req, c.endpoint)
+	verdict = Classify(err)
+	t.Paces.learn(host, c.key, header, verdict)
+	return resp, err
+}
+
+// send makes the request. The header is that of the answer, whatever it means; nil without one.
+func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, http.Header, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), CallTimeout)
 	defer cancel()
 	resp, err := t.Base.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		return nil, lost(req.Context(), endpoint, err)
+		return nil, nil, lost(req.Context(), endpoint, err)
 	}
 	body, err := readBounded(resp)
 	if err != nil {
-		return nil, lost(req.Context(), endpoint, err)
+		return nil, nil, lost(req.Context(), endpoint, err)
 	}
 	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil)
-	if resp.StatusCode < 400 && (!html || resp.StatusCode >= 300) {
-		if len(body) > MaxBody {
-			return nil, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
-		}
-		if _, err := url.Parse(resp.Header.Get("Location")); err != nil {
-			resp.Header.Del("Location") // http.Client would fail over it, and print it
-		}
-		resp.Body = &memory{Reader: bytes.NewReader(body), all: body}
-		return resp, nil
+	failed := resp.StatusCode >= 400 || html && resp.StatusCode < 300
+	if !failed && len(body) > MaxBody {
+		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
 	}
-	body = body[:min(len(body), MaxBody)]
-	e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: body}
-	e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
-	e.header = resp.Header
-	return nil, e
+	reader, _ := ctx.Value(readerKey{}).(Reader)
+	if failed || reader.Refused != nil && resp.StatusCode < 300 {
+		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: body[:min(len(body), MaxBody)], header: resp.Header}
+		e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		if reader.read(e, failed) {
+			return nil, resp.Header, e
+		}
+	}
+	if _, err := url.Parse(resp.Header.Get("Location")); err != nil {
+		resp.Header.Del("Location") // http.Client would fail over it, and print it
+	}
+	resp.Body = &memory{Reader: bytes.NewReader(body), all: body}
+	return resp, resp.Header, nil
+}
+
+// read lets the provider's words be read, and says whether the answer is a failure.
+func (r Reader) read(e *AnswerError, failed bool) bool {
+	switch {
+	case !failed:
+		return r.Refused(e)
+	case r.Explain != nil && !e.HTML: // a page holds no words of the provider's
+		r.Explain(e)
+	}
+	return true
 }
 
 // memory is a body that has been read.
@@ -250,6 +326,9 @@ func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *h
 	if err != nil {
 		v := Classify(err)
 		status, outcome = v.Category.String(), v.Class.String()
+		if v.Category == Quota || v.Category == CircuitOpen {
+			outcome = status
+		}
 		if e, ok := errors.AsType[*AnswerError](err); ok {
 			status = fmt.Sprint(e.Status)
 		}

@@ -112,6 +112,12 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
+// refusedInSuccess is explain for an answer whose status says nothing.
+func refusedInSuccess(e *resilience.AnswerError) bool {
+	explain(e)
+	return e.Code != ""
+}
+
 // number and text read values that Last.fm writes now in one form and now in another: numbers also as texts, names
 // also as objects. What is neither is 0, or empty.
 type (

@@ -102,13 +102,9 @@ func (a api) call(ctx context.Context, client *http.Client, method string, param
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := providers.Call(client, req, endpoint(method), t, explain)
+	answer, err := providers.Refusals{Table: t, Explain: explain, InSuccess: refusedInSuccess}.Call(client, req, endpoint(method))
 	if err != nil {
 		return err
-	}
-	refusal := &resilience.AnswerError{Endpoint: answer.Endpoint, Status: answer.Status, Body: answer.Body}
-	if explain(refusal); refusal.Code != "" {
-		return t.Apply(refusal)
 	}
 	return providers.DecodeJSON(answer, v)
 }

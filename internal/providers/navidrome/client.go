@@ -1,6 +1,7 @@
 package navidrome
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"crypto/rand"
@@ -108,7 +109,7 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	if w.form {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	answer, err := a.do(req, verb+" /rest/"+method, subsonic, explain)
+	answer, err := a.do(req, verb+" /rest/"+method, providers.Refusals{Table: subsonic, Explain: explain, InSuccess: failed})
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +134,8 @@ func (a *adapter) sign(form url.Values, w way) {
 }
 
 // do sends a request to either API.
-func (a *adapter) do(req *http.Request, endpoint string, t providers.Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
-	answer, err := providers.Call(a.client, req, endpoint, t, explain)
+func (a *adapter) do(req *http.Request, endpoint string, r providers.Refusals) (*resilience.Answer, error) {
+	answer, err := r.Call(a.client, req, endpoint)
 	if e, ok := errors.AsType[*resilience.NetworkError](err); ok {
 		e.FirstDelay = firstDelay
 	}
@@ -144,7 +145,7 @@ func (a *adapter) do(req *http.Request, endpoint string, t providers.Table, expl
 	return answer, err
 }
 
-// read takes the envelope off an answer with status 200, which may still report a failure.
+// read takes the envelope off an answer.
 func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 	var env envelope
 	if err := providers.DecodeJSON(answer, &env); err != nil {
@@ -154,11 +155,6 @@ func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 	switch {
 	case r == nil:
 		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "no subsonic-response"}
-	case r.Status == "failed":
-		e := &resilience.AnswerError{Endpoint: answer.Endpoint, Status: answer.Status, Code: "0", Body: answer.Body}
-		r.describe(e)
-		e.Message = a.redact(e.Message)
-		return nil, subsonic.Apply(e)
 	case r.Status != "ok":
 		return nil, &resilience.ContractError{Endpoint: answer.Endpoint, What: "a status that is neither ok nor failed"}
 	}
@@ -173,6 +169,18 @@ func explain(e *resilience.AnswerError) {
 	if json.Unmarshal(e.Body, &env) == nil && env.Response != nil && e.Status < http.StatusInternalServerError {
 		env.Response.describe(e)
 	}
+}
+
+// failed reads a failure that came with status 200, as they do here. Most answers need no look: the word stands in none
+// of them.
+func failed(e *resilience.AnswerError) bool {
+	var env envelope
+	if !bytes.Contains(e.Body, []byte(`"failed"`)) || json.Unmarshal(e.Body, &env) != nil || env.Response == nil || env.Response.Status != "failed" {
+		return false
+	}
+	e.Code = codeGeneric
+	env.Response.describe(e)
+	return true
 }
 
 // redact takes our own secrets out of an upstream's words, should it repeat them.

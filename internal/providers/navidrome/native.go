@@ -64,7 +64,7 @@ func (a *adapter) signIn(ctx context.Context) error {
 		return badAddress("This is not a web address.")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	answer, err := a.do(req, "POST /auth/login", ownAPI, nil)
+	answer, err := a.do(req, "POST /auth/login", providers.Refusals{Table: ownAPI})
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *adapter) getOnce(ctx context.Context, endpoint string, path []string, q
 	}
 	key := a.sessionKey()
 	req.Header.Set(tokenHeader, "Bearer "+a.held.get(key))
-	answer, err := a.do(req, endpoint, ownAPI, nil)
+	answer, err := a.do(req, endpoint, providers.Refusals{Table: ownAPI})
 	var next string
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		next = e.Header(tokenHeader)

@@ -98,12 +98,6 @@ type refusal struct {
 
 var markup = regexp.MustCompile(`<[^>]*>`)
 
-// Explain notes on a refusal of the API what the table says about it.
-func Explain(e *resilience.AnswerError) {
-	explain(e)
-	table.Apply(e)
-}
-
 // explain reads Google's words and code from a refusal. The newer kind of reason comes first, since it is the more
 // exact: a blocked key is only "forbidden" in the older.
 func explain(e *resilience.AnswerError) {

@@ -305,7 +305,7 @@ func TestPublicDataGoesByTheKeys(t *testing.T) {
 		return well(r)
 	})
 	pool := resilience.NewKeyPool("youtube", []resilience.PoolKey{{Secret: "AIza-first-key"}}, resilience.Options{})
-	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Explain: Explain})
+	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey})
 	a := open(Config{Public: public, Keys: pool}, far, nil)
 	require.Len(t, all(t, a.Playlists(t.Context())), 3)
 	require.Len(t, all(t, a.Tracks(t.Context(), providers.Playlist{SourceID: "x"})), 3)

@@ -1,0 +1,249 @@
+package resilience
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// BreakerOptions are the settings of [Breakers]. The zero value means the defaults of the resilience page.
+type BreakerOptions struct {
+	Failures    int           // in a row until a breaker opens; default 5
+	Cooldown    time.Duration // from opening to the first probe; default 60 s
+	MaxCooldown time.Duration // what it doubles to while probes fail; default 10 min, at least Cooldown
+	// Changed, when it is set, is told of every change of a breaker's state, after it, by whoever's call brought it about.
+	Changed func(BreakerChange)
+}
+
+// BreakerState is whether calls of an endpoint go out.
+type BreakerState uint8
+
+// The states, with the numbers that metrics show.
+const (
+	BreakerClosed   BreakerState = iota // they do
+	BreakerOpen                         // they do not
+	BreakerHalfOpen                     // one does, to find out
+)
+
+var breakerStateNames = [...]string{"closed", "open", "half-open"}
+
+func (s BreakerState) String() string { return breakerStateNames[s] }
+
+// BreakerChange is one change of state.
+type BreakerChange struct {
+	Endpoint string // with the host; see [BreakerStatus]
+	From, To BreakerState
+}
+
+// Breakers keep calls away from endpoints that fail for everybody: one breaker per endpoint, all users together. What
+// counts is failures of the network and of the upstream itself; every other answer shows that the endpoint works. Late
+// outcomes, of calls that began before the latest change of state, count for nothing. Safe for concurrent use.
+type Breakers struct {
+	opt BreakerOptions
+
+	mu  sync.Mutex
+	all map[endpointKey]*breaker
+}
+
+// An endpoint is named by its parts, so that asking for its breaker builds no text.
+type endpointKey struct{ host, endpoint string }
+
+// String puts the host where the design has it: between method and route.
+func (k endpointKey) String() string {
+	method, route, _ := strings.Cut(k.endpoint, " ")
+	if !strings.HasPrefix(route, "/") { // told apart by something else than a path
+		route = " " + route
+	}
+	return strings.TrimSpace(method + " " + k.host + route)
+}
+
+// breaker is the state of one endpoint, guarded by the lock of Breakers.
+type breaker struct {
+	state    BreakerState
+	failures int       // in a row
+	trips    int       // times it has opened since it was last closed
+	since    time.Time // of the state; zero for one that was never open
+	until    time.Time // of an open one: the first probe
+	probing  bool      // the probe of a half-open one is under way
+	changes  uint64    // of state: calls that began before the latest are late
+}
+
+// maxBreakers bounds what servers that come and go can fill: beyond it, those without trouble are forgotten.
+const maxBreakers = 4096
+
+// probeAgain is how long callers are sent away while a probe is under way.
+const probeAgain = 5 * time.Second
+
+// NewBreakers returns closed breakers for every endpoint.
+func NewBreakers(opt BreakerOptions) *Breakers {
+	opt.Failures = cmp.Or(opt.Failures, 5)
+	opt.Cooldown = cmp.Or(opt.Cooldown, time.Minute)
+	opt.MaxCooldown = max(cmp.Or(opt.MaxCooldown, 10*time.Minute), opt.Cooldown)
+	return &Breakers{opt: opt, all: map[endpointKey]*breaker{}}
+}
+
+// pass is the right to one call. The zero pass takes no outcome.
+type pass struct {
+	of      *Breakers
+	b       *breaker
+	key     endpointKey
+	changes uint64
+}
+
+// enter gives a pass, or says until when not.
+func (bs *Breakers) enter(host, endpoint string) (pass, time.Time, bool) {
+	if bs == nil {
+		return pass{}, time.Time{}, true
+	}
+	p := pass{of: bs, key: endpointKey{host, endpoint}}
+	bs.mu.Lock()
+	b := bs.all[p.key]
+	if b == nil {
+		b = bs.addLocked(p.key)
+	}
+	from := b.state
+	if from != BreakerClosed {
+		now := time.Now()
+		switch {
+		case from == BreakerOpen && b.until.After(now):
+			bs.mu.Unlock()
+			return pass{}, b.until, false
+		case b.probing:
+			bs.mu.Unlock()
+			return pass{}, now.Add(probeAgain), false
+		case from == BreakerOpen:
+			b.change(BreakerHalfOpen, now)
+		}
+		b.probing = true
+	}
+	p.b, p.changes = b, b.changes
+	to := b.state
+	bs.mu.Unlock()
+	bs.tell(p.key, from, to)
+	return p, time.Time{}, true
+}
+
+func (bs *Breakers) addLocked(k endpointKey) *breaker {
+	if len(bs.all) >= maxBreakers {
+		for k, b := range bs.all {
+			if b.state == BreakerClosed {
+				delete(bs.all, k)
+			}
+		}
+	}
+	b := &breaker{}
+	bs.all[k] = b
+	return b
+}
+
+// done takes the outcome of the call. Only the first counts.
+func (p *pass) done(v Verdict) {
+	bs, b := p.of, p.b
+	if b == nil {
+		return
+	}
+	p.b = nil
+	bs.mu.Lock()
+	from := b.state
+	if p.changes == b.changes {
+		b.outcome(v, bs.opt)
+	}
+	to := b.state
+	bs.mu.Unlock()
+	bs.tell(p.key, from, to)
+}
+
+// outcome draws the consequence of a call that is not late. An open breaker has none.
+func (b *breaker) outcome(v Verdict, opt BreakerOptions) {
+	b.probing = false
+	switch {
+	case v.Class == Canceled:
+	case v.Category != Network && v.Category != Upstream, v.FatalAfter > 0: // the latter may speak about one item only
+		b.failures, b.trips = 0, 0
+		if b.state == BreakerHalfOpen {
+			b.change(BreakerClosed, time.Now())
+		}
+	default:
+		b.failures++
+		if b.state == BreakerHalfOpen || b.failures >= opt.Failures {
+			now := time.Now()
+			b.change(BreakerOpen, now)
+			b.until = now.Add(min(opt.Cooldown<<min(b.trips, 20), opt.MaxCooldown))
+			b.trips++
+		}
+	}
+}
+
+func (b *breaker) change(to BreakerState, now time.Time) {
+	b.state, b.since, b.until = to, now, time.Time{}
+	b.changes++
+}
+
+func (bs *Breakers) tell(k endpointKey, from, to BreakerState) {
+	if from != to && bs.opt.Changed != nil {
+		bs.opt.Changed(BreakerChange{Endpoint: k.String(), From: from, To: to})
+	}
+}
+
+// BreakerStatus is what may be shown of a breaker.
+type BreakerStatus struct {
+	Endpoint string // method, host and route template: "GET api.spotify.com/v1/me"
+	State    BreakerState
+	Failures int       // in a row
+	Since    time.Time // of the state; zero for one that was never open
+	Until    time.Time // the first probe of an open one; zero otherwise
+}
+
+// Status returns the breakers of all endpoints that were called, those with trouble first, then by name.
+func (bs *Breakers) Status() []BreakerStatus {
+	if bs == nil {
+		return nil
+	}
+	bs.mu.Lock()
+	all := make([]BreakerStatus, 0, len(bs.all))
+	for k, b := range bs.all {
+		all = append(all, b.status(k))
+	}
+	bs.mu.Unlock()
+	slices.SortFunc(all, func(a, b BreakerStatus) int {
+		return cmp.Or(closedLast(a)-closedLast(b), cmp.Compare(a.Endpoint, b.Endpoint))
+	})
+	return all
+}
+
+func closedLast(s BreakerStatus) int {
+	if s.State == BreakerClosed {
+		return 1
+	}
+	return 0
+}
+
+func (b *breaker) status(k endpointKey) BreakerStatus {
+	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until}
+}
+
+// Reset closes the breaker of an endpoint, because an administrator believes that its trouble is over, and returns what
+// it was; false when there is no such endpoint.
+func (bs *Breakers) Reset(endpoint string) (BreakerState, bool) {
+	if bs == nil {
+		return BreakerClosed, false
+	}
+	bs.mu.Lock()
+	for k, b := range bs.all {
+		if k.String() != endpoint {
+			continue
+		}
+		from := b.state
+		b.failures, b.trips, b.probing = 0, 0, false
+		if from != BreakerClosed {
+			b.change(BreakerClosed, time.Now())
+		}
+		bs.mu.Unlock()
+		bs.tell(k, from, BreakerClosed)
+		return from, true
+	}
+	bs.mu.Unlock()
+	return BreakerClosed, false
+}

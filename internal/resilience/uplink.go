@@ -1,0 +1,176 @@
+package resilience
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// UplinkOptions are the settings of an [Uplink].
+type UplinkOptions struct {
+	// Upstreams are the hosts (with their port, when they have one) that are reached over the uplink, each with the name of
+	// its upstream. A server at home is none of them: it says nothing about the uplink.
+	Upstreams map[string]string
+	// Changed, when it is set, is told when the uplink is lost, when it is back, and with the first answer after the start,
+	// that it is there. It is called by whoever's call found out, one call at a time.
+	Changed func(offline bool)
+	Rand    func() float64 // uniform in [0, 1); for tests
+}
+
+// Uplink tells trouble of our own connection to the internet from trouble of the upstreams: when several of them fail
+// in the network and none answers in between, it is ours. While it lasts one call in a while goes out to find out, all
+// others are refused without counting against anybody, and are told to come back at times that are spread out. Safe for
+// concurrent use.
+type Uplink struct {
+	opt UplinkOptions
+
+	telling sync.Mutex // held around Changed, so that two changes are told in their order
+
+	mu      sync.Mutex
+	told    uplinkState
+	called  map[string]time.Time // upstreams, and when they were last called
+	failed  map[string]bool      // those that have failed in the network since one of them answered
+	offline bool
+	probe   time.Time     // the next one
+	every   time.Duration // from one probe to the next
+	probing bool
+}
+
+// uplinkState is what Changed was told last.
+type uplinkState uint8
+
+const (
+	uplinkUntold uplinkState = iota
+	uplinkThere
+	uplinkLost
+)
+
+// The pace of probes: slow, because a call that cannot leave costs its whole timeout.
+const (
+	minProbe = 15 * time.Second
+	maxProbe = 2 * time.Minute
+	// inUse is for how long an upstream that was called counts as one that could have answered.
+	inUse = time.Hour
+	// lostBy is how many upstreams have to fail when more than that are in use.
+	lostBy = 3
+)
+
+// NewUplink returns an uplink that is believed to be there.
+func NewUplink(opt UplinkOptions) *Uplink {
+	if opt.Rand == nil {
+		opt.Rand = rand.Float64
+	}
+	return &Uplink{opt: opt, called: map[string]time.Time{}, failed: map[string]bool{}}
+}
+
+// Offline says whether the uplink is lost, and when the next probe may go out.
+func (u *Uplink) Offline() (until time.Time, offline bool) {
+	if u == nil {
+		return time.Time{}, false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.probe, u.offline
+}
+
+// enter says whether a call may go out, or when to come back. A call that may must be followed by leave.
+func (u *Uplink) enter(host string) (time.Time, bool) {
+	if u == nil || u.opt.Upstreams[host] == "" {
+		return time.Time{}, true
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.offline {
+		return time.Time{}, true
+	}
+	now := time.Now()
+	if u.probing || u.probe.After(now) {
+		return u.laterLocked(now), false
+	}
+	u.probing = true
+	return time.Time{}, true
+}
+
+// laterLocked is when a call that was refused comes back: after the next probe, and not with all the others.
+func (u *Uplink) laterLocked(now time.Time) time.Time {
+	next := u.probe
+	if !next.After(now) {
+		next = now
+	}
+	return next.Add(time.Duration((0.05 + u.opt.Rand()) * float64(u.every)))
+}
+
+// leave notes what a call came to. It returns when to come back if the call failed for want of an uplink; it then says
+// nothing about the upstream.
+func (u *Uplink) leave(host string, v Verdict) (time.Time, bool) {
+	if u == nil || u.opt.Upstreams[host] == "" {
+		return time.Time{}, false
+	}
+	upstream := u.opt.Upstreams[host]
+	now := time.Now()
+	u.mu.Lock()
+	was := u.offline
+	u.probing = false
+	switch {
+	case v.Class == Canceled:
+	case v.Category != Network:
+		u.called[upstream] = now
+		clear(u.failed)
+		u.offline = false
+	default:
+		u.called[upstream] = now
+		u.failed[upstream] = true
+		u.lostLocked(now)
+	}
+	ours := was && u.offline && v.Category == Network
+	var later time.Time
+	if ours {
+		later = u.laterLocked(now)
+	}
+	news := u.stateLocked() != u.told && (u.offline || v.Class != Canceled && v.Category != Network)
+	u.mu.Unlock()
+	if news {
+		u.tell()
+	}
+	return later, ours
+}
+
+func (u *Uplink) stateLocked() uplinkState {
+	if u.offline {
+		return uplinkLost
+	}
+	return uplinkThere
+}
+
+// lostLocked decides, after a failure, whether it is the uplink, and when it is next tried.
+func (u *Uplink) lostLocked(now time.Time) {
+	if u.offline {
+		u.every = min(2*u.every, maxProbe)
+		u.probe = now.Add(u.every)
+		return
+	}
+	used := 0
+	for _, at := range u.called {
+		if now.Sub(at) < inUse {
+			used++
+		}
+	}
+	if n := len(u.failed); n >= lostBy || n >= 2 && n == used {
+		u.offline, u.every = true, minProbe
+		u.probe = now.Add(minProbe)
+	}
+}
+
+// tell tells of the state as it is, unless that has been told.
+func (u *Uplink) tell() {
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	u.mu.Lock()
+	state := u.stateLocked()
+	news := state != u.told
+	u.told = state
+	u.mu.Unlock()
+	if news && u.opt.Changed != nil {
+		u.opt.Changed(state == uplinkLost)
+	}
+}
