@@ -35,8 +35,8 @@ const (
 	// The learned distance: it doubles with every request that was too many, and shrinks by a tenth with every other.
 	minSpace = 250 * time.Millisecond
 	maxSpace = 10 * time.Second
-	// unixTimes is from where on a number of seconds is a date: as a wait it would be thirty years.
-	unixTimes = 1e9
+	// unixTimes is from where on a number of seconds is a date: as a wait it would be years.
+	unixTimes = 1e8
 )
 
 // NewPaces returns paces with these rates, in requests per second by host (with its port, when it has one). A rate of 0
@@ -148,7 +148,7 @@ func (ps *Paces) learn(host, key string, header http.Header, v Verdict) {
 // spentUntil is when requests are left again, for an answer that says that none is; zero for any other. The reset comes
 // in seconds from now (ListenBrainz), or as Unix time (MusicBrainz, GitHub and most others).
 func spentUntil(h http.Header, now time.Time) time.Time {
-	if h.Get("X-RateLimit-Remaining") != "0" {
+	if left := h["X-Ratelimit-Remaining"]; len(left) == 0 || left[0] != "0" { // the canonical name: this is looked at with every answer
 		return time.Time{}
 	}
 	in, err := strconv.ParseFloat(h.Get("X-RateLimit-Reset-In"), 64)

@@ -169,10 +169,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
-	req = req.Clone(req.Context())
-	if t.UserAgent != "" {
-		req.Header.Set("User-Agent", t.UserAgent)
-	}
 	start := time.Now()
 	resp, err := t.guarded(req, c)
 	t.log(req.Context(), c, time.Since(start), resp, err)
@@ -223,7 +219,12 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err e
 func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, http.Header, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), CallTimeout)
 	defer cancel()
-	resp, err := t.Base.RoundTrip(req.WithContext(ctx))
+	out := req.WithContext(ctx)
+	if t.UserAgent != "" { // the caller's request is not ours to change
+		out.Header = req.Header.Clone()
+		out.Header.Set("User-Agent", t.UserAgent)
+	}
+	resp, err := t.Base.RoundTrip(out)
 	if err != nil {
 		return nil, nil, lost(req.Context(), endpoint, err)
 	}
@@ -244,8 +245,10 @@ func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, ht
 			return nil, resp.Header, e
 		}
 	}
-	if _, err := url.Parse(resp.Header.Get("Location")); err != nil {
-		resp.Header.Del("Location") // http.Client would fail over it, and print it
+	if to := resp.Header.Get("Location"); to != "" {
+		if _, err := url.Parse(to); err != nil {
+			resp.Header.Del("Location") // http.Client would fail over it, and print it
+		}
 	}
 	resp.Body = &memory{Reader: bytes.NewReader(body), all: body}
 	return resp, resp.Header, nil

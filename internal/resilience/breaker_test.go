@@ -1,0 +1,313 @@
+package resilience
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// farSide is what stands at the other end of the network, host by host.
+type farSide struct {
+	mu      sync.Mutex
+	status  map[string]int // by host; 0 is 200, -1 a failure of the network
+	header  http.Header
+	waiting chan struct{} // when it is set, calls are answered after it is closed
+	seen    []time.Time
+	hosts   []string
+}
+
+func (f *farSide) RoundTrip(req *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	f.seen, f.hosts = append(f.seen, time.Now()), append(f.hosts, req.URL.Host)
+	status, header, waiting := f.status[req.URL.Host], f.header.Clone(), f.waiting
+	f.mu.Unlock()
+	if waiting != nil {
+		select {
+		case <-waiting:
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+	}
+	switch status {
+	case -1:
+		return nil, errors.New("connection refused")
+	case 0:
+		status = http.StatusOK
+	}
+	if header == nil {
+		header = http.Header{}
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
+}
+
+func (f *farSide) set(host string, status int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.status == nil {
+		f.status = map[string]int{}
+	}
+	f.status[host] = status
+}
+
+func (f *farSide) calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.seen)
+}
+
+// through calls a host through a transport.
+func through(t *testing.T, tr *Transport, ctx context.Context, host string) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+"/v1/me", nil)
+	require.NoError(t, err)
+	_, err = Send(NewClient(tr), req, "GET /v1/me")
+	return err
+}
+
+const api = "api.example.org"
+
+// breakers are a test's: the far side, a transport, and the changes of state that were told.
+type breakers struct {
+	*Transport
+	far  *farSide
+	told *[]string
+	t    *testing.T
+}
+
+func breakerBubble(t *testing.T, test func(t *testing.T, b breakers)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		far, told := &farSide{}, []string{}
+		all := NewBreakers(BreakerOptions{Changed: func(c BreakerChange) {
+			told = append(told, c.Endpoint+": "+c.From.String()+" to "+c.To.String())
+		}})
+		test(t, breakers{&Transport{Base: far, Breakers: all}, far, &told, t})
+	})
+}
+
+func (b breakers) call() error { return through(b.t, b.Transport, b.t.Context(), api) }
+
+// fails calls n times, each of which must reach the upstream and fail there.
+func (b breakers) fails(n int) {
+	b.t.Helper()
+	before := b.far.calls()
+	for range n {
+		require.Error(b.t, b.call())
+	}
+	require.Equal(b.t, before+n, b.far.calls())
+}
+
+// refuses calls, which must not reach the upstream, and returns how long until it says to come back.
+func (b breakers) refuses() time.Duration {
+	b.t.Helper()
+	before := b.far.calls()
+	err := b.call()
+	require.Equal(b.t, before, b.far.calls())
+	v := Classify(err)
+	require.Equal(b.t, Verdict{Class: Retriable, Category: CircuitOpen, Scope: ScopeEndpoint, NotBefore: v.NotBefore}, v, "%v", err)
+	return time.Until(v.NotBefore)
+}
+
+func TestABreakerOpensAfterFiveFailuresInARow(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		for _, status := range []int{503, -1} {
+			b.far.set(api, status)
+			b.fails(4)
+			b.far.set(api, 0)
+			require.NoError(t, b.call(), "a success in between begins the row anew")
+			b.far.set(api, status)
+			b.fails(5)
+			require.Equal(t, time.Minute, b.refuses())
+			time.Sleep(time.Minute)
+			b.far.set(api, 0)
+			require.NoError(t, b.call())
+		}
+		require.Equal(t, strings.Repeat("GET api.example.org/v1/me: closed to open,GET api.example.org/v1/me: open to half-open,GET api.example.org/v1/me: half-open to closed,", 2),
+			strings.Join(*b.told, ",")+",")
+	})
+}
+
+func TestWhatIsNotTheEndpointsFaultOpensNoBreaker(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		for _, status := range []int{400, 401, 403, 404, 410, 422, 429, 302} {
+			b.far.set(api, status)
+			b.fails(10)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		b.far.waiting = make(chan struct{})
+		for range 10 {
+			require.ErrorIs(t, through(t, b.Transport, ended, api), context.Canceled)
+		}
+		require.Empty(t, *b.told)
+	})
+}
+
+func TestTheCooldownDoublesToTenMinutesWhileProbesFail(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 502)
+		b.fails(5)
+		for _, minutes := range []time.Duration{1, 2, 4, 8, 10, 10} {
+			require.Equal(t, minutes*time.Minute, b.refuses())
+			time.Sleep(minutes*time.Minute - time.Nanosecond)
+			b.refuses()
+			time.Sleep(time.Nanosecond)
+			b.fails(1)
+		}
+		time.Sleep(10 * time.Minute)
+		b.far.set(api, 0)
+		require.NoError(t, b.call())
+		b.far.set(api, 502)
+		b.fails(5)
+		require.Equal(t, time.Minute, b.refuses(), "it was closed in between")
+	})
+}
+
+func TestOneProbeWhileAllOthersFailFast(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		time.Sleep(time.Minute)
+		b.far.set(api, 0)
+		b.far.waiting = make(chan struct{})
+		probe := make(chan error, 1)
+		go func() { probe <- b.call() }()
+		synctest.Wait()
+		for range 20 {
+			require.Equal(t, probeAgain, b.refuses())
+		}
+		close(b.far.waiting)
+		require.NoError(t, <-probe)
+		require.NoError(t, b.call())
+	})
+}
+
+func TestAProbeThatWeStopOurselvesLeavesItsPlaceToTheNext(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		time.Sleep(time.Minute)
+		b.far.set(api, 0)
+		ended, cancel := context.WithCancel(t.Context())
+		b.far.waiting = make(chan struct{})
+		probe := make(chan error, 1)
+		go func() { probe <- through(t, b.Transport, ended, api) }()
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-probe, context.Canceled)
+		close(b.far.waiting)
+		require.NoError(t, b.call())
+	})
+}
+
+func TestAPanicBelowLeavesNoProbeBehind(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		time.Sleep(time.Minute)
+		b.Base = roundTripper(func(*http.Request) (*http.Response, error) { panic("below") })
+		require.Panics(t, func() { _ = b.call() })
+		b.Base = b.far
+		b.far.set(api, 0)
+		require.NoError(t, b.call())
+	})
+}
+
+func TestALateOutcomeCountsForNothing(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.waiting = make(chan struct{})
+		late := make(chan error, 2)
+		go func() { late <- b.call() }() // began while all was well
+		synctest.Wait()
+		waiting := b.far.waiting
+		b.far.waiting = nil
+		b.far.set(api, 503)
+		b.fails(5)
+		close(waiting)
+		require.NoError(t, <-late)
+		b.refuses()
+	})
+}
+
+func TestBreakersOfOtherEndpointsAndHostsAreOthers(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		require.NoError(t, through(t, b.Transport, t.Context(), "other.example.org"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+api+"/", nil)
+		require.NoError(t, err)
+		_, err = Send(NewClient(b.Transport), req, "POST user.getRecentTracks")
+		require.Equal(t, Upstream, Classify(err).Category, "it is asked")
+		var names []string
+		for _, s := range b.Breakers.Status() {
+			names = append(names, s.Endpoint+" "+s.State.String())
+		}
+		require.Equal(t, []string{"GET api.example.org/v1/me open", "GET other.example.org/v1/me closed", "POST api.example.org user.getRecentTracks closed"}, names)
+	})
+}
+
+func TestAnAdministratorResetsABreaker(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		_, ok := b.Breakers.Reset("GET nowhere/v1/me")
+		require.False(t, ok)
+		previous, ok := b.Breakers.Reset("GET api.example.org/v1/me")
+		require.True(t, ok)
+		require.Equal(t, BreakerOpen, previous)
+		previous, ok = b.Breakers.Reset("GET api.example.org/v1/me")
+		require.True(t, ok)
+		require.Equal(t, BreakerClosed, previous, "as often as one likes")
+		b.fails(5)
+		require.Equal(t, time.Minute, b.refuses())
+	})
+}
+
+// TestAnOpenBreakerIsNoFailureOfTheConnection: it waits for the probe, and its own backoff stays where it was.
+func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		open := func(wait time.Duration) Verdict {
+			return Classify(shared("GET /v1/me", CircuitOpen, time.Now().Add(wait)))
+		}
+		ch := b.call(listens, open(time.Minute))
+		began := time.Now()
+		require.Equal(t, Change{Kind: Began, State: State{Kind: Waiting, Category: CircuitOpen, Scope: ScopeStream, Since: began,
+			Until: began.Add(time.Minute + time.Minute/8)}}, ch, "a little later than the probe, and not with everybody")
+		require.Equal(t, ch.State, b.refused(listens))
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, Change{}, b.call(listens, open(time.Minute)), "said once")
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, Recovered, b.call(listens, well).Kind)
+
+		b.call(listens, unavailable)
+		time.Sleep(time.Minute)
+		b.call(listens, open(time.Minute))
+		require.Equal(t, Upstream, b.State(listens).Category, "why it waits is still the failure")
+		require.Equal(t, 1, b.State(listens).Failures)
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, 2, b.call(listens, unavailable).State.Failures)
+
+		b.call(playlists, forbidden)
+		require.Equal(t, Stopped, b.State(playlists).Kind)
+	})
+}
+
+func TestServersThatComeAndGoDoNotFillTheMemory(t *testing.T) {
+	t.Parallel()
+	all := NewBreakers(BreakerOptions{})
+	for i := range 3 * maxBreakers {
+		p, _, ok := all.enter("host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), "GET /")
+		require.True(t, ok)
+		p.done(Verdict{})
+	}
+	require.LessOrEqual(t, len(all.all), maxBreakers)
+}
