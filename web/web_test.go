@@ -162,6 +162,8 @@ func layouts() map[string][]any {
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
 			nil},
 		"settings": {object{"Keys": []object{{"Provider": "YouTube", "Project": "", "LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"}, {"Provider": "YouTube", "Project": "home", "LastFour": "0002", "State": "refused", "Until": "", "Why": "it is not valid"}},
+			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open", "Failures": 5, "Since": stamp, "Until": stamp},
+				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp, "Until": nil}},
 			"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},

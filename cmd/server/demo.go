@@ -24,6 +24,7 @@ const (
 	demoPlaylist = "20s"
 	demoBackoff  = "2s"
 	demoMax      = "20s"
+	demoCooldown = "10s"
 )
 
 // runDemo serves with simulated services and a household that has connected them, in a folder that is removed at the
@@ -43,6 +44,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 	}
 	defer world.Close()
 	maps.Copy(overrides, map[string]string{
+		"breaker.failures": "3", "breaker.cooldown": demoCooldown, "providers.lastfm.rate": "0", "providers.listenbrainz.rate": "0",
 		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
 		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
 		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,

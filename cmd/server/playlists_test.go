@@ -77,7 +77,7 @@ func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
 	unknown := [2]string{"Sigur Rós", "Svefn-g-englar"}
 	lb.set("1", "Signals", low, unknown, high)
 	dir := t.TempDir()
-	env := []string{"REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=1s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_DELIVERY_FIRST_DELAY=100ms",
+	env := []string{"REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=1s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0",
 		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + lb.url}
 	p := start(t, dir, env...)
 	v := p.newcomer()

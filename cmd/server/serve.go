@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
-	"code.dny.dev/ssrf"
 	"github.com/lmittmann/tint"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
@@ -94,7 +91,9 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logger) (*app, error) {
 	bus := &events.Bus{}
 	notifier := notify.New(db, bus)
-	client := newClient(c, log)
+	var guard *syncer.Guard
+	transport := newTransport(c, log, func() *syncer.Guard { return guard })
+	client := resilience.NewClient(transport)
 	tokens := oauth.NewTokens(db, client)
 	tube, err := newYouTube(ctx, c, db, client, log)
 	if err != nil {
@@ -113,7 +112,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 	if err := restore(ctx, backoff, db); err != nil {
 		return nil, err
 	}
-	guard := &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
+	guard = &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
 		FirstDelay: c.DeliveryFirstDelay}
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout}, guard, db, bus)
@@ -130,7 +129,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logge
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Flow: a.flow,
-		Notifier: notifier, Bus: bus, Log: log}
+		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	exists, err := db.HasUsers(ctx)
 	if err == nil && !exists {
 		a.server.SetupCode = rand.Text()
@@ -163,25 +162,6 @@ func restore(ctx context.Context, b *resilience.Backoff, db *store.Store) error 
 	}
 	syncer.Restore(b, stops, holds)
 	return nil
-}
-
-func newClient(c config.Config, log *slog.Logger) *http.Client {
-	agent := "Reprise/" + version
-	if c.Contact != "" {
-		agent += " (" + c.Contact + ")"
-	}
-	var dial func(context.Context, string, string) (net.Conn, error)
-	if !c.AllowPrivateUpstreams {
-		dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
-			if errors.Is(err, ssrf.ErrProhibitedIP) {
-				return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
-			}
-			return conn, err
-		}
-	}
-	return resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(dial), UserAgent: agent, Log: log})
 }
 
 // newLog writes for a person on a terminal, and JSON elsewhere.

@@ -40,6 +40,9 @@ type Config struct {
 	BackoffMax    time.Duration
 	BackoffJitter float64
 
+	BreakerFailures int
+	BreakerCooldown time.Duration
+
 	DeliveryFirstDelay   time.Duration
 	DeliveryMaxDelay     time.Duration
 	DeliveryMaxAge       time.Duration
@@ -62,6 +65,7 @@ type Provider struct {
 	ClientID                  string
 	ClientSecret              resilience.Secret
 	Keys                      []resilience.PoolKey
+	Rate                      float64 // requests per second; 0 for no limit
 }
 
 // Problems is everything that is wrong with the settings, a sentence each.

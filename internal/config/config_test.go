@@ -37,13 +37,13 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, Config{
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto", ShutdownTimeout: 20 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, Workers: 8, RunTimeout: 10 * time.Minute,
-		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, AllowPrivateUpstreams: true,
+		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5, BreakerCooldown: time.Minute, AllowPrivateUpstreams: true,
 		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour, DeliveryKeepDead: 720 * time.Hour,
 		DeliveryWorkers: 4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
 		Spotify: Provider{APIURL: "https://api.spotify.com", AuthURL: "https://accounts.spotify.com/authorize",
 			TokenURL: "https://accounts.spotify.com/api/token"},
-		LastFM:       Provider{APIURL: "https://ws.audioscrobbler.com/2.0", AuthURL: "https://www.last.fm/api/auth/"},
-		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org"},
+		LastFM:       Provider{APIURL: "https://ws.audioscrobbler.com/2.0", AuthURL: "https://www.last.fm/api/auth/", Rate: 5},
+		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org", Rate: 1},
 		YouTube: Provider{APIURL: "https://www.googleapis.com/youtube/v3", AuthURL: "https://accounts.google.com/o/oauth2/v2/auth",
 			TokenURL: "https://oauth2.googleapis.com/token"},
 	}, defaults(t))
@@ -71,6 +71,9 @@ backoff:
   base: 100ms
   max: 100ms
   jitter: 0
+breaker:
+  failures: 3
+  cooldown: 100ms
 delivery:
   first_delay: 100ms
   max_delay: 2h
@@ -92,7 +95,8 @@ providers:
     auth_url: http://127.0.0.1:2/api/auth/
     client_id: key
     client_secret: shared
-  listenbrainz: {api_url: "http://lb.local"}
+    rate: 0
+  listenbrainz: {api_url: "http://lb.local", rate: 0.5}
   youtube:
     api_url: http://127.0.0.1:3/youtube/v3/
     auth_url: http://127.0.0.1:3/auth
@@ -109,12 +113,13 @@ func TestEverySettingIsRead(t *testing.T) {
 		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
 		Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond,
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour, DeliveryKeepDead: 48 * time.Hour,
 		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
 		Spotify: Provider{APIURL: "http://127.0.0.1:1/api", AuthURL: "http://127.0.0.1:1/authorize/?tenant=1", TokenURL: "http://[::1]:1/token/",
 			ClientID: "id", ClientSecret: "secret"},
 		LastFM:       Provider{APIURL: "http://127.0.0.1:2/2.0", AuthURL: "http://127.0.0.1:2/api/auth/", ClientID: "key", ClientSecret: "shared"},
-		ListenBrainz: Provider{APIURL: "http://lb.local"},
+		ListenBrainz: Provider{APIURL: "http://lb.local", Rate: 0.5},
 		YouTube: Provider{APIURL: "http://127.0.0.1:3/youtube/v3", AuthURL: "http://127.0.0.1:3/auth", TokenURL: "http://127.0.0.1:3/token",
 			ClientID: "id", ClientSecret: "secret", Keys: []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}},
 	}
@@ -126,7 +131,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
-		"REPRISE_BACKOFF_JITTER=0", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
+		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms", "REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
 		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10", "REPRISE_DELIVERY_BACKLOG_LIMIT=20",
 		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",
 		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1", "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",

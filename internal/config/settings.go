@@ -42,6 +42,8 @@ func (c *Config) settings() []setting {
 		{path: "backoff.base", def: "30s", set: duration(&c.BackoffBase, 100*time.Millisecond)},
 		{path: "backoff.max", def: "30m", set: duration(&c.BackoffMax, 100*time.Millisecond)},
 		{path: "backoff.jitter", def: "0.25", set: fraction(&c.BackoffJitter)},
+		{path: "breaker.failures", def: "5", set: integer(&c.BreakerFailures, 1, 1000)},
+		{path: "breaker.cooldown", def: "60s", set: duration(&c.BreakerCooldown, 100*time.Millisecond)},
 		{path: "delivery.first_delay", def: "1s", set: duration(&c.DeliveryFirstDelay, 100*time.Millisecond)},
 		{path: "delivery.max_delay", def: "1h", set: duration(&c.DeliveryMaxDelay, 100*time.Millisecond)},
 		{path: "delivery.max_age", def: "336h", set: duration(&c.DeliveryMaxAge, time.Second)},
@@ -54,7 +56,9 @@ func (c *Config) settings() []setting {
 	table = append(table, c.Spotify.settings("spotify", "https://api.spotify.com",
 		"https://accounts.spotify.com/authorize", "https://accounts.spotify.com/api/token")...)
 	table = append(table, c.LastFM.settings("lastfm", "https://ws.audioscrobbler.com/2.0/", "https://www.last.fm/api/auth/", "")...)
+	table = append(table, setting{path: "providers.lastfm.rate", def: "5", set: perSecond(&c.LastFM.Rate)})
 	table = append(table, c.ListenBrainz.settings("listenbrainz", "https://api.listenbrainz.org", "", "")...)
+	table = append(table, setting{path: "providers.listenbrainz.rate", def: "1", set: perSecond(&c.ListenBrainz.Rate)})
 	table = append(table, c.YouTube.settings("youtube", "https://www.googleapis.com/youtube/v3",
 		"https://accounts.google.com/o/oauth2/v2/auth", "https://oauth2.googleapis.com/token")...)
 	return append(table, setting{path: "providers.youtube.keys", secret: true, set: keys(&c.YouTube.Keys)})
@@ -176,6 +180,18 @@ func fraction(to *float64) func(string) error {
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(f >= 0 && f < 1) {
 			return fmt.Errorf("%q is not a number from 0 to less than 1", s)
+		}
+		*to = f
+		return nil
+	}
+}
+
+// perSecond is how many requests a second may go out; 0 stands for no limit.
+func perSecond(to *float64) func(string) error {
+	return func(s string) error {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(f >= 0 && f <= 1000) || f > 0 && f < 0.01 {
+			return fmt.Errorf("%q is not a number of requests per second from 0.01 to 1000, or 0 for no limit", s)
 		}
 		*to = f
 		return nil

@@ -18,6 +18,7 @@ const (
 	Listens      Type = "listens"      // new listens were stored: Done is their number
 	Deliveries   Type = "deliveries"   // what is owed to Provider may have changed; an empty Provider stands for all
 	Imports      Type = "imports"      // an import of a file of Provider's began or ended
+	Breakers     Type = "breakers"     // a breaker opened or closed; for administrators
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 

@@ -17,7 +17,12 @@ const (
 	CauseEnds1  = "authorization ends in 1 day"
 	CauseStill  = "still failing"
 	CauseQuota  = "quota spent"
+	// CauseOffline belongs to no provider.
+	CauseOffline = "offline"
 )
+
+// Offline is what is said of a service that cannot be reached because nothing can.
+const Offline = "It seems to be this server's own connection to the internet. Nothing is lost; what was missed is caught up when it is back."
 
 // Owner is who must act.
 type Owner uint8
@@ -179,6 +184,13 @@ func Ending(p *providers.Provider, c providers.Connection) Words {
 	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person, Message: fmt.Sprintf(
 		"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
 		p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
+}
+
+// WhenOffline is the warning that our own connection to the internet is lost.
+func WhenOffline() Words {
+	return Words{Title: "This server is offline", Owner: Administrator, Message: "Several services cannot be reached at once, so the fault " +
+		"lies with this server's own connection to the internet. Nothing is lost: it is tried again every few minutes, and what was missed is " +
+		"caught up when it is back. If it stays so, look at the router and its cable."}
 }
 
 // StillFailing is the warning about trouble that has lasted at the longest backoff for a day.

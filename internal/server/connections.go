@@ -134,6 +134,7 @@ type statusView struct {
 	Total       int
 	Attention   int // connections that need a person
 	Trouble     int // connections that wait
+	Offline     bool
 }
 
 func (s *Server) statusPage(c echo.Context) error {
@@ -143,6 +144,7 @@ func (s *Server) statusPage(c echo.Context) error {
 		return err
 	}
 	v := statusView{Connections: all}
+	_, v.Offline = s.Uplink.Offline()
 	for i := range all {
 		switch syncer.Condition(all[i].State) {
 		case syncer.NeedsAdmin, syncer.NeedsReconnect:

@@ -191,6 +191,8 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		return f.message("deliveries", map[string]any{"provider": knownText(e.Provider)})
 	case events.Imports:
 		return f.message("imports", map[string]any{"provider": e.Provider})
+	case events.Breakers:
+		return f.message("breakers", struct{}{})
 	case events.SessionEnd:
 		if e.ID == fingerprint(f.token) {
 			return errSession

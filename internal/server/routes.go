@@ -82,6 +82,7 @@ func (s *Server) pageRoutes(g *echo.Group) {
 	g.GET("/settings", s.settingsPage)
 	g.POST("/settings/password", s.passwordForm, s.slowDown())
 	g.POST("/settings/users", s.userForm, s.mustBeAdmin)
+	g.POST("/settings/breakers/reset", s.resetBreakerForm, s.mustBeAdmin)
 	g.POST("/logout", s.logoutForm)
 	if s.Demo != nil {
 		g.Any("/demo/*", echo.WrapHandler(s.Demo))
@@ -118,6 +119,8 @@ func (s *Server) apiRoutes(g *echo.Group) {
 	g.GET("/notifications", s.notificationsAPI)
 	g.POST("/notifications/:id/ack", s.ackAPI)
 	g.GET("/health", s.healthAPI)
+	g.GET("/admin/breakers", s.breakersAPI, s.mustBeAdmin)
+	g.POST("/admin/breakers/:endpoint/reset", s.resetBreakerAPI, s.mustBeAdmin)
 	g.GET("/admin/users", s.usersAPI, s.mustBeAdmin)
 	g.POST("/admin/users", s.addUserAPI, s.mustBeAdmin)
 }

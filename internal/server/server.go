@@ -26,6 +26,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 	"reprise/web"
 )
@@ -81,6 +82,8 @@ type Config struct {
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Bus         *events.Bus
+	Breakers    *resilience.Breakers
+	Uplink      *resilience.Uplink
 	Log         *slog.Logger
 
 	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.

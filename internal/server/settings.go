@@ -13,8 +13,10 @@ import (
 
 type settingsView struct {
 	Providers []providerSetting
-	Users     []userView // for administrators
-	Keys      []keyView  // for administrators: the installation's own, of all providers
+	Users     []userView    // for administrators
+	Keys      []keyView     // for administrators: the installation's own, of all providers
+	Open      []breakerView // for administrators: endpoints whose breaker is not closed
+	Endpoints int           // for administrators: that have been called since the start
 	// What was sent and did not do: in which form, the problem with it, and what was typed.
 	Form, Problem, Name, Role string
 }
@@ -79,6 +81,13 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 			return err
 		}
 		v.Users = viewAll(users, viewUser)
+		breakers := s.Breakers.Status()
+		v.Endpoints = len(breakers)
+		for _, b := range breakers {
+			if b.State != resilience.BreakerClosed {
+				v.Open = append(v.Open, viewBreaker(b))
+			}
+		}
 		for _, p := range s.Registry {
 			v.Keys = append(v.Keys, viewAll(p.Keys.Keys(), func(k resilience.KeyStatus) keyView { return viewKey(p, k) })...)
 		}

@@ -70,9 +70,18 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 		verdict.FirstDelay = g.FirstDelay
 	}
 	change := permit.Done(verdict)
+	g.comeBack(err, keyOf(c, stream))
 	// What was learned must be kept although the run's own time may be over.
 	ctx = context.WithoutCancel(ctx)
 	return errors.Join(err, g.learn(ctx, p, c, stream, verdict, change, err))
+}
+
+// comeBack notes on the refusal of a call by something that all users share when this stream is let in again: the
+// backoff has spread that.
+func (g *Guard) comeBack(err error, key resilience.Key) {
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		e.State.Until = g.Backoff.State(key).Until
+	}
 }
 
 // call lets an adapter work with the connection's credentials.
@@ -210,6 +219,9 @@ func adviceOf(err error) string {
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return e.Problem
+	}
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Offline {
+		return notify.Offline
 	}
 	return ""
 }

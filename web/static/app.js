@@ -224,6 +224,7 @@
     notification(n) { showNotification(n); refreshSoon(); },
     listens() { refreshSoon(); },
     deliveries() { refreshSoon(); },
+    breakers() { refreshSoon(); },
     imports(i) { runs.delete(`${i.provider}/import`); refreshSoon(); },
     progress(p) {
       const key = `${p.provider}/${p.stream}`;

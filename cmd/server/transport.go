@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+
+	"code.dny.dev/ssrf"
+
+	"reprise/internal/config"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the
+// paces. guard is told of their changes.
+func newTransport(c config.Config, log *slog.Logger, guard func() *syncer.Guard) *resilience.Transport {
+	agent := "Reprise/" + version
+	if c.Contact != "" {
+		agent += " (" + c.Contact + ")"
+	}
+	var dial func(context.Context, string, string) (net.Conn, error)
+	if !c.AllowPrivateUpstreams {
+		dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if errors.Is(err, ssrf.ErrProhibitedIP) {
+				return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
+			}
+			return conn, err
+		}
+	}
+	ctx := context.Background() // what is told must be kept although the call that found out may have ended
+	return &resilience.Transport{Base: resilience.NewBase(dial), UserAgent: agent, Log: log,
+		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { guard().UplinkChanged(ctx, offline) }}),
+		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
+			Changed: func(ch resilience.BreakerChange) { guard().BreakerChanged(ctx, ch) }}),
+		Paces: resilience.NewPaces(map[string]float64{hostOf(c.LastFM.APIURL): c.LastFM.Rate, hostOf(c.ListenBrainz.APIURL): c.ListenBrainz.Rate}),
+	}
+}
+
+// upstreams are the hosts that are reached over the uplink, with the name of their upstream. A server of a person's own
+// is none of them.
+func upstreams(c config.Config) map[string]string {
+	all := map[string]string{}
+	for name, p := range map[string]config.Provider{"spotify": c.Spotify, "lastfm": c.LastFM, "listenbrainz": c.ListenBrainz, "youtube": c.YouTube} {
+		for _, address := range []string{p.APIURL, p.TokenURL} {
+			if host := hostOf(address); host != "" {
+				all[host] = name
+			}
+		}
+	}
+	return all
+}
+
+// hostOf is the host of an address, with its port when it names one.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
