@@ -43,7 +43,17 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 		return fmt.Errorf("start simulated services: %w", err)
 	}
 	defer world.Close()
-	maps.Copy(overrides, map[string]string{
+	maps.Copy(overrides, demoSettings(world))
+	c, err := config.Load(o.config, environ, overrides)
+	if err != nil {
+		return fmt.Errorf("the settings cannot be used:\n%w", err)
+	}
+	return serve(ctx, c, func(ctx context.Context, a *app) error { return furnish(ctx, a, world) }, stdout, stderr)
+}
+
+// demoSettings lead to the simulated services, at the pace of the demo.
+func demoSettings(world *demo.World) map[string]string {
+	return map[string]string{
 		"breaker.failures": "3", "breaker.cooldown": demoCooldown, "providers.lastfm.rate": "0", "providers.listenbrainz.rate": "0",
 		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
 		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
@@ -55,12 +65,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 		"providers.youtube.token_url": world.YouTube.TokenURL, "providers.youtube.client_id": world.YouTube.ClientID,
 		"providers.youtube.client_secret": world.YouTube.ClientSecret, "providers.youtube.keys": strings.Join(world.YouTube.Keys, ","),
 		"allow_private_upstreams": "true",
-	})
-	c, err := config.Load(o.config, environ, overrides)
-	if err != nil {
-		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
-	return serve(ctx, c, func(ctx context.Context, a *app) error { return furnish(ctx, a, world) }, stdout, stderr)
 }
 
 // furnish makes the household's accounts and connects their services, each by the same calls that a person's clicks

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -62,7 +63,7 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	a, err := wire(ctx, c, db, log)
+	a, err := wire(ctx, c, db, newBase(c), log)
 	if err != nil {
 		return err
 	}
@@ -87,12 +88,12 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 	return err
 }
 
-// wire makes every part and connects them.
-func wire(ctx context.Context, c config.Config, db *store.Store, log *slog.Logger) (*app, error) {
+// wire makes every part and connects them. base is what really sends.
+func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app, error) {
 	bus := &events.Bus{}
 	notifier := notify.New(db, bus)
 	var guard *syncer.Guard
-	transport := newTransport(c, log, func() *syncer.Guard { return guard })
+	transport := newTransport(c, base, log, func() *syncer.Guard { return guard })
 	client := resilience.NewClient(transport)
 	tokens := oauth.NewTokens(db, client)
 	tube, err := newYouTube(ctx, c, db, client, log)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 
 	"code.dny.dev/ssrf"
@@ -14,26 +15,30 @@ import (
 	syncer "reprise/internal/sync"
 )
 
+// newBase makes the connections to upstreams, which may not lead into private networks where the settings say so.
+func newBase(c config.Config) http.RoundTripper {
+	if c.AllowPrivateUpstreams {
+		return resilience.NewBase(nil)
+	}
+	dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
+	return resilience.NewBase(func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if errors.Is(err, ssrf.ErrProhibitedIP) {
+			return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
+		}
+		return conn, err
+	})
+}
+
 // newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the
 // paces. guard is told of their changes.
-func newTransport(c config.Config, log *slog.Logger, guard func() *syncer.Guard) *resilience.Transport {
+func newTransport(c config.Config, base http.RoundTripper, log *slog.Logger, guard func() *syncer.Guard) *resilience.Transport {
 	agent := "Reprise/" + version
 	if c.Contact != "" {
 		agent += " (" + c.Contact + ")"
 	}
-	var dial func(context.Context, string, string) (net.Conn, error)
-	if !c.AllowPrivateUpstreams {
-		dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
-			if errors.Is(err, ssrf.ErrProhibitedIP) {
-				return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
-			}
-			return conn, err
-		}
-	}
 	ctx := context.Background() // what is told must be kept although the call that found out may have ended
-	return &resilience.Transport{Base: resilience.NewBase(dial), UserAgent: agent, Log: log,
+	return &resilience.Transport{Base: base, UserAgent: agent, Log: log,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { guard().UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
 			Changed: func(ch resilience.BreakerChange) { guard().BreakerChanged(ctx, ch) }}),

@@ -32,7 +32,10 @@ type Options struct {
 	Live       time.Duration    // a new play of Alice appears this often, and with every third she likes a video; 0 for never
 	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
 	Slow       time.Duration    // how long Slow takes, 3 s by default
-	TokenLife  time.Duration    // of Spotify's and YouTube's access tokens, 1 h by default
+	// InProcess lets nothing listen: requests are answered by [World.RoundTrip], and the addresses are of no real hosts. So
+	// a World can live in a bubble of fake time.
+	InProcess bool
+	TokenLife time.Duration // of Spotify's and YouTube's access tokens, 1 h by default
 }
 
 // Play is something that was just played.
@@ -52,6 +55,7 @@ type World struct {
 	opts   Options
 	home   *household
 	gates  map[string]*gate
+	hosts  map[string]*gate // with Options.InProcess
 	revoke map[string]func()
 	cancel context.CancelFunc
 
@@ -71,7 +75,7 @@ func Start(o Options) (*World, error) {
 		o.Now = time.Now
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, revoke: map[string]func(){}}
+	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, hosts: map[string]*gate{}, revoke: map[string]func(){}}
 	w.home = newHousehold(&w.opts, o.Now())
 	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube} {
 		if err := start(ctx); err != nil {
@@ -114,6 +118,12 @@ func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) 
 	if g.concern == nil {
 		g.concern = func(*http.Request, Mode) bool { return true }
 	}
+	w.gates[name] = g
+	if w.opts.InProcess {
+		host := name + ".invalid"
+		w.hosts[host] = g
+		return "http://" + host, nil
+	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listen for simulated %s: %w", name, err)
@@ -132,7 +142,6 @@ func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) 
 		},
 	}
 	w.servers = append(w.servers, s)
-	w.gates[name] = g
 	w.running.Go(func() { _ = s.Serve(ln) }) // always http.ErrServerClosed: nothing else closes it
 	return "http://" + ln.Addr().String(), nil
 }

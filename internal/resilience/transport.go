@@ -30,7 +30,7 @@ const (
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
-	Log       *slog.Logger // one line per attempt, at debug level; nil for none
+	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended, at debug level; nil for none
 
 	Uplink   *Uplink // nil for none, as with the others
 	Breakers *Breakers
@@ -160,6 +160,9 @@ func lost(ctx context.Context, endpoint string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+	if e, ok := errors.AsType[*SettingError](err); ok { // what connects may not do so
+		return e
+	}
 	return &NetworkError{Endpoint: endpoint, Err: err}
 }
 
@@ -169,17 +172,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
-	start := time.Now()
-	resp, err := t.guarded(req, c)
-	t.log(req.Context(), c, time.Since(start), resp, err)
-	return resp, err
-}
-
-// guarded makes the call unless the endpoint's breaker stands against it.
-func (t *Transport) guarded(req *http.Request, c call) (*http.Response, error) {
 	pass, until, ok := t.Breakers.enter(req.URL.Host, c.endpoint)
 	if !ok {
-		return nil, shared(c.endpoint, CircuitOpen, until)
+		err := shared(c.endpoint, CircuitOpen, until)
+		t.log(req.Context(), c, 0, nil, err)
+		return nil, err
 	}
 	verdict := Verdict{Class: Canceled} // nothing is learned from a call that was not made, or that panicked
 	defer func() { pass.done(verdict) }()
@@ -209,7 +206,9 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err e
 	if !until.IsZero() {
 		return nil, shared(c.endpoint, RateLimit, until)
 	}
+	start := time.Now()
 	resp, header, err := t.send(req, c.endpoint)
+	t.log(req.Context(), c, time.Since(start), resp, err)
 	verdict = Classify(err)
 	t.Paces.learn(host, c.key, header, verdict)
 	return resp, err

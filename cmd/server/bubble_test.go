@@ -1,0 +1,231 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/config"
+	"reprise/internal/demo"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+)
+
+// installation is the program as it is wired, without its web side and without what carries deliveries, in a bubble of
+// fake time: the real settings, database, loops and adapters, over simulated upstreams without sockets.
+type installation struct {
+	*app
+	t     *testing.T
+	world *demo.World
+	log   *attempts
+	cut   atomic.Bool // our uplink is gone; the server at home is not
+
+	users []int64
+	stop  func()
+}
+
+// lifelike takes the pace of the demo back.
+var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_every": "15m", "backoff.base": "30s", "backoff.max": "30m", "breaker.failures": "5",
+	"breaker.cooldown": "60s", "providers.lastfm.rate": "5", "providers.listenbrainz.rate": "1"}
+
+func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installation)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o.Seed, o.InProcess = 1, true
+		world, err := demo.Start(o)
+		require.NoError(t, err)
+		defer world.Close()
+		i := &installation{t: t, world: world, log: &attempts{}}
+		i.start(t.TempDir())
+		defer func() { i.stop() }()
+		test(t, i)
+	})
+}
+
+func (i *installation) start(dir string) {
+	t := i.t
+	settings := demoSettings(i.world)
+	maps.Copy(settings, lifelike)
+	settings["data_dir"] = dir
+	c, err := config.Load("", nil, settings)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	db, err := openStore(ctx, c)
+	require.NoError(t, err)
+	i.app, err = wire(ctx, c, db, i, slog.New(i.log))
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	for _, run := range i.run {
+		running.Go(func() { assert.NoError(t, run(ctx)) })
+	}
+	i.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		require.NoError(t, db.Close())
+	})
+	i.settle()
+}
+
+// RoundTrip implements http.RoundTripper.
+func (i *installation) RoundTrip(req *http.Request) (*http.Response, error) {
+	if i.cut.Load() && !strings.HasPrefix(req.URL.Host, demo.Navidrome) {
+		return nil, errors.New("network is unreachable")
+	}
+	return i.world.RoundTrip(req)
+}
+
+// settle lets what is under way come to rest.
+func (i *installation) settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// people makes n accounts, the first of which is the administrator's, and connects all services of each. Every other of
+// them is Alice at the services, the rest are Bob.
+func (i *installation) people(n int) {
+	ctx, t := context.Background(), i.t
+	for len(i.users) < n {
+		role, who := accounts.Member, demo.Bob
+		if len(i.users) == 0 {
+			role = accounts.Admin
+		}
+		if len(i.users)%2 == 0 {
+			who = demo.Alice
+		}
+		u, err := i.store.AddUser(ctx, accounts.User{Name: "Person " + string(rune('A'+len(i.users))), PasswordHash: "-", Role: role, CreatedAt: time.Now()}, false)
+		require.NoError(t, err)
+		i.users = append(i.users, u.ID)
+		now := time.Now()
+		for name, token := range map[string]providers.Credentials{
+			"spotify": oauth.Credentials(i.world.Spotify.Authorize(who, i.registry.Get("spotify").OAuth.Scopes...)),
+			"youtube": oauth.Credentials(i.world.YouTube.Authorize(who, i.registry.Get("youtube").OAuth.Scopes...)),
+		} {
+			_, err := i.connections.ConnectOAuth(ctx, i.registry.Get(name), u.ID, oauth.Grant{Credentials: token, AuthorizedAt: now})
+			require.NoError(t, err)
+		}
+		for name, fields := range map[string]providers.Credentials{
+			"lastfm":       {"session_key": i.world.LastFM.Authorize(who)},
+			"listenbrainz": {"token": i.world.ListenBrainz.Token(who)},
+			"navidrome":    {"url": i.world.Navidrome.URL, "username": who, "password": i.world.Navidrome.Password(who)},
+		} {
+			_, err := i.connections.Connect(ctx, i.registry.Get(name), u.ID, fields)
+			require.NoError(t, err)
+		}
+	}
+	i.settle()
+}
+
+func (i *installation) open(user int64) []notify.Notification {
+	i.t.Helper()
+	all, err := i.store.Notifications(context.Background(), user, true)
+	require.NoError(i.t, err)
+	return all
+}
+
+// attempt is one line that the transport logged.
+type attempt struct {
+	At                                       time.Time
+	Provider, Endpoint, Status, Outcome, Key string
+	User                                     int64
+}
+
+// sent says whether the attempt reached the network.
+func (a attempt) sent() bool { return a.Status != "circuit_open" }
+
+// attempts is a slog.Handler that keeps the transport's lines.
+type attempts struct {
+	mu  sync.Mutex
+	all []attempt
+}
+
+func (*attempts) Enabled(context.Context, slog.Level) bool { return true }
+func (l *attempts) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l *attempts) WithGroup(string) slog.Handler          { return l }
+
+func (l *attempts) Handle(_ context.Context, r slog.Record) error {
+	if r.Message != "upstream attempt" {
+		return nil
+	}
+	a := attempt{At: time.Now()}
+	r.Attrs(func(at slog.Attr) bool {
+		switch at.Key {
+		case "provider":
+			a.Provider = at.Value.String()
+		case "endpoint":
+			a.Endpoint = at.Value.String()
+		case "status":
+			a.Status = at.Value.String()
+		case "outcome":
+			a.Outcome = at.Value.String()
+		case "key":
+			a.Key = at.Value.String()
+		case "user_id":
+			a.User = at.Value.Int64()
+		}
+		return true
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, a)
+	return nil
+}
+
+// of returns the attempts in a span of time that a test asks for, in their order.
+func (l *attempts) of(from, to time.Time, want func(attempt) bool) []attempt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []attempt
+	for _, a := range l.all {
+		if !a.At.Before(from) && a.At.Before(to) && want(a) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// hours prints how many attempts there were in each hour, by upstream and outcome.
+func (l *attempts) hours(t *testing.T, began time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := map[string]*[25]int{}
+	for _, a := range l.all {
+		name := cmp.Or(a.Provider, "sign-in") + " " + a.Outcome
+		if counts[name] == nil {
+			counts[name] = new([25]int)
+		}
+		hour := int(a.At.Sub(began) / time.Hour)
+		if hour < 0 || hour > 23 {
+			continue
+		}
+		counts[name][hour]++
+		counts[name][24]++
+	}
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		out.WriteString("\n" + name + strings.Repeat(" ", max(26-len(name), 1)))
+		for hour, n := range counts[name] {
+			if hour == 24 {
+				out.WriteString("  in all")
+			}
+			out.WriteString(strings.Repeat(" ", max(5-len(strconv.Itoa(n)), 1)) + strconv.Itoa(n))
+		}
+	}
+	t.Log("attempts by the hour:" + out.String())
+}

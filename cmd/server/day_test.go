@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+	"reprise/internal/resilience"
+)
+
+// TestADayOfAGoodGuest: five people, all services, a day on which one API key is refused from the morning on, one key's
+// quota is spent at noon, and Last.fm is down for three hours. Every attempt is looked at: none that a rule forbids.
+func TestADayOfAGoodGuest(t *testing.T) {
+	inBubble(t, demo.Options{Plays: 60, Live: 5 * time.Minute}, func(t *testing.T, i *installation) {
+		i.people(5)
+		began := time.Now().Add(-time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) // midnight UTC, 16:00 the day before at YouTube
+		at := func(hour, minute int) time.Time {
+			return began.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
+		}
+		until := func(hour int) { time.Sleep(time.Until(at(hour, 0))) }
+		keys := i.world.YouTube.Keys
+		first, last := lastFour(keys[0]), lastFour(keys[len(keys)-1])
+
+		until(6) // the morning: the last key is refused, and not used again
+		require.NoError(t, i.world.Switch(demo.YouTube, demo.KeyInvalid))
+		until(9)
+		require.NoError(t, i.world.Switch(demo.YouTube, demo.Normal))
+		until(12) // noon: the first key's quota of the day is spent
+		require.NoError(t, i.world.Switch(demo.YouTube, demo.KeySpent))
+		until(15) // Last.fm goes down for three hours
+		require.NoError(t, i.world.Switch(demo.LastFM, demo.Unavailable))
+		until(18)
+		require.NoError(t, i.world.Switch(demo.LastFM, demo.Normal))
+		until(24)
+		end := time.Now()
+		i.log.hours(t, began)
+
+		by := func(key, outcome string) func(attempt) bool {
+			return func(a attempt) bool {
+				return a.Provider == demo.YouTube && a.Key == key && (outcome == "" || a.Outcome == outcome)
+			}
+		}
+		refused := i.log.of(at(6, 0), end, by(last, ""))
+		require.Equal(t, "fatal", refused[0].Outcome)
+		require.Len(t, refused, 1, "a key that was refused is not used again")
+		spent := i.log.of(at(12, 0), end, by(first, ""))
+		require.Equal(t, "quota", spent[0].Outcome)
+		require.Len(t, spent, 1, "and one that is spent not before midnight Pacific, which is after this day")
+		require.NotEmpty(t, i.log.of(at(12, 0), end, func(a attempt) bool {
+			return a.Provider == demo.YouTube && a.Key != "" && a.Outcome == "success"
+		}), "what it was asked for is asked with another")
+
+		lastfm := func(a attempt) bool { return a.Provider == demo.LastFM && a.sent() }
+		failed := i.log.of(at(15, 0), at(18, 0), lastfm)
+		require.LessOrEqual(t, len(failed), 60, "five people, three hours")
+		for n := 5; n+1 < len(failed); n++ { // the breaker is open from the fifth on, and one probe goes out at a time
+			require.GreaterOrEqual(t, failed[n+1].At.Sub(failed[n].At), time.Minute, "attempt %d", n)
+		}
+		require.NotEmpty(t, i.log.of(at(18, 0), at(18, 40), func(a attempt) bool { return lastfm(a) && a.Outcome == "success" }))
+		for _, b := range i.server.Breakers.Status() {
+			require.Equal(t, resilience.BreakerClosed, b.State, b.Endpoint)
+		}
+
+		apart(t, i.log.of(began, end, func(a attempt) bool { return a.Provider == demo.ListenBrainz }), 1)
+		apart(t, i.log.of(began, end, lastfm), 5)
+		for _, user := range i.users[1:] {
+			require.Empty(t, i.open(user), "nobody but the administrator had to know anything")
+		}
+		for n, user := range i.users {
+			listens, err := i.store.CountListens(context.Background(), user)
+			require.NoError(t, err)
+			require.Greater(t, listens, 0, "person %d", n)
+		}
+	})
+}
+
+// apart shows that no more than perSecond attempts began in any second, but for as many at once.
+func apart(t *testing.T, all []attempt, perSecond int) {
+	t.Helper()
+	require.Greater(t, len(all), perSecond)
+	for n := perSecond; n < len(all); n++ {
+		// As many may go out at once after a pause: over two windows there are never more than twice as many.
+		if n >= 2*perSecond {
+			require.GreaterOrEqual(t, all[n].At.Sub(all[n-2*perSecond].At), time.Second, "attempts %d to %d", n-2*perSecond, n)
+		}
+	}
+}
+
+func lastFour(key string) string { return key[len(key)-4:] }

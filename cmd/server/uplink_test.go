@@ -1,0 +1,57 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// TestTheUplinkIsGone: ten people, all services, and in the same second none of them can be reached any more. One
+// notification, to the one who can mend it; slow probes; and a return that is spread out, with nobody left behind.
+func TestTheUplinkIsGone(t *testing.T) {
+	inBubble(t, demo.Options{Plays: 60, Live: 10 * time.Minute}, func(t *testing.T, i *installation) {
+		i.people(10)
+		time.Sleep(time.Hour)
+		i.cut.Store(true)
+		gone := time.Now()
+		outside := func(a attempt) bool { return a.Provider != demo.Navidrome && a.sent() }
+		time.Sleep(3 * time.Hour)
+		require.Len(t, i.open(i.users[0]), 1)
+		require.Equal(t, "This server is offline", i.open(i.users[0])[0].Title)
+		for _, user := range i.users[1:] {
+			require.Empty(t, i.open(user))
+		}
+		first := i.log.of(gone, gone.Add(20*time.Minute), outside)
+		require.Less(t, len(first), 60, "in the minutes in which it was found out, and just after")
+		probes := i.log.of(gone.Add(20*time.Minute), time.Now(), outside)
+		require.LessOrEqual(t, len(probes), 160/2+1, "one in two minutes")
+		require.GreaterOrEqual(t, len(probes), 160/6, "and not much rarer")
+		require.NotEmpty(t, i.log.of(gone.Add(2*time.Hour), time.Now(), func(a attempt) bool { return a.Provider == demo.Navidrome && a.Outcome == "success" }),
+			"the server at home is read all the time")
+
+		i.cut.Store(false)
+		back := time.Now()
+		time.Sleep(30 * time.Minute)
+		require.Empty(t, i.open(i.users[0]), "and it is taken back")
+		returned := map[string]time.Duration{}
+		seconds := map[time.Duration]int{}
+		for _, a := range i.log.of(back, time.Now(), outside) {
+			who := a.Provider + string(rune('0'+a.User))
+			if _, seen := returned[who]; !seen {
+				returned[who] = a.At.Sub(back)
+				seconds[a.At.Sub(back).Truncate(time.Second)]++
+			}
+		}
+		require.Len(t, returned, 40, "four services of ten people")
+		for who, after := range returned {
+			require.Less(t, after, 10*time.Minute, who)
+		}
+		for second, n := range seconds {
+			require.LessOrEqual(t, n, 6, "at second %v", second)
+		}
+		i.log.hours(t, gone.Add(-time.Hour))
+	})
+}

@@ -1,0 +1,46 @@
+package demo
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// errCut is what a client sees of a connection that breaks.
+var errCut = errors.New("connection reset by peer")
+
+// RoundTrip implements http.RoundTripper: it answers the requests to the upstreams of a World that was started with
+// [Options.InProcess]. A request to any other host fails as one to a host that does not exist.
+func (w *World) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	g := w.hosts[req.URL.Host]
+	if g == nil {
+		return nil, errors.New("no such host")
+	}
+	in := req.Clone(req.Context())
+	in.Host, in.RequestURI, in.RemoteAddr = req.URL.Host, req.URL.RequestURI(), "127.0.0.1:1"
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	defer in.Body.Close()
+	out := &answer{}
+	defer func() {
+		if r := recover(); r == http.ErrAbortHandler {
+			resp, err = nil, errCut
+			if ctxErr := req.Context().Err(); ctxErr != nil {
+				err = ctxErr
+			}
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	g.ServeHTTP(out, in)
+	if out.status == 0 {
+		out.status = http.StatusOK
+	}
+	if out.Header().Get("Content-Type") == "" {
+		out.Header().Set("Content-Type", http.DetectContentType(out.body.Bytes()))
+	}
+	return &http.Response{StatusCode: out.status, Status: http.StatusText(out.status), Header: out.Header(), Body: io.NopCloser(bytes.NewReader(out.body.Bytes())),
+		ContentLength: int64(out.body.Len()), Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, nil
+}
