@@ -42,6 +42,8 @@ var arrows = map[string][]string{
 	"internal/providers/navidrome":    {"internal/providers", "internal/resilience"},
 	"internal/providers/youtube":      {"internal/providers", "internal/resilience"},
 	"internal/providers/s3":           {"internal/providers", "internal/resilience"},
+	"internal/providers/musicbrainz":  {"internal/providers", "internal/resilience"},
+	"internal/providers/fanarttv":     {"internal/providers", "internal/resilience"},
 	"internal/providers/providertest": {"internal/providers", "internal/resilience"},
 
 	// For tests only: nothing that is built into the server may import these.

@@ -1,0 +1,74 @@
+package fanarttv
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// noArt is the code, not Fanart.tv's own, of an answer that says that there is nothing.
+const noArt = "no art"
+
+// KeyAdvice is what an administrator does about keys that are refused.
+const KeyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in providers.fanarttv.client_key. " +
+	"Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: then no pictures are looked for."
+
+var (
+	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	tooFast = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	nothing = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+)
+
+// table is the providers page's for every call; what it does not name is as the general table says.
+var table = providers.Table{
+	{Code: noArt, Meaning: nothing},
+	{Status: http.StatusUnauthorized, Meaning: badKey},
+	{Status: http.StatusTooManyRequests, Meaning: tooFast},
+}
+
+var refusals = providers.Refusals{Table: table, Explain: explain, InSuccess: refusedInSuccess}
+
+// Explain notes on a refusal of the API what the table says about it.
+func Explain(e *resilience.AnswerError) {
+	explain(e)
+	table.Apply(e)
+}
+
+// refusal is the body of Fanart.tv's errors.
+type refusal struct {
+	Status  string `json:"status"`
+	Message string `json:"error message"`
+}
+
+// explain reads Fanart.tv's words from a refusal.
+func explain(e *resilience.AnswerError) {
+	var body refusal
+	if json.Unmarshal(e.Body, &body) == nil {
+		e.Message = resilience.Excerpt(body.Message)
+	}
+	if e.Status == http.StatusNotFound {
+		e.Code = noArt
+	}
+}
+
+// refusedInSuccess reads an answer whose status says nothing: an empty one tells of no art, as a 404 does, and a refusal
+// may come with 200.
+func refusedInSuccess(e *resilience.AnswerError) bool {
+	if text := string(bytes.TrimSpace(e.Body)); text == "{}" || text == "[]" {
+		e.Code = noArt
+		return true
+	}
+	var body refusal
+	if json.Unmarshal(e.Body, &body) != nil || body.Status != "error" {
+		return false
+	}
+	e.Message = resilience.Excerpt(body.Message)
+	if strings.EqualFold(body.Message, "Not found") {
+		e.Code = noArt
+	}
+	return true
+}

@@ -1,0 +1,100 @@
+// Package fanarttv asks Fanart.tv for pictures of artists and albums, by the ids that MusicBrainz has given them. An
+// entity costs one request.
+//
+// The project's key comes from the pool of the installation's keys, see [PutKey]; a personal key may stand beside it.
+// Both travel in headers, where no log or error of a URL shows them.
+package fanarttv
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config says where Fanart.tv is. An empty URL means fanart.tv's own.
+type Config struct {
+	APIURL    string            // without /v3; with or without a trailing slash
+	ClientKey resilience.Secret // personal; empty for none
+}
+
+// Provider describes Fanart.tv, with the project's keys; nil for none. It has no connections: it is asked on behalf of
+// the installation.
+func Provider(keys *resilience.KeyPool) *providers.Provider {
+	return &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv", Streams: []string{providers.Enrichment}, Keys: keys}
+}
+
+// PutKey writes a project's key onto a request.
+func PutKey(req *http.Request, key resilience.Secret) { req.Header.Set("Api-Key", string(key)) }
+
+// Source is a providers.Enricher.
+type Source struct {
+	client    *http.Client
+	base      string // without a trailing slash
+	clientKey resilience.Secret
+}
+
+// New returns a source that asks with this client, which adds the project's key.
+func New(client *http.Client, cfg Config) *Source {
+	return &Source{client: client, base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://webservice.fanart.tv"), "/"), clientKey: cfg.ClientKey}
+}
+
+const (
+	artistRoute = "/v3/music/"
+	albumRoute  = "/v3/music/albums/"
+)
+
+// Enrich implements providers.Enricher. It knows artists and albums, by their MBIDs alone.
+func (s *Source) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
+	route := map[string]string{providers.KindArtist: artistRoute, providers.KindAlbum: albumRoute}[e.Kind]
+	if route == "" || e.MBID == "" {
+		return providers.Facts{}, providers.ErrNotThere
+	}
+	var a art
+	if err := s.get(ctx, route, e.MBID, &a); err != nil {
+		return providers.Facts{}, err
+	}
+	facts := providers.Facts{MBID: e.MBID}
+	if e.Kind == providers.KindArtist {
+		facts.Name = a.Name
+		facts.Pictures = append(best("portrait", a.Thumbs), best("background", a.Backgrounds)...)
+	} else {
+		facts.Pictures = best("cover", a.Albums.covers(e.MBID))
+	}
+	if len(facts.Pictures) == 0 {
+		return providers.Facts{}, providers.ErrNotThere
+	}
+	return facts, nil
+}
+
+// get reads all that there is about an id. Nothing is [providers.ErrNotThere].
+func (s *Source) get(ctx context.Context, route, mbid string, a *art) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+route+url.PathEscape(mbid), nil)
+	if err != nil {
+		return &resilience.SettingError{Setting: "providers.fanarttv.api_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Accept", "application/json")
+	if s.clientKey != "" {
+		req.Header.Set("Client-Key", string(s.clientKey))
+	}
+	endpoint := http.MethodGet + " " + route + "{mbid}"
+	answer, err := refusals.Call(s.client, req, endpoint)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == noArt && !e.HTML {
+		return providers.ErrNotThere
+	}
+	if err != nil {
+		return err
+	}
+	if err := providers.DecodeJSON(answer, a); err != nil {
+		return err
+	}
+	if a.Name == "" {
+		return &resilience.ContractError{Endpoint: endpoint, What: "an answer without a name"}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package musicbrainz
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to write to instead of blocking: set contact to your e-mail or web address, " +
+	"and start Reprise again."
+
+var (
+	throttled = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
+		Hold: 10 * time.Second, HoldMax: 10 * time.Minute}
+	blocked = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: contactAdvice}
+	object  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+)
+
+// table is the providers page's for every call; what it does not name is as the general table says.
+var table = providers.Table{
+	{Status: http.StatusServiceUnavailable, Meaning: throttled},
+	{Status: http.StatusUnauthorized, Meaning: blocked},
+	{Status: http.StatusForbidden, Meaning: blocked},
+	{Status: http.StatusNotFound, Meaning: object},
+	{Status: http.StatusBadRequest, Meaning: object},
+}
+
+// explain reads MusicBrainz' words from a refusal. It sends "Retry-After: 0" when all its callers together are too many:
+// that is no time, and no mistake either.
+func explain(e *resilience.AnswerError) {
+	var body struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(e.Body, &body) == nil {
+		e.Message = resilience.Excerpt(body.Error)
+	}
+	if e.Status == http.StatusServiceUnavailable && e.Header("Retry-After") == "0" {
+		e.BadWait = false
+	}
+}

@@ -1,0 +1,129 @@
+// Package musicbrainz asks MusicBrainz for facts about music: ids, tags and dates of artists, albums (its release
+// groups) and tracks (its recordings).
+//
+// MusicBrainz bears one request a second from the whole installation, so an entity costs exactly one: a lookup when its
+// id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is searched for
+// together with its names, because MusicBrainz' lookup by that code tells of no release groups, and would often have to
+// be followed by a search.
+package musicbrainz
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config says where MusicBrainz is. An empty URL means musicbrainz.org.
+type Config struct {
+	APIURL string // of the server, without /ws/2; with or without a trailing slash
+}
+
+// Provider describes MusicBrainz. It has no connections: it is asked on behalf of the installation.
+func Provider() *providers.Provider {
+	return &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+}
+
+// Source is a providers.Enricher.
+type Source struct {
+	client *http.Client
+	base   string // without a trailing slash
+}
+
+// New returns a source that asks with this client, which paces its requests.
+func New(client *http.Client, cfg Config) *Source {
+	return &Source{client: client, base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://musicbrainz.org"), "/")}
+}
+
+// Enrich implements providers.Enricher. An id that MusicBrainz does not know is an item failure; one that it has merged
+// into another is answered with the other.
+func (s *Source) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
+	switch e.Kind {
+	case providers.KindArtist:
+		return enrich[artist](ctx, s, artistResource, e)
+	case providers.KindAlbum:
+		return enrich[releaseGroup](ctx, s, groupResource, e)
+	case providers.KindTrack:
+		return enrich[recording](ctx, s, recordingResource, e)
+	}
+	return providers.Facts{}, providers.ErrNotThere
+}
+
+// resource is one kind of MusicBrainz' entities.
+type resource struct {
+	name  string // in the path
+	inc   string // what a lookup has to tell beside the bare entity
+	query func(providers.Entity) string
+}
+
+var (
+	artistResource    = resource{"artist", "tags", artistQuery}
+	groupResource     = resource{"release-group", "artist-credits tags", groupQuery}
+	recordingResource = resource{"recording", "artist-credits releases release-groups tags", recordingQuery}
+)
+
+// found is an entity of MusicBrainz, as lookup and search tell of it.
+type found interface {
+	key() string                           // its MBID
+	likeness(e *providers.Entity) likeness // to the entity that is asked for
+	facts() providers.Facts
+}
+
+// perSearch is how many hits a search asks for: one recording may be there many times, in other versions.
+const perSearch = 25
+
+func enrich[F found](ctx context.Context, s *Source, r resource, e providers.Entity) (providers.Facts, error) {
+	if e.MBID != "" {
+		var one F
+		endpoint := "GET /ws/2/" + r.name + "/{mbid}"
+		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {r.inc}}, &one); err != nil {
+			return providers.Facts{}, err
+		}
+		if one.key() == "" {
+			return providers.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "an entity without an id"}
+		}
+		return one.facts(), nil
+	}
+	query := r.query(e)
+	if query == "" {
+		return providers.Facts{}, providers.ErrNotThere
+	}
+	var hits struct {
+		Artists    []F `json:"artists"`
+		Groups     []F `json:"release-groups"`
+		Recordings []F `json:"recordings"`
+	}
+	endpoint := "GET /ws/2/" + r.name
+	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}, &hits); err != nil {
+		return providers.Facts{}, err
+	}
+	all := map[string][]F{artistResource.name: hits.Artists, groupResource.name: hits.Groups, recordingResource.name: hits.Recordings}[r.name]
+	if all == nil {
+		return providers.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "a search without hits"}
+	}
+	best, ok := choose(all, &e)
+	if !ok {
+		return providers.Facts{}, providers.ErrNotThere
+	}
+	return best.facts(), nil
+}
+
+// get reads the answer to one GET into v.
+func (s *Source) get(ctx context.Context, path, endpoint string, query url.Values, v any) error {
+	query.Set("fmt", "json")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return &resilience.SettingError{Setting: "providers.musicbrainz.api_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Accept", "application/json")
+	answer, err := providers.Call(s.client, req, endpoint, table, explain)
+	if err != nil {
+		return err
+	}
+	return providers.DecodeJSON(answer, v)
+}

@@ -1,0 +1,194 @@
+package musicbrainz
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"reprise/internal/providers"
+)
+
+const (
+	// sure is the least score of a hit that is taken; the best hit of a search always has 100.
+	sure = 90
+	// lengthSlack is how far apart the lengths of one recording are at two services.
+	lengthSlack = 10 * time.Second
+)
+
+// likeness says how surely a hit is what was asked for. What is better stands in the earlier fields.
+type likeness struct {
+	code    bool // the ISRC is the same
+	album   bool // it came out on the album that is named
+	apart   time.Duration
+	rank    int    // what is plain comes before other versions
+	score   int    // of the search
+	since   string // the earlier comes first
+	another bool   // it is something else
+}
+
+// choose returns the hit that is what was asked for. Of artists who share a name nothing tells which is meant, so that
+// there must be one only.
+func choose[F found](hits []F, e *providers.Entity) (best F, ok bool) {
+	var likely likeness
+	for _, h := range hits {
+		l := h.likeness(e)
+		switch {
+		case l.another || h.key() == "":
+		case ok && e.Kind == providers.KindArtist:
+			return best, false
+		case !ok || l.better(likely):
+			best, likely, ok = h, l, true
+		}
+	}
+	return best, ok
+}
+
+func (l likeness) better(than likeness) bool {
+	switch {
+	case l.code != than.code:
+		return l.code
+	case l.album != than.album:
+		return l.album
+	case l.rank != than.rank:
+		return l.rank < than.rank
+	case l.apart/time.Second != than.apart/time.Second:
+		return l.apart < than.apart
+	case l.score != than.score:
+		return l.score > than.score
+	}
+	return l.since < than.since
+}
+
+func (a artist) likeness(e *providers.Entity) likeness {
+	name := normal(e.Artist)
+	same := normal(a.Name) == name || slices.ContainsFunc(a.Aliases, func(o alias) bool { return normal(o.Name) == name })
+	return likeness{another: a.Score < sure || !same}
+}
+
+func (g releaseGroup) likeness(e *providers.Entity) likeness {
+	return likeness{another: g.Score < sure || !sameTitle(g.Title, e.Title, albumRemarks) || !g.Credit.is(e.Artist), rank: g.rank(), score: g.Score, since: sortable(g.Released)}
+}
+
+func (r recording) likeness(e *providers.Entity) likeness {
+	title, artist := sameTitle(r.Title, e.Title, trackRemarks), r.Credit.is(e.Artist)
+	l := likeness{score: r.Score, since: sortable(r.Released)}
+	l.code = e.ISRC != "" && slices.ContainsFunc(r.ISRCs, func(code string) bool { return strings.EqualFold(code, e.ISRC) })
+	l.album = e.Album != "" && slices.ContainsFunc(r.Releases, func(o release) bool { return sameTitle(o.Title, e.Album, albumRemarks) })
+	if length := time.Duration(r.Length) * time.Millisecond; length > 0 && e.Duration > 0 {
+		l.apart = (length - e.Duration).Abs()
+	}
+	if holds(r.Remark, versions) {
+		l.rank = 1
+	}
+	if l.code { // codes are given by mistake, too
+		l.another = !title && !artist
+	} else {
+		l.another = r.Score < sure || r.Video || !title || !artist || l.apart > lengthSlack
+	}
+	return l
+}
+
+// is says whether these are the artists of that name: all of them as services join them, or the first.
+func (c credit) is(name string) bool {
+	if len(c) == 0 {
+		return false
+	}
+	var joined, names strings.Builder
+	for _, a := range c {
+		joined.WriteString(a.Name + a.Join)
+		names.WriteString(a.Name + " ")
+	}
+	name = normal(name)
+	return slices.ContainsFunc([]string{joined.String(), names.String(), c[0].Name, c[0].Artist.Name}, func(own string) bool { return normal(own) == name })
+}
+
+func artistQuery(e providers.Entity) string {
+	if blank(e.Artist) {
+		return ""
+	}
+	return field("artist", e.Artist) + " OR " + field("alias", e.Artist)
+}
+
+func groupQuery(e providers.Entity) string {
+	if blank(e.Artist) || blank(e.Title) {
+		return ""
+	}
+	return field("releasegroup", plain(e.Title, albumRemarks)) + " AND " + field("artist", e.Artist)
+}
+
+func recordingQuery(e providers.Entity) string {
+	query := ""
+	if !blank(e.Artist) && !blank(e.Title) {
+		query = field("recording", plain(e.Title, trackRemarks)) + " AND " + field("artist", e.Artist)
+	}
+	switch {
+	case blank(e.ISRC):
+		return query
+	case query == "":
+		return field("isrc", e.ISRC)
+	}
+	return field("isrc", e.ISRC) + " OR (" + query + ")"
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// field is a phrase of a Lucene query. Within quotes nothing but the quote and the backslash means anything.
+func field(name, text string) string {
+	return name + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.Join(strings.Fields(text), " ")) + `"`
+}
+
+func sameTitle(a, b string, remarks []string) bool {
+	return normal(a) == normal(b) || normal(plain(a, remarks)) == normal(plain(b, remarks))
+}
+
+// What services add to a title without naming something else: MusicBrainz keeps a remaster with its original, guests
+// with the artists, and every edition of an album in one release group.
+var (
+	trackRemarks = []string{"remaster", "feat.", "feat ", "ft."}
+	albumRemarks = append(trackRemarks[:len(trackRemarks):len(trackRemarks)], "deluxe", "anniversary", "edition", "expanded", "bonus track", "- single", "- ep")
+)
+
+// versions are the words for what is something else.
+var versions = []string{"live", "demo", "mix", "acoustic", "instrumental", "karaoke"}
+
+// plain is a title without the remarks at its end, such as "(2011 Remaster)", " - Deluxe Edition" or " [feat. Somebody]".
+func plain(title string, remarks []string) string {
+	for {
+		at := lastPart(title)
+		if at <= 0 || !holds(title[at:], remarks) || holds(title[at:], versions) {
+			return title
+		}
+		title = strings.TrimSpace(title[:at])
+	}
+}
+
+// lastPart is where the last part of a title begins that stands in brackets or behind a dash; -1 without one.
+func lastPart(title string) int {
+	if strings.HasSuffix(title, ")") || strings.HasSuffix(title, "]") {
+		return strings.LastIndexAny(title, "([")
+	}
+	return max(strings.LastIndex(title, " - "), strings.LastIndex(title, " – "))
+}
+
+// holds says whether one of these words stands in the text.
+func holds(text string, words []string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// normal keeps letters and digits, in lower case and without accents. A name of symbols only stays as it is.
+func normal(name string) string {
+	kept := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, norm.NFKD.String(name))
+	if kept == "" {
+		return name
+	}
+	return kept
+}

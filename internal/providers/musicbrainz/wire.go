@@ -1,0 +1,147 @@
+package musicbrainz
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"reprise/internal/providers"
+)
+
+type artist struct {
+	ID       string  `json:"id"`
+	Name     string  `json:"name"`
+	Score    int     `json:"score"` // of a hit: 100 for the best
+	Aliases  []alias `json:"aliases"`
+	Tags     []tag   `json:"tags"`
+	LifeSpan struct {
+		Begin string `json:"begin"`
+	} `json:"life-span"`
+}
+
+type alias struct {
+	Name string `json:"name"`
+}
+
+// tag is what people call an entity, and how many of them do; it may be as many who do not.
+type tag struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+type releaseGroup struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	Score     int      `json:"score"`
+	Type      string   `json:"primary-type"`
+	Secondary []string `json:"secondary-types"`
+	Credit    credit   `json:"artist-credit"`
+	Released  string   `json:"first-release-date"`
+	Tags      []tag    `json:"tags"`
+}
+
+type recording struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Score    int       `json:"score"`
+	Length   int64     `json:"length"`         // milliseconds; 0 when unknown
+	Remark   string    `json:"disambiguation"` // what tells it from others of that name, such as "live"
+	Video    bool      `json:"video"`
+	Credit   credit    `json:"artist-credit"`
+	ISRCs    []string  `json:"isrcs"`
+	Released string    `json:"first-release-date"`
+	Releases []release `json:"releases"`
+	Tags     []tag     `json:"tags"`
+}
+
+// release is one edition on which a recording came out.
+type release struct {
+	Title  string       `json:"title"`
+	Status string       `json:"status"`
+	Date   string       `json:"date"`
+	Group  releaseGroup `json:"release-group"`
+}
+
+// credit is the artists of something, as it names them.
+type credit []struct {
+	Name   string `json:"name"`
+	Join   string `json:"joinphrase"` // between this one and the next
+	Artist artist `json:"artist"`
+}
+
+func (a artist) key() string       { return a.ID }
+func (g releaseGroup) key() string { return g.ID }
+func (r recording) key() string    { return r.ID }
+
+func (a artist) facts() providers.Facts {
+	return providers.Facts{MBID: a.ID, Name: a.Name, Tags: tagNames(a.Tags), Released: date(a.LifeSpan.Begin)}
+}
+
+func (g releaseGroup) facts() providers.Facts {
+	return providers.Facts{MBID: g.ID, ArtistMBID: g.Credit.first(), Name: g.Title, Tags: tagNames(g.Tags), Released: date(g.Released)}
+}
+
+func (r recording) facts() providers.Facts {
+	return providers.Facts{MBID: r.ID, ArtistMBID: r.Credit.first(), AlbumMBID: r.album(), Name: r.Title, Tags: tagNames(r.Tags), Released: date(r.Released)}
+}
+
+// album is the release group on which the recording first came out, as far as that is known: an official one before
+// others, and of those of one day an album.
+func (r recording) album() string {
+	known := slices.DeleteFunc(slices.Clone(r.Releases), func(l release) bool { return l.Group.ID == "" })
+	if len(known) == 0 {
+		return ""
+	}
+	return slices.MinFunc(known, func(a, b release) int {
+		return cmp.Or(cmp.Compare(unofficial(a.Status), unofficial(b.Status)), cmp.Compare(sortable(a.Date), sortable(b.Date)),
+			cmp.Compare(a.Group.rank(), b.Group.rank()))
+	}).Group.ID
+}
+
+func unofficial(status string) int {
+	if status == "Official" {
+		return 0
+	}
+	return 1
+}
+
+// rank puts plain albums before the rest.
+func (g releaseGroup) rank() int {
+	return 4*min(len(g.Secondary), 1) + (slices.Index([]string{"Album", "EP", "Single"}, g.Type)+4)%4
+}
+
+func (c credit) first() string {
+	if len(c) == 0 {
+		return ""
+	}
+	return c[0].Artist.ID
+}
+
+var dates = regexp.MustCompile(`^\d{4}(-\d\d){0,2}$`)
+
+// date is text as far as it is a date from its year on; MusicBrainz may also know a day without its year.
+func date(text string) string {
+	if !dates.MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+// sortable lets a date that is known in part come after those that are known, within the same year or month.
+func sortable(text string) string {
+	return date(text) + "~" // comes after digits and dashes
+}
+
+// tagNames are the most given tags, in lower case.
+func tagNames(tags []tag) (names []string) {
+	tags = slices.DeleteFunc(slices.Clone(tags), func(t tag) bool { return t.Count < 1 })
+	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(b.Count, a.Count) })
+	for _, t := range tags {
+		name := strings.ToLower(strings.TrimSpace(t.Name))
+		if name != "" && !slices.Contains(names, name) && len(names) < providers.MaxTags {
+			names = append(names, name)
+		}
+	}
+	return names
+}
