@@ -32,25 +32,20 @@ var table = providers.Table{
 
 var refusals = providers.Refusals{Table: table, Explain: explain, InSuccess: refusedInSuccess}
 
-// Explain notes on a refusal of the API what the table says about it.
-func Explain(e *resilience.AnswerError) {
-	explain(e)
-	table.Apply(e)
-}
-
 // refusal is the body of Fanart.tv's errors.
 type refusal struct {
 	Status  string `json:"status"`
 	Message string `json:"error message"`
 }
 
-// explain reads Fanart.tv's words from a refusal.
+// explain reads Fanart.tv's words from a refusal. A 404 in other words than an object's is a proxy's.
 func explain(e *resilience.AnswerError) {
 	var body refusal
-	if json.Unmarshal(e.Body, &body) == nil {
+	object := json.Unmarshal(e.Body, &body) == nil
+	if object {
 		e.Message = resilience.Excerpt(body.Message)
 	}
-	if e.Status == http.StatusNotFound {
+	if e.Status == http.StatusNotFound && (object || len(e.Body) == 0) {
 		e.Code = noArt
 	}
 }

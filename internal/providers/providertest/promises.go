@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -176,7 +177,9 @@ func checkContract(t *testing.T, c *capability) {
 		"wrong types": func(req *http.Request) string { return swapTypes(c.body(req)) },
 	}
 	for _, body := range []string{`{`, `{}`, `[[1,2],`, `null`, `"text"`, `42`, `{"error":`, "\x00\xff"} {
-		broken[fmt.Sprintf("%q", body)] = func(*http.Request) string { return body }
+		if !slices.Contains(c.nothing, body) {
+			broken[fmt.Sprintf("%q", body)] = func(*http.Request) string { return body }
+		}
 	}
 	for name, body := range broken {
 		_, err := c.try(t.Context(), t, c.with(func(req *http.Request) (*http.Response, error) {

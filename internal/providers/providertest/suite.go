@@ -93,6 +93,7 @@ type capability struct {
 	name    string
 	suite   *Suite
 	secrets []string
+	nothing []string // see Enrichment
 	read    func(context.Context, *testing.T, providers.Adapter) (pages []any, err error)
 	// first reads the first page and leaves; nil where there are no pages.
 	first func(context.Context, providers.Adapter)

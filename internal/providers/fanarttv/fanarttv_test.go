@@ -1,0 +1,195 @@
+package fanarttv
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+const (
+	bandID  = "f6f2326f-6b25-4170-b89d-e235b25508e8"
+	albumID = "fbb3da10-0d5c-3f30-8c80-4b1e2e1e1a01"
+	assets  = "https://assets.fanart.tv/fanart/music/" + bandID
+)
+
+var (
+	band  = providers.Entity{Kind: providers.KindArtist, Artist: "Sigur Rós", MBID: bandID}
+	album = providers.Entity{Kind: providers.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun", MBID: albumID}
+)
+
+// healthy is a Fanart.tv that knows what is in testdata; version is the end of its files' names.
+func healthy(t *testing.T, version string) providertest.Respond {
+	return providertest.Routes(map[string]providertest.Respond{
+		"GET /v3/music/" + bandID:         providertest.Always(200, providertest.Golden(t, "artist"+version+".json")),
+		"GET /v3/music/albums/" + albumID: providertest.Always(200, providertest.Golden(t, "album"+version+".json")),
+	})
+}
+
+func source(far providertest.Respond) *Source { return New(providertest.Client(far), Config{}) }
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, e := range map[string]providers.Entity{"artist": band, "album": album} {
+		t.Run(name, func(t *testing.T) {
+			providertest.RunEnrichment(t, providertest.Enrichment{
+				New: func(c *http.Client) providers.Enricher {
+					return New(c, Config{APIURL: "https://fanart.example.org/", ClientKey: "personal-key-of-geoff"})
+				},
+				Entity: e, Nothing: []string{`{}`}, Secrets: []string{"personal-key-of-geoff"},
+				Capability: providertest.Capability{Healthy: healthy(t, ""), Fine: []int{404}, Statuses: map[int]resilience.Meaning{401: badKey, 429: tooFast}},
+			})
+		})
+	}
+}
+
+// TestTable has one golden body per row of the providers page, and shows what the row says.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	upstream := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	rows := map[string]resilience.Verdict{
+		"401-invalidKey":  {Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey},
+		"429-tooMany":     {Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey},
+		"500-error":       upstream,
+		"503-unavailable": upstream,
+	}
+	files, err := filepath.Glob("testdata/[45]*.json")
+	require.NoError(t, err)
+	require.Len(t, files, len(rows)+1, "every golden refusal has its row, beside that of no art")
+	for name, want := range rows {
+		body := providertest.Golden(t, name+".json")
+		var status int
+		_, err := fmt.Sscan(name[:3], &status)
+		require.NoError(t, err)
+		_, err = source(providertest.Always(status, body)).Enrich(t.Context(), band)
+		require.Equal(t, want, resilience.Classify(err), "%v", err)
+		var refusal *resilience.AnswerError
+		require.ErrorAs(t, err, &refusal)
+		require.NotEmpty(t, refusal.Message)
+	}
+	// A refusal with 200 is one, too.
+	_, err = source(providertest.Always(200, providertest.Golden(t, "500-error.json"))).Enrich(t.Context(), band)
+	require.Equal(t, upstream, resilience.Classify(err), "%v", err)
+}
+
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	wantBand := providers.Facts{MBID: bandID, Name: "Sigur Rós", Pictures: []providers.Picture{{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
+		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-1.jpg"}, {Kind: "background", URL: assets + "/artistbackground/sigur-ros-1.jpg"}}}
+	wantAlbum := providers.Facts{MBID: albumID, Pictures: []providers.Picture{{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
+		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"}}}
+	for _, version := range []string{"", "-v3.2"} {
+		got, err := source(healthy(t, version)).Enrich(t.Context(), band)
+		require.NoError(t, err)
+		require.Equal(t, wantBand, got, version)
+		got, err = source(healthy(t, version)).Enrich(t.Context(), album)
+		require.NoError(t, err)
+		require.Equal(t, wantAlbum, got, version)
+	}
+	_, err := New(providertest.Client(healthy(t, "")), Config{APIURL: "https://fan art\x7f"}).Enrich(t.Context(), band)
+	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+}
+
+func TestPicturesThatAreNone(t *testing.T) {
+	t.Parallel()
+	var all []picture
+	for i := range 9 {
+		all = append(all, picture{URL: fmt.Sprintf("https://assets.example.org/%d.jpg", i), Likes: count(i)})
+	}
+	all = append(all, picture{Likes: 90}, picture{URL: "file:///etc/passwd", Likes: 91}, picture{URL: "/relative.jpg", Likes: 92}, picture{URL: "https:///x", Likes: 93})
+	got := best("cover", all)
+	require.Len(t, got, perKind)
+	require.Equal(t, providers.Picture{Kind: "cover", URL: "https://assets.example.org/8.jpg"}, got[0])
+}
+
+func TestNoArtIsASuccess(t *testing.T) {
+	t.Parallel()
+	for name, far := range map[string]providertest.Respond{
+		"404":                  providertest.Always(404, providertest.Golden(t, "404-notFound.json")),
+		"the same with 200":    providertest.Always(200, providertest.Golden(t, "404-notFound.json")),
+		"an empty object":      providertest.Always(200, "{}\n"),
+		"an empty array":       providertest.Always(200, "[]"),
+		"no pictures":          providertest.Always(200, `{"name":"Sigur Rós","albums":[]}`),
+		"pictures of others":   providertest.Always(200, `{"name":"Sigur Rós","albums":{"x":{"albumcover":[{"url":"https://a/b.jpg"}]}},"hdmusiclogo":[{"url":"https://a/b.png"}]}`),
+		"a picture without it": providertest.Always(200, `{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
+	} {
+		for _, e := range []providers.Entity{band, album} {
+			_, err := source(far).Enrich(t.Context(), e)
+			require.ErrorIs(t, err, providers.ErrNotThere, name)
+		}
+	}
+	// Nothing is asked about what has no id, nor about tracks.
+	for _, e := range []providers.Entity{{Kind: providers.KindArtist, Artist: "Sigur Rós"}, {Kind: providers.KindAlbum}, {Kind: providers.KindTrack, MBID: "x"}, {}} {
+		_, err := source(func(*http.Request) (int, http.Header, string) {
+			t.Error("a request")
+			return 500, nil, ""
+		}).Enrich(t.Context(), e)
+		require.ErrorIs(t, err, providers.ErrNotThere)
+	}
+	// What others say with 404 tells nothing of Fanart.tv's art.
+	for body, want := range map[string]resilience.Category{"<html></html>": resilience.Upstream, "404 page not found\n": resilience.Item} {
+		_, err := source(providertest.Always(404, body)).Enrich(t.Context(), band)
+		require.Equal(t, want, resilience.Classify(err).Category)
+	}
+}
+
+// keyed is a source on a pool of these keys, as the program wires it.
+func keyed(far providertest.Respond, keys ...resilience.PoolKey) (*Source, *resilience.KeyPool) {
+	pool := resilience.NewKeyPool("fanarttv", keys, resilience.Options{})
+	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Advice: KeyAdvice})
+	return New(client, Config{ClientKey: "personal-key"}), pool
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		well, refusals := healthy(t, ""), map[string]int{}
+		var used []string
+		s, pool := keyed(func(r *http.Request) (int, http.Header, string) {
+			key := r.Header.Get("Api-Key")
+			used = append(used, key)
+			require.Equal(t, "personal-key", r.Header.Get("Client-Key"))
+			require.NotContains(t, r.URL.String(), "key")
+			if status := refusals[key]; status != 0 {
+				return status, http.Header{"Retry-After": {"600"}}, `{"status":"error","error message":"No"}`
+			}
+			return well(r)
+		}, resilience.PoolKey{Secret: "fanart-key-one"}, resilience.PoolKey{Secret: "fanart-key-two"})
+		require.Same(t, pool, Provider(pool).Keys)
+
+		// A key that is limited, or refused, is followed by the next.
+		refusals["fanart-key-one"], refusals["fanart-key-two"] = 429, 401
+		_, err := s.Enrich(t.Context(), band)
+		require.Equal(t, resilience.RateLimit, resilience.Classify(err).Category, "%v", err)
+		require.Equal(t, time.Now().Add(10*time.Minute), resilience.Classify(err).NotBefore)
+		require.ElementsMatch(t, []string{"fanart-key-one", "fanart-key-two"}, used)
+		time.Sleep(10 * time.Minute)
+		clear(refusals)
+		_, err = s.Enrich(t.Context(), band)
+		require.NoError(t, err)
+		require.Equal(t, "fanart-key-one", used[len(used)-1])
+
+		// No art is nobody's fault.
+		refusals["fanart-key-one"] = 404
+		for range 3 {
+			_, err := s.Enrich(t.Context(), band)
+			require.ErrorIs(t, err, providers.ErrNotThere)
+		}
+
+		refusals["fanart-key-one"] = 401
+		_, err = s.Enrich(t.Context(), band)
+		var short *resilience.KeysError
+		require.ErrorAs(t, err, &short)
+		require.Equal(t, KeyAdvice, short.Advice)
+		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeApp}, resilience.Classify(err))
+		require.NotContains(t, err.Error(), "fanart-key")
+	})
+}

@@ -1,0 +1,313 @@
+package musicbrainz
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+)
+
+const (
+	bandID  = "f6f2326f-6b25-4170-b89d-e235b25508e8"
+	albumID = "fbb3da10-0d5c-3f30-8c80-4b1e2e1e1a01"
+	trackID = "9e2c6a4e-1b0f-4b6e-8a1d-3f6b7c8d9e01"
+)
+
+var (
+	band  = providers.Entity{Kind: providers.KindArtist, Artist: "Sigur Rós"}
+	album = providers.Entity{Kind: providers.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun"}
+	track = providers.Entity{Kind: providers.KindTrack, Artist: "Sigur Rós", Title: "Svefn-g-englar", Duration: 604 * time.Second}
+)
+
+// known is e with the id that MusicBrainz has given it.
+func known(e providers.Entity, mbid string) providers.Entity {
+	e.MBID = mbid
+	return e
+}
+
+// healthy is a MusicBrainz that knows what is in testdata.
+func healthy(t *testing.T) providertest.Respond {
+	answer := func(name string) providertest.Respond {
+		return providertest.Always(200, providertest.Golden(t, name+".json"))
+	}
+	return providertest.Routes(map[string]providertest.Respond{
+		"GET /ws/2/artist":                      answer("artist-search"),
+		"GET /ws/2/artist/" + bandID:            answer("artist"),
+		"GET /ws/2/release-group":               answer("release-group-search"),
+		"GET /ws/2/release-group/" + albumID:    answer("release-group"),
+		"GET /ws/2/recording":                   answer("recording-search"),
+		"GET /ws/2/recording/" + trackID:        answer("recording"),
+		"GET /mirror/ws/2/recording/" + trackID: answer("recording"),
+	})
+}
+
+func source(far providertest.Respond) *Source { return New(providertest.Client(far), Config{}) }
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	statuses := map[int]resilience.Meaning{503: throttled, 401: blocked, 403: blocked}
+	for name, e := range map[string]providers.Entity{"artist": band, "album": album, "track": track, "known artist": known(band, bandID),
+		"known album": known(album, albumID), "known track": known(track, trackID)} {
+		t.Run(name, func(t *testing.T) {
+			providertest.RunEnrichment(t, providertest.Enrichment{
+				New:        func(c *http.Client) providers.Enricher { return New(c, Config{APIURL: "https://mb.example.org/"}) },
+				Entity:     e,
+				Capability: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
+			})
+		})
+	}
+}
+
+// TestTable has one golden body per row of the providers page, and shows what the row says.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
+		return resilience.Verdict{Class: c, Category: category, Scope: s}
+	}
+	config, item := verdict(resilience.Fatal, resilience.Config, resilience.ScopeApp), verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)
+	limit, upstream := verdict(resilience.Retriable, resilience.RateLimit, resilience.ScopeApp), verdict(resilience.Retriable, resilience.Upstream, resilience.ScopeStream)
+	rows := map[string]resilience.Verdict{"503-throttled": limit, "503-busy": limit, "404-merged": item, "400-query": item, "403-blocked": config, "401-blocked": config,
+		"500-error": upstream, "502-gateway": upstream, "429-tooMany": limit}
+	files, err := filepath.Glob("testdata/[45]*.json")
+	require.NoError(t, err)
+	require.Len(t, files, len(rows), "every golden refusal has its row")
+	for name, want := range rows {
+		body := providertest.Golden(t, name+".json")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var status int
+				_, err := fmt.Sscan(name[:3], &status)
+				require.NoError(t, err)
+				if status == 503 {
+					want.NotBefore, want.Hold, want.HoldMax = time.Now().Add(10*time.Second), 10*time.Second, 10*time.Minute
+				} else if status == 429 { // nobody said how long
+					want.Scope = resilience.ScopeConnection
+				}
+				_, err = source(providertest.Always(status, body)).Enrich(t.Context(), known(band, bandID))
+				require.Equal(t, want, resilience.Classify(err), "%v", err)
+				var refusal *resilience.AnswerError
+				require.ErrorAs(t, err, &refusal)
+				require.NotEmpty(t, refusal.Message)
+				if want.Category == resilience.Config {
+					require.Contains(t, refusal.Meaning.Advice, "contact")
+				}
+			})
+		})
+	}
+}
+
+func TestTheWaitOfAThrottledAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for retryAfter, want := range map[string]resilience.Verdict{
+			"7":    {NotBefore: time.Now().Add(7 * time.Second)},
+			"0":    {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute},
+			"soon": {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute, BadWait: true},
+		} {
+			_, err := source(func(*http.Request) (int, http.Header, string) {
+				return 503, http.Header{"Retry-After": {retryAfter}}, `{"error":"The MusicBrainz web server is currently busy."}`
+			}).Enrich(t.Context(), band)
+			want.Class, want.Category, want.Scope = resilience.Retriable, resilience.RateLimit, resilience.ScopeApp
+			require.Equal(t, want, resilience.Classify(err), retryAfter)
+		}
+	})
+}
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	bandTags := []string{"post-rock", "dream pop", "ambient", "icelandic"}
+	for name, c := range map[string]struct {
+		entity providers.Entity
+		want   providers.Facts
+	}{
+		"an artist by name":   {band, providers.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags[:2], Released: "1994"}},
+		"an artist by id":     {known(band, bandID), providers.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags, Released: "1994-01-04"}},
+		"an album by name":    {album, providers.Facts{MBID: albumID, ArtistMBID: bandID, Name: "Ágætis byrjun", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"an album by id":      {known(album, albumID), providers.Facts{MBID: albumID, ArtistMBID: bandID, Name: "Ágætis byrjun", Tags: []string{"post-rock", "ambient"}, Released: "1999-06-12"}},
+		"a recording by id":   {known(track, trackID), providers.Facts{MBID: trackID, ArtistMBID: bandID, AlbumMBID: albumID, Name: "Svefn-g-englar", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"a recording by name": {track, providers.Facts{MBID: trackID, ArtistMBID: bandID, AlbumMBID: albumID, Name: "Svefn‐g‐englar", Tags: bandTags[:1], Released: "1999-06-12"}},
+	} {
+		requests := 0
+		far := healthy(t)
+		got, err := source(func(r *http.Request) (int, http.Header, string) {
+			requests++
+			require.Equal(t, "json", r.URL.Query().Get("fmt"))
+			return far(r)
+		}).Enrich(t.Context(), c.entity)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, got, name)
+		require.Equal(t, 1, requests, name)
+	}
+	got, err := New(providertest.Client(healthy(t)), Config{APIURL: "https://mb.example.org/mirror/"}).Enrich(t.Context(), known(track, trackID))
+	require.NoError(t, err)
+	require.Equal(t, trackID, got.MBID)
+	_, err = New(providertest.Client(healthy(t)), Config{APIURL: "https://mb example\x7f"}).Enrich(t.Context(), band)
+	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+}
+
+func TestManyTags(t *testing.T) {
+	t.Parallel()
+	var tags []tag
+	for i := range 30 {
+		tags = append(tags, tag{fmt.Sprintf(" Tag %02d", i), i})
+	}
+	names := tagNames(tags)
+	require.Len(t, names, providers.MaxTags)
+	require.Equal(t, "tag 29", names[0])
+}
+
+// query is what a search for e asks.
+func query(t *testing.T, e providers.Entity) (path, query string) {
+	t.Helper()
+	_, err := source(func(r *http.Request) (int, http.Header, string) {
+		path, query = r.URL.Path, r.URL.Query().Get("query")
+		return 200, nil, `{"artists":[],"release-groups":[],"recordings":[]}`
+	}).Enrich(t.Context(), e)
+	require.ErrorIs(t, err, providers.ErrNotThere)
+	return path, query
+}
+
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		entity      providers.Entity
+		path, query string
+	}{
+		{band, "/ws/2/artist", `artist:"Sigur Rós" OR alias:"Sigur Rós"`},
+		{album, "/ws/2/release-group", `releasegroup:"Ágætis byrjun" AND artist:"Sigur Rós"`},
+		{track, "/ws/2/recording", `recording:"Svefn-g-englar" AND artist:"Sigur Rós"`},
+		{providers.Entity{Kind: providers.KindArtist, Artist: `AC/DC "live" \ (a:b) !`}, "/ws/2/artist", `artist:"AC/DC \"live\" \\ (a:b) !" OR alias:"AC/DC \"live\" \\ (a:b) !"`},
+		{providers.Entity{Kind: providers.KindTrack, Artist: "A", Title: "T (2011 Remaster)", ISRC: "GBAAA9900303"}, "/ws/2/recording",
+			`isrc:"GBAAA9900303" OR (recording:"T" AND artist:"A")`},
+		{providers.Entity{Kind: providers.KindTrack, ISRC: "GBAAA9900303"}, "/ws/2/recording", `isrc:"GBAAA9900303"`},
+		{providers.Entity{Kind: providers.KindAlbum, Artist: "A", Title: "T - Deluxe Edition [Remastered]"}, "/ws/2/release-group", `releasegroup:"T" AND artist:"A"`},
+		// Nothing can be asked about what has no name.
+		{providers.Entity{Kind: providers.KindArtist, Artist: " "}, "", ""},
+		{providers.Entity{Kind: providers.KindAlbum, Title: "T"}, "", ""},
+		{providers.Entity{Kind: providers.KindTrack, Artist: "A"}, "", ""},
+		{providers.Entity{Kind: "label", Artist: "A"}, "", ""},
+	} {
+		path, got := query(t, c.entity)
+		require.Equal(t, c.path, path)
+		require.Equal(t, c.query, got)
+	}
+	path := ""
+	_, _ = source(func(r *http.Request) (int, http.Header, string) {
+		path = r.URL.EscapedPath()
+		return 404, nil, `{}`
+	}).Enrich(t.Context(), known(band, "../release?x"))
+	require.Equal(t, "/ws/2/artist/"+url.PathEscape("../release?x"), path)
+}
+
+// hits are recordings as a search finds them, each "T" by "A" unless it is named otherwise.
+func hits(t *testing.T, changes ...map[string]any) providertest.Respond {
+	t.Helper()
+	list := []map[string]any{}
+	for i, change := range changes {
+		hit := map[string]any{"id": fmt.Sprint(i), "score": 100, "title": "T", "artist-credit": []any{map[string]any{"name": "A", "artist": map[string]any{"name": "A"}}}}
+		for name, value := range change {
+			hit[name] = value
+		}
+		list = append(list, hit)
+	}
+	body, err := json.Marshal(map[string]any{"recordings": list, "artists": list})
+	require.NoError(t, err)
+	return providertest.Always(200, string(body))
+}
+
+// credits are artists as MusicBrainz joins them.
+func credits(namesAndJoins ...string) (list []any) {
+	for i := 0; i < len(namesAndJoins); i += 2 {
+		list = append(list, map[string]any{"name": namesAndJoins[i], "joinphrase": namesAndJoins[i+1]})
+	}
+	return list
+}
+
+func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
+	t.Parallel()
+	type change = map[string]any
+	plain := providers.Entity{Kind: providers.KindTrack, Artist: "A", Title: "T", Duration: 200 * time.Second}
+	with := func(f func(*providers.Entity)) providers.Entity { e := plain; f(&e); return e }
+	coded := with(func(e *providers.Entity) { e.ISRC = "GBAAA9900303" })
+	for name, c := range map[string]struct {
+		entity providers.Entity
+		hits   []change
+		want   string // index of the hit; empty for none
+	}{
+		"nothing found":                      {plain, nil, ""},
+		"the same names":                     {plain, []change{{}}, "0"},
+		"another title":                      {plain, []change{{"title": "T two"}}, ""},
+		"another artist":                     {plain, []change{{"artist-credit": credits("B", "")}}, ""},
+		"no artist":                          {plain, []change{{"artist-credit": []any{}}}, ""},
+		"a low score":                        {plain, []change{{"score": 89}}, ""},
+		"without an id":                      {plain, []change{{"id": ""}, {}}, "1"},
+		"accents and case":                   {with(func(e *providers.Entity) { e.Artist = "bjork"; e.Title = "joga" }), []change{{"title": "Jóga", "artist-credit": credits("Björk", "")}}, "0"},
+		"guests of the credit":               {plain, []change{{"artist-credit": credits("A", " feat. ", "B", "")}}, "0"},
+		"artists joined otherwise":           {with(func(e *providers.Entity) { e.Artist = "A, B" }), []change{{"artist-credit": credits("A", " with ", "B", "")}}, "0"},
+		"guests in the title":                {with(func(e *providers.Entity) { e.Title = "T (feat. B)" }), []change{{}}, "0"},
+		"a remaster":                         {with(func(e *providers.Entity) { e.Title = "T - 2011 Remaster" }), []change{{}}, "0"},
+		"a live version":                     {with(func(e *providers.Entity) { e.Title = "T (Live, Remastered)" }), []change{{}}, ""},
+		"a remix":                            {with(func(e *providers.Entity) { e.Title = "T (B Remix)" }), []change{{}}, ""},
+		"about as long":                      {plain, []change{{"length": 209_000}}, "0"},
+		"much longer":                        {plain, []change{{"length": 211_000}}, ""},
+		"the nearest length":                 {plain, []change{{"length": 207_000}, {"length": 201_000}, {"length": 193_000}}, "1"},
+		"of unknown length":                  {with(func(e *providers.Entity) { e.Duration = 0 }), []change{{"length": 500_000}}, "0"},
+		"live versions last":                 {plain, []change{{"disambiguation": "live, 1999"}, {}}, "1"},
+		"no films":                           {plain, []change{{"video": true}}, ""},
+		"the first of equals":                {plain, []change{{"first-release-date": "2001"}, {"first-release-date": "1999-02"}, {"first-release-date": "1999"}}, "1"},
+		"the album that is named":            {with(func(e *providers.Entity) { e.Album = "L (Deluxe)" }), []change{{"length": 200_000}, {"length": 205_000, "releases": []change{{"title": "L"}}}}, "1"},
+		"the code before the names":          {coded, []change{{"length": 200_000}, {"score": 40, "length": 300_000, "isrcs": []string{"gbaaa9900303"}}}, "1"},
+		"the code, though the title differs": {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900303"}}}, "0"},
+		"the code of something else":         {coded, []change{{"title": "U", "artist-credit": credits("B", ""), "isrcs": []string{"GBAAA9900303"}}}, ""},
+		"another code":                       {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900304"}}}, ""},
+	} {
+		facts, err := source(hits(t, c.hits...)).Enrich(t.Context(), c.entity)
+		if c.want == "" {
+			require.ErrorIs(t, err, providers.ErrNotThere, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, facts.MBID, name)
+	}
+}
+
+func TestArtistsWhoShareAName(t *testing.T) {
+	t.Parallel()
+	type change = map[string]any
+	nirvana := providers.Entity{Kind: providers.KindArtist, Artist: "Nirvana"}
+	for name, c := range map[string]struct {
+		hits []change
+		want string
+	}{
+		"one":                   {[]change{{"name": "NIRVANA"}, {"name": "Nirvana 2002"}}, "0"},
+		"one who is well known": {[]change{{"name": "Nirvana"}, {"name": "Nirvana", "score": 80}}, "0"},
+		"two":                   {[]change{{"name": "Nirvana"}, {"name": "Nirvana", "score": 95}}, ""},
+		"by another name":       {[]change{{"name": "N", "aliases": []change{{"name": "nirvana"}}}}, "0"},
+	} {
+		facts, err := source(hits(t, c.hits...)).Enrich(t.Context(), nirvana)
+		if c.want == "" {
+			require.ErrorIs(t, err, providers.ErrNotThere, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, facts.MBID, name)
+	}
+}
+
+func TestDates(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"1999": "1999", "1999-06": "1999-06", "1999-06-12": "1999-06-12", "": "", "????-06-12": "", "99": "", "1999-6": "", "1999-06-12-01": ""} {
+		require.Equal(t, want, date(text), text)
+	}
+}
