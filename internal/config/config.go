@@ -57,6 +57,8 @@ type Config struct {
 	LastFM       Provider // its key and shared secret are ClientID and ClientSecret
 	ListenBrainz Provider
 	YouTube      Provider
+	MusicBrainz  Provider
+	FanartTV     Provider
 }
 
 // Provider are the settings of one provider.
@@ -65,7 +67,8 @@ type Provider struct {
 	ClientID                  string
 	ClientSecret              resilience.Secret
 	Keys                      []resilience.PoolKey
-	Rate                      float64 // requests per second; 0 for no limit
+	Rate                      float64           // requests per second; 0 for no limit
+	ClientKey                 resilience.Secret // a person's own, beside Keys
 }
 
 // Problems is everything that is wrong with the settings, a sentence each.

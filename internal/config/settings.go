@@ -61,7 +61,12 @@ func (c *Config) settings() []setting {
 	table = append(table, setting{path: "providers.listenbrainz.rate", def: "1", set: perSecond(&c.ListenBrainz.Rate)})
 	table = append(table, c.YouTube.settings("youtube", "https://www.googleapis.com/youtube/v3",
 		"https://accounts.google.com/o/oauth2/v2/auth", "https://oauth2.googleapis.com/token")...)
-	return append(table, setting{path: "providers.youtube.keys", secret: true, set: keys(&c.YouTube.Keys)})
+	table = append(table, setting{path: "providers.youtube.keys", secret: true, set: keys(&c.YouTube.Keys)})
+	table = append(table, c.MusicBrainz.settings("musicbrainz", "https://musicbrainz.org", "", "")...)
+	table = append(table, c.FanartTV.settings("fanarttv", "https://webservice.fanart.tv", "", "")...)
+	return append(table,
+		setting{path: "providers.fanarttv.keys", secret: true, set: keys(&c.FanartTV.Keys)},
+		setting{path: "providers.fanarttv.client_key", secret: true, set: secret(&c.FanartTV.ClientKey)})
 }
 
 // settings are those of a provider: without an authorization page only its address, and without an address for tokens
