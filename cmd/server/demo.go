@@ -54,7 +54,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 // demoSettings lead to the simulated services, at the pace of the demo.
 func demoSettings(world *demo.World) map[string]string {
 	return map[string]string{
-		"breaker.failures": "3", "breaker.cooldown": demoCooldown, "providers.lastfm.rate": "0", "providers.listenbrainz.rate": "0",
+		"breaker.failures": "3", "breaker.cooldown": demoCooldown, "providers.lastfm.rate": "0", "providers.listenbrainz.rate": "0", "providers.musicbrainz.rate": "0",
 		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
 		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
 		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,
@@ -64,6 +64,8 @@ func demoSettings(world *demo.World) map[string]string {
 		"providers.youtube.api_url": world.YouTube.URL, "providers.youtube.auth_url": world.YouTube.AuthURL,
 		"providers.youtube.token_url": world.YouTube.TokenURL, "providers.youtube.client_id": world.YouTube.ClientID,
 		"providers.youtube.client_secret": world.YouTube.ClientSecret, "providers.youtube.keys": strings.Join(world.YouTube.Keys, ","),
+		"providers.musicbrainz.api_url": world.MusicBrainz.URL, "providers.fanarttv.api_url": world.FanartTV.URL,
+		"providers.fanarttv.keys": strings.Join(world.FanartTV.Keys, ","), "providers.fanarttv.client_key": "",
 		"allow_private_upstreams": "true",
 	}
 }

@@ -42,7 +42,8 @@ func newTransport(c config.Config, base http.RoundTripper, log *slog.Logger, gua
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { guard().UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
 			Changed: func(ch resilience.BreakerChange) { guard().BreakerChanged(ctx, ch) }}),
-		Paces: resilience.NewPaces(map[string]float64{hostOf(c.LastFM.APIURL): c.LastFM.Rate, hostOf(c.ListenBrainz.APIURL): c.ListenBrainz.Rate}),
+		Paces: resilience.NewPaces(map[string]float64{hostOf(c.LastFM.APIURL): c.LastFM.Rate, hostOf(c.ListenBrainz.APIURL): c.ListenBrainz.Rate,
+			hostOf(c.MusicBrainz.APIURL): c.MusicBrainz.Rate}),
 	}
 }
 
@@ -50,7 +51,8 @@ func newTransport(c config.Config, base http.RoundTripper, log *slog.Logger, gua
 // is none of them.
 func upstreams(c config.Config) map[string]string {
 	all := map[string]string{}
-	for name, p := range map[string]config.Provider{"spotify": c.Spotify, "lastfm": c.LastFM, "listenbrainz": c.ListenBrainz, "youtube": c.YouTube} {
+	for name, p := range map[string]config.Provider{"spotify": c.Spotify, "lastfm": c.LastFM, "listenbrainz": c.ListenBrainz, "youtube": c.YouTube,
+		"musicbrainz": c.MusicBrainz, "fanarttv": c.FanartTV} {
 		for _, address := range []string{p.APIURL, p.TokenURL} {
 			if host := hostOf(address); host != "" {
 				all[host] = name

@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org", Rate: 1},
 		YouTube: Provider{APIURL: "https://www.googleapis.com/youtube/v3", AuthURL: "https://accounts.google.com/o/oauth2/v2/auth",
 			TokenURL: "https://oauth2.googleapis.com/token"},
-		MusicBrainz: Provider{APIURL: "https://musicbrainz.org"},
+		MusicBrainz: Provider{APIURL: "https://musicbrainz.org", Rate: 1},
 		FanartTV:    Provider{APIURL: "https://webservice.fanart.tv"},
 	}, defaults(t))
 }
@@ -106,7 +106,7 @@ providers:
     client_id: id
     client_secret: secret
     keys: [first-key, "home:second-key", first-key]
-  musicbrainz: {api_url: "http://mb.local/"}
+  musicbrainz: {api_url: "http://mb.local/", rate: 20}
   fanarttv:
     api_url: http://127.0.0.1:4/
     keys: fanart-key-1
@@ -129,7 +129,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		ListenBrainz: Provider{APIURL: "http://lb.local", Rate: 0.5},
 		YouTube: Provider{APIURL: "http://127.0.0.1:3/youtube/v3", AuthURL: "http://127.0.0.1:3/auth", TokenURL: "http://127.0.0.1:3/token",
 			ClientID: "id", ClientSecret: "secret", Keys: []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}},
-		MusicBrainz: Provider{APIURL: "http://mb.local"},
+		MusicBrainz: Provider{APIURL: "http://mb.local", Rate: 20},
 		FanartTV:    Provider{APIURL: "http://127.0.0.1:4", Keys: []resilience.PoolKey{{Secret: "fanart-key-1"}}, ClientKey: "personal"},
 	}
 	got, err := Load(write(t, everything), nil, nil)
@@ -150,7 +150,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_PROVIDERS_YOUTUBE_API_URL=http://127.0.0.1:3/youtube/v3", "REPRISE_PROVIDERS_YOUTUBE_AUTH_URL=http://127.0.0.1:3/auth",
 		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=http://127.0.0.1:3/token", "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=id",
 		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=secret", "REPRISE_PROVIDERS_YOUTUBE_KEYS=first-key, home:second-key",
-		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=http://mb.local", "REPRISE_PROVIDERS_FANARTTV_API_URL=http://127.0.0.1:4",
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=http://mb.local", "REPRISE_PROVIDERS_MUSICBRAINZ_RATE=20", "REPRISE_PROVIDERS_FANARTTV_API_URL=http://127.0.0.1:4",
 		"REPRISE_PROVIDERS_FANARTTV_KEYS=fanart-key-1", "REPRISE_PROVIDERS_FANARTTV_CLIENT_KEY=personal"}
 	given := slices.Clone(environ)
 	got, err = Load("", environ, nil)

@@ -63,6 +63,7 @@ func (c *Config) settings() []setting {
 		"https://accounts.google.com/o/oauth2/v2/auth", "https://oauth2.googleapis.com/token")...)
 	table = append(table, setting{path: "providers.youtube.keys", secret: true, set: keys(&c.YouTube.Keys)})
 	table = append(table, c.MusicBrainz.settings("musicbrainz", "https://musicbrainz.org", "", "")...)
+	table = append(table, setting{path: "providers.musicbrainz.rate", def: "1", set: perSecond(&c.MusicBrainz.Rate)})
 	table = append(table, c.FanartTV.settings("fanarttv", "https://webservice.fanart.tv", "", "")...)
 	return append(table,
 		setting{path: "providers.fanarttv.keys", secret: true, set: keys(&c.FanartTV.Keys)},

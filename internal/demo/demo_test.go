@@ -111,6 +111,10 @@ func (b bundle) sample(provider string) reply {
 		return b.lastfm("user.getInfo", b.LastFM.Authorize(Alice), nil)
 	case ListenBrainz:
 		return b.get(b.ListenBrainz.URL+"/1/user/alice/listen-count", "Token "+b.ListenBrainz.Token(Alice))
+	case MusicBrainz:
+		return b.get(b.MusicBrainz.URL+"/ws/2/artist/"+artistMBID("Björk")+"?fmt=json", "")
+	case FanartTV:
+		return b.fanart("/v3/music/"+artistMBID("Björk"), b.FanartTV.Keys[1])
 	case YouTube:
 		return b.get(b.YouTube.URL+"/channels?part=snippet&mine=true", "Bearer "+b.YouTube.Authorize(Alice, youtubeScope).AccessToken)
 	default:
@@ -154,6 +158,10 @@ func TestModes(t *testing.T) {
 			t.Parallel()
 			b := setup(t, Options{RetryAfter: 90 * time.Second, Slow: 20 * time.Millisecond})
 			for _, provider := range names {
+				if provider == MusicBrainz && mode == RateLimited { // it throttles with 503
+					require.Error(t, b.Switch(provider, mode))
+					continue
+				}
 				b.switchTo(provider, mode)
 				start := time.Now()
 				r := b.sample(provider)

@@ -1,5 +1,5 @@
-// Package demo simulates Spotify, Last.fm, ListenBrainz, Navidrome and YouTube on loopback, filled with one household's history,
-// so that the whole program can be seen and tested without an account anywhere.
+// Package demo simulates Spotify, Last.fm, ListenBrainz, Navidrome, YouTube, MusicBrainz and Fanart.tv on loopback, filled
+// with one household's history, so that the whole program can be seen and tested without an account anywhere.
 //
 // # What it promises
 //
@@ -17,7 +17,8 @@
 // Alice listens on Spotify and, at home, on Navidrome; both are scrobbled to ListenBrainz, the second not always. Spotify
 // knows her last 50 plays to the millisecond, ListenBrainz all of them to the second. Last.fm has what she heard on
 // Spotify until now; from then on only what she hears on her phone, and what is sent there. On YouTube
-// she likes a video now and then. Bob has a small history of his own.
+// she likes a video now and then. Bob has a small history of his own. MusicBrainz knows nearly all of that music, and
+// Fanart.tv has pictures of most of it, which it draws itself.
 //
 // All methods are safe for concurrent use.
 package demo

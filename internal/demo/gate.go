@@ -16,7 +16,8 @@ import (
 type Mode string
 
 // The modes. WrongAccount is Spotify's, Last.fm's and YouTube's only, ReadOnly ListenBrainz's, Hidden, DailyLimit and
-// Suspended are Last.fm's, and KeySpent, KeysSpent and KeyInvalid YouTube's.
+// Suspended are Last.fm's, KeysSpent is YouTube's, KeySpent and KeyInvalid are YouTube's and Fanart.tv's. MusicBrainz and
+// Fanart.tv have no Revoked, and MusicBrainz, which throttles with 503, no RateLimited.
 const (
 	Normal       Mode = "normal"
 	Unavailable  Mode = "503"           // every call is answered with 503
@@ -53,6 +54,7 @@ type Call struct {
 type gate struct {
 	opts    *Options
 	modes   []Mode                                   // what this upstream knows
+	lacks   []Mode                                   // of those that others all know
 	who     func(*http.Request) string               // whose credentials a request carries
 	refuse  func(http.ResponseWriter, Mode)          // answers Unavailable and RateLimited in its own words
 	concern func(*http.Request, Mode) bool           // whether a failure touches this request

@@ -57,9 +57,9 @@ func newForeign(c *catalog) foreign {
 
 func trackMetadata(c *catalog, id int, additional object) []byte {
 	t, a := &c.tracks[id], c.albumOf(id)
-	artist := uuid("artist" + a.artist)
+	artist := artistMBID(a.artist)
 	m := object{"artist_name": a.artist, "track_name": t.title, "release_name": a.title, "additional_info": additional}
-	if id%11 != 7 { // some names are never matched
+	if !unmatched(id) {
 		m["mbid_mapping"] = object{
 			"recording_mbid": t.mbid, "recording_name": t.title, "release_mbid": uuid("release" + a.artist + a.title),
 			"artist_mbids": []string{artist},

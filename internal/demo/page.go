@@ -29,12 +29,38 @@ var modeText = map[Mode]about{
 	Cut:          {"Cut off", "✂", "Breaks the connection in the middle of every answer.", "The connection waits. What had arrived before is kept, nothing is counted as read."},
 }
 
+// factsText is modeText for the services that are asked for facts about music, on behalf of the installation, where
+// something else is to be seen.
+var factsText = map[Mode]about{
+	Normal:      {"Normal", "●", "Answers as it should.", "Artists, albums and tracks get their facts and pictures, one after the other."},
+	Unavailable: {"Out of order", "▲", "Answers every call with 503.", "The queue waits and goes on later. Nobody has to act, no alert appears."},
+	RateLimited: {"Rate limited", "◆", "Answers every call with 429 and says how long to wait.", "The queue waits until exactly that time."},
+	KeySpent:    {"First key limited", "◓", "Answers the first API key with 429.", "Nothing changes: the same request goes out with the second key. The settings page shows until when the first cools."},
+	Portal:      {"Captive portal", "▢", "Answers 200 with a web page that is not from the service.", "The queue waits, as in an outage."},
+	Hang:        {"Hanging", "…", "Accepts every call and never answers.", "A call ends at its time limit, and the queue waits."},
+	Cut:         {"Cut off", "✂", "Breaks the connection in the middle of every answer.", "The queue waits. Nothing is counted as known."},
+}
+
+// textOf is what the page says of a mode of an upstream.
+func textOf(provider string, m Mode) about {
+	switch {
+	case provider == MusicBrainz && m == Unavailable:
+		return about{"Throttling", "▲", "Answers every call with 503, which there means too many calls, and says how long to wait.", "The queue waits until exactly that time."}
+	case provider == MusicBrainz, provider == FanartTV:
+		if text, ok := factsText[m]; ok {
+			return text
+		}
+	}
+	return modeText[m]
+}
+
 //go:embed page.html
 var pageHTML string
 
 var page = template.Must(template.New("page").Parse(pageHTML))
 
-var displayNames = map[string]string{Spotify: "Spotify", LastFM: "Last.fm", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome", YouTube: "YouTube"}
+var displayNames = map[string]string{Spotify: "Spotify", LastFM: "Last.fm", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome", YouTube: "YouTube",
+	MusicBrainz: "MusicBrainz", FanartTV: "Fanart.tv"}
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
 // checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1 for
@@ -78,6 +104,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 	type upstream struct {
 		Name, Display, URL string
 		Now                about
+		Connects           bool
 		Calls              int
 		Buttons            []button
 	}
@@ -91,9 +118,9 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 	for _, name := range names {
 		g := w.gates[name]
 		mode, _ := g.current()
-		u := upstream{Name: name, Display: displayNames[name], URL: w.url(name), Now: modeText[mode], Calls: g.count()}
+		u := upstream{Name: name, Display: displayNames[name], URL: w.url(name), Now: textOf(name, mode), Connects: name != MusicBrainz && name != FanartTV, Calls: g.count()}
 		for _, m := range g.modes {
-			u.Buttons = append(u.Buttons, button{m, m == mode, modeText[m]})
+			u.Buttons = append(u.Buttons, button{m, m == mode, textOf(name, m)})
 		}
 		data.Upstreams = append(data.Upstreams, u)
 	}
@@ -110,7 +137,8 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 }
 
 func (w *World) url(provider string) string {
-	return map[string]string{Spotify: w.Spotify.URL, LastFM: w.LastFM.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL, YouTube: w.YouTube.URL}[provider]
+	return map[string]string{Spotify: w.Spotify.URL, LastFM: w.LastFM.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL, YouTube: w.YouTube.URL,
+		MusicBrainz: w.MusicBrainz.URL, FanartTV: w.FanartTV.URL}[provider]
 }
 
 func (g *gate) count() int {
@@ -133,6 +161,7 @@ func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
 	o[YouTube].(object)["auth_url"], o[YouTube].(object)["token_url"] = w.YouTube.AuthURL, w.YouTube.TokenURL
 	o[YouTube].(object)["client_id"], o[YouTube].(object)["client_secret"] = w.YouTube.ClientID, w.YouTube.ClientSecret
 	o[YouTube].(object)["keys"], o[YouTube].(object)["key_calls"] = w.YouTube.Keys, w.YouTube.KeyCalls()
+	o[FanartTV].(object)["keys"], o[FanartTV].(object)["key_calls"] = w.FanartTV.Keys, w.FanartTV.KeyCalls()
 	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
 	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}
 	writeJSON(rw, http.StatusOK, o)

@@ -85,7 +85,8 @@ func TestEveryModeIsExplained(t *testing.T) {
 	b := setup(t, Options{})
 	for _, name := range names {
 		for _, m := range b.gates[name].modes {
-			for _, text := range []string{modeText[m].Label, modeText[m].Shape, modeText[m].Does, modeText[m].See} {
+			about := textOf(name, m)
+			for _, text := range []string{about.Label, about.Shape, about.Does, about.See} {
 				require.NotEmpty(t, text, m)
 			}
 		}

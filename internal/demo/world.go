@@ -20,9 +20,11 @@ const (
 	ListenBrainz = "listenbrainz"
 	Navidrome    = "navidrome"
 	YouTube      = "youtube"
+	MusicBrainz  = "musicbrainz"
+	FanartTV     = "fanarttv"
 )
 
-var names = []string{Spotify, LastFM, ListenBrainz, Navidrome, YouTube}
+var names = []string{Spotify, LastFM, ListenBrainz, Navidrome, YouTube, MusicBrainz, FanartTV}
 
 // Options shape a World. The zero value is a good one.
 type Options struct {
@@ -51,6 +53,8 @@ type World struct {
 	ListenBrainz ListenBrainzServer
 	Navidrome    NavidromeServer
 	YouTube      YouTubeServer
+	MusicBrainz  MusicBrainzServer
+	FanartTV     FanartTVServer
 
 	opts   Options
 	home   *household
@@ -77,7 +81,7 @@ func Start(o Options) (*World, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, hosts: map[string]*gate{}, revoke: map[string]func(){}}
 	w.home = newHousehold(&w.opts, o.Now())
-	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube} {
+	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz, w.startFanartTV} {
 		if err := start(ctx); err != nil {
 			w.Close()
 			return nil, err
@@ -115,6 +119,7 @@ func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) 
 	g.opts, g.done, g.mode, g.changed = &w.opts, ctx.Done(), Normal, make(chan struct{})
 	g.modes = append([]Mode{Normal, Unavailable, RateLimited, Revoked}, extra...)
 	g.modes = append(g.modes, Portal, Hang, Slow, Cut)
+	g.modes = slices.DeleteFunc(g.modes, func(m Mode) bool { return slices.Contains(g.lacks, m) })
 	if g.concern == nil {
 		g.concern = func(*http.Request, Mode) bool { return true }
 	}
