@@ -18,15 +18,15 @@ const (
 	lengthSlack = 10 * time.Second
 )
 
-// likeness says how surely a hit is what was asked for. What is better stands in the earlier fields.
+// likeness says how surely a hit is what was asked for. An earlier field counts more than a later one.
 type likeness struct {
+	another bool // it is something else
 	code    bool // the ISRC is the same
 	album   bool // it came out on the album that is named
+	rank    int  // what is plain comes before other versions
 	apart   time.Duration
-	rank    int    // what is plain comes before other versions
 	score   int    // of the search
 	since   string // the earlier comes first
-	another bool   // it is something else
 }
 
 // choose returns the hit that is what was asked for. Of artists who share a name nothing tells which is meant, so that
