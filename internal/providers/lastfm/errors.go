@@ -157,3 +157,19 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	}
 	return nil
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "Last.fm",
+		Sources:  []string{"https://www.last.fm/api/errorcodes", "https://www.last.fm/api/show/track.scrobble"},
+		Reading:  "The code is `error` of the body, which comes with any status, also with 200. That of a play that was ignored is `ignoredMessage.code`.",
+		Own:      map[string]string{withoutReason: "fewer plays were accepted than named as ignored"},
+		Of: []providers.NamedTable{
+			{Calls: "all calls", Table: table},
+			{Calls: "calls about the own user", Table: userTable},
+			{Calls: "sending plays", Table: scrobbleTable},
+			{Calls: "plays that are ignored", Table: ignoredTable},
+		},
+	}
+}

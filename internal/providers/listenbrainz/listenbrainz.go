@@ -175,3 +175,21 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	a.user = body.User
 	return providers.Account{ID: body.User, Name: body.User, Learned: providers.Credentials{userField: body.User}}, nil
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "ListenBrainz",
+		Sources: []string{"https://listenbrainz.readthedocs.io/en/latest/users/api/index.html",
+			"https://listenbrainz.readthedocs.io/en/latest/users/api/core.html"},
+		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or `Retry-After` when that is later. " +
+			"A listen that is beyond ListenBrainz' limits is refused by us, as its 400 would, and not sent.",
+		Own: map[string]string{invalidToken: "`valid` is `false` in the answer about the token"},
+		Of: []providers.NamedTable{
+			{Calls: "all calls", Table: table},
+			{Calls: "calls about the own user", Table: userTable},
+			{Calls: "calls about one playlist", Table: playlistTable},
+			{Calls: "submitting listens", Table: submitTable},
+		},
+	}
+}

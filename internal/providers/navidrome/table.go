@@ -48,3 +48,18 @@ var subsonic = providers.Table{
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "Navidrome and other Subsonic servers",
+		Sources:  []string{"https://opensubsonic.netlify.app/docs/responses/error/", "https://www.subsonic.org/pages/api.jsp"},
+		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status of its own; from 500 on the status " +
+			"counts alone. 41, 42 and 43 mean what stands here when no other way to sign in is left. 501 says that a feature is switched off there, " +
+			"which is no failure. When something is written, a refusal by its status alone is about the call (fatal · contract · stream), never about one play or playlist.",
+		Of: []providers.NamedTable{
+			{Calls: "the Subsonic API", Table: subsonic},
+			{Calls: "Navidrome's own API", Table: ownAPI},
+		},
+	}
+}

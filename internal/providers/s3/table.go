@@ -72,3 +72,14 @@ var table = providers.Table{
 	{Status: http.StatusRequestEntityTooLarge, Meaning: tooLarge},
 	{Status: http.StatusInsufficientStorage, Meaning: full},
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "S3-compatible storage",
+		Sources:  []string{"https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"},
+		Reading: "The code is `Code` of the XML body. XML is data here and no page, unless it is HTML. That an object is not there is no failure when it is " +
+			"looked for. What another program changes between our look and our write is like a 412, however it is found out.",
+		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
+	}
+}

@@ -92,3 +92,25 @@ func explain(e *resilience.AnswerError) {
 		}
 	}
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	own := map[string]string{}
+	for _, p := range phrases {
+		if own[p.code] != "" {
+			own[p.code] += " or"
+		} else {
+			own[p.code] = "its words hold"
+		}
+		own[p.code] += " \"" + p.phrase + "\""
+	}
+	return providers.Tables{
+		Provider: "Spotify",
+		Sources: []string{"https://developer.spotify.com/documentation/web-api/concepts/api-calls",
+			"https://developer.spotify.com/documentation/web-api/concepts/rate-limits"},
+		Reading: "The code is `error.reason` of the body. Where Spotify names none, some refusals are told apart by their words. " +
+			"A `Retry-After` counts before the waits that stand here.",
+		Own: own,
+		Of:  []providers.NamedTable{{Calls: "all calls", Table: table}, {Calls: "calls about one playlist", Table: playlistTable}},
+	}
+}

@@ -169,3 +169,20 @@ func quotaReset(now time.Time) time.Time {
 	}
 	return time.Date(year, month, day+1, 0, 0, 0, 0, pacific()).UTC()
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "YouTube",
+		Sources: []string{"https://developers.google.com/youtube/v3/docs/errors", "https://developers.google.com/youtube/v3/docs/core_errors",
+			"https://cloud.google.com/apis/design/errors"},
+		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and `error.status` that stands here. A day's quota is back at " +
+			"midnight in Los Angeles. What is said of a key (· key) counts for that key; the same request goes out with the next one, and only when none is left does " +
+			"somebody learn of it. In a call in a person's name it is said of the project of the client id.",
+		Own: map[string]string{
+			perDay:    "a limit of requests whose `quota_limit` or words name the day",
+			noChannel: "the answer about the own channel is empty",
+		},
+		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
+	}
+}

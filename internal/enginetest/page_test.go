@@ -1,0 +1,90 @@
+package enginetest_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/lastfm"
+	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/s3"
+	"reprise/internal/providers/spotify"
+	"reprise/internal/providers/youtube"
+)
+
+var update = flag.Bool("update", false, "write the tables and the counts in docs/providers.md anew")
+
+// documented are the tables of docs/providers.md, in their order there.
+var documented = []providers.Tables{
+	spotify.Tables(),
+	lastfm.Tables(),
+	listenbrainz.Tables(),
+	navidrome.Tables(),
+	youtube.Tables(),
+	s3.Tables(),
+}
+
+// TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to write it anew.
+func TestTheTablesAreThePage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, tables := range documented {
+		b.WriteString(tables.Markdown() + "\n")
+	}
+	b.WriteString(providers.GeneralMarkdown())
+	onPage(t, "tables", b.String())
+}
+
+// TestWhatThePageSaysOfTheTables is true: each has a source, and every code that is called ours stands in one.
+func TestWhatThePageSaysOfTheTables(t *testing.T) {
+	t.Parallel()
+	for _, tables := range documented {
+		require.NotEmpty(t, tables.Reading, tables.Provider)
+		require.NotEmpty(t, tables.Sources, tables.Provider)
+		codes := map[string]bool{}
+		for _, n := range tables.Of {
+			require.NotEmpty(t, n.Table, "%s: %s", tables.Provider, n.Calls)
+			for i, r := range n.Table {
+				require.True(t, r.Meaning.Class.String() != "ok" && r.Meaning.Category.String() != "" && r.Meaning.Scope.String() != "",
+					"%s: %s: %d %s has no whole meaning", tables.Provider, n.Calls, r.Status, r.Code)
+				for _, before := range n.Table[:i] {
+					hidden := (before.Status == 0 || before.Status == r.Status) && (before.Code == "" || before.Code == r.Code)
+					require.False(t, hidden, "%s: %s: the row %d %q never counts", tables.Provider, n.Calls, r.Status, r.Code)
+				}
+				codes[r.Code] = true
+			}
+		}
+		for code := range tables.Own {
+			require.True(t, codes[code], "%s: no row has our code %q", tables.Provider, code)
+		}
+	}
+}
+
+var pageMu sync.Mutex
+
+// onPage compares what stands between two markers of docs/providers.md with text, or writes it there.
+func onPage(t *testing.T, name, text string) {
+	t.Helper()
+	const page = "../../docs/providers.md"
+	begin, end := "<!-- "+name+": written by go test ./internal/enginetest -update -->\n", "<!-- end of "+name+" -->"
+	pageMu.Lock()
+	defer pageMu.Unlock()
+	b, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(b), begin)
+	require.True(t, ok, "the page has a place for %s", name)
+	_, after, ok := strings.Cut(rest, end)
+	require.True(t, ok, "%s have an end", name)
+	want := before + begin + text + end + after
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, string(b), "run go test ./internal/enginetest -update")
+}
