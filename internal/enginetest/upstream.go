@@ -4,10 +4,12 @@
 package enginetest
 
 import (
+	"crypto/md5"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -287,11 +289,12 @@ func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Resp
 		return jsonAnswer(req, map[string]any{"items": items}), nil
 	case path == "/v1/me/playlists":
 		items := []any{}
-		for name, tracks := range u.playlists[account] {
+		for _, name := range slices.Sorted(maps.Keys(u.playlists[account])) {
+			tracks := u.playlists[account][name]
 			items = append(items, map[string]any{"id": name, "name": name, "snapshot_id": fmt.Sprint(tracks),
 				"tracks": map[string]any{"total": len(tracks)}, "items": map[string]any{"total": len(tracks)}})
 		}
-		return jsonAnswer(req, map[string]any{"items": items, "total": len(items), "next": nil}), nil
+		return taggedAnswer(req, map[string]any{"items": items, "total": len(items), "next": nil}), nil
 	case strings.HasPrefix(path, "/v1/playlists/"):
 		name := strings.Split(path, "/")[3]
 		items := []any{}
@@ -306,6 +309,16 @@ func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Resp
 func spotifyTrack(title string) map[string]any {
 	return map[string]any{"id": "id-" + title, "uri": "spotify:track:id-" + title, "type": "track", "name": title, "duration_ms": 180_000,
 		"artists": []any{map[string]any{"name": "Sigur Rós"}}, "album": map[string]any{"name": "Album"}, "external_ids": map[string]any{}}
+}
+
+// taggedAnswer is an answer with an ETag, or without a body when the request names that.
+func taggedAnswer(req *http.Request, v any) *http.Response {
+	b, _ := json.Marshal(v) // maps of plain values
+	etag := fmt.Sprintf(`"%x"`, md5.Sum(b))
+	if req.Header.Get("If-None-Match") == etag {
+		return Answer(req, http.StatusNotModified, "", "ETag", etag)
+	}
+	return Answer(req, http.StatusOK, string(b), "ETag", etag)
 }
 
 func jsonAnswer(req *http.Request, v any) *http.Response {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/url"
 	"strconv"
+	"time"
 
 	"reprise/internal/providers"
 )
@@ -45,7 +46,7 @@ type row struct {
 // Playlists implements providers.PlaylistSource.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
 	return walk(playlistsPerPage, playlistsRoute, func(query url.Values, p *page[playlist]) error {
-		return a.get(ctx, playlistsRoute, playlistsRoute, query, table, p)
+		return a.playlistPage(ctx, query, p)
 	}, func(l *playlist) (_ providers.Playlist, keep bool, err error) {
 		if l.ID == "" {
 			return providers.Playlist{}, false, broken(playlistsRoute, "a playlist without an id")
@@ -53,6 +54,30 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist,
 		total := max(l.Items.Total, l.Tracks.Total)
 		return providers.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: l.Snapshot, TrackCount: total}, true, nil
 	})
+}
+
+// playlistPage reads a page of the list of playlists, from memory when it has not changed.
+func (a *adapter) playlistPage(ctx context.Context, query url.Values, p *page[playlist]) error {
+	key, old := "", remembered{}
+	if a.account != "" {
+		key = a.account + "?" + query.Encode()
+		old = a.known.page(key)
+	}
+	answer, err := a.send(ctx, playlistsRoute, playlistsRoute, query, old.etag, table)
+	if err != nil {
+		return err
+	}
+	if answer.Unchanged() {
+		*p = old.page
+		return nil
+	}
+	if err := providers.DecodeJSON(answer, p); err != nil {
+		return err
+	}
+	if etag := answer.Header.Get("ETag"); key != "" && etag != "" && p.Items != nil {
+		a.known.keep(key, remembered{etag, time.Now(), *p})
+	}
+	return nil
 }
 
 // Tracks implements providers.PlaylistSource.

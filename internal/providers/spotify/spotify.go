@@ -2,7 +2,8 @@
 //
 // Every call is a GET with the access token that the HTTP client around the adapter adds. Only the last 50 plays exist
 // at Spotify; a page says so when there must have been more. Playlists that Spotify closes to apps are refusals of one
-// item and never stop the others.
+// item and never stop the others. A list of playlists that has not changed is recognised by its ETag, where Spotify
+// sends one, and not sent again.
 package spotify
 
 import (
@@ -41,6 +42,7 @@ const authorizationMonths = 6
 // New returns the provider.
 func New(cfg Config) *providers.Provider {
 	base := strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.spotify.com"), "/")
+	known := newMemory()
 	return &providers.Provider{
 		Name:        "spotify",
 		DisplayName: "Spotify",
@@ -55,33 +57,46 @@ func New(cfg Config) *providers.Provider {
 			SettingUp:    settingUp,
 		},
 		App: func(providers.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, _ providers.Credentials) providers.Adapter {
-			return &adapter{client: c, base: base}
+		Open: func(c *http.Client, credentials providers.Credentials) providers.Adapter {
+			return &adapter{client: c, base: base, known: known, account: credentials[accountField]}
 		},
 	}
 }
 
 type adapter struct {
-	client *http.Client
-	base   string // without a trailing slash
+	client  *http.Client
+	base    string // without a trailing slash
+	known   *memory
+	account string // whose pages the memory keeps; empty for nobody's
 }
+
+// accountField is the name of the account's id in the credentials; tokens change, and it does not.
+const accountField = "account"
 
 // get reads the answer to one GET into v. route is the template of path: it names the endpoint and never holds an id.
 func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table, v any) error {
+	answer, err := a.send(ctx, route, path, query, "", t)
+	if err != nil {
+		return err
+	}
+	return providers.DecodeJSON(answer, v)
+}
+
+// send sends one GET. With an ETag the answer may be that what it names still holds.
+func (a *adapter) send(ctx context.Context, route, path string, query url.Values, etag string, t providers.Table) (*resilience.Answer, error) {
 	address := a.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return &resilience.SettingError{Setting: "providers.spotify.api_url", Problem: "This is not a web address."}
+		return nil, &resilience.SettingError{Setting: "providers.spotify.api_url", Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
-	answer, err := providers.Call(a.client, req, endpoint(route), t, explain)
-	if err != nil {
-		return err
+	if etag != "" {
+		req.Header.Set("If-None-Match", etag)
 	}
-	return providers.DecodeJSON(answer, v)
+	return providers.Call(a.client, req, endpoint(route), t, explain)
 }
 
 func endpoint(route string) string { return http.MethodGet + " " + route }
@@ -103,5 +118,5 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if me.ID == "" {
 		return providers.Account{}, broken(route, "an account without an id")
 	}
-	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID)}, nil
+	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID), Learned: providers.Credentials{accountField: me.ID}}, nil
 }

@@ -39,11 +39,12 @@ func item(status int) resilience.Meaning {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, providertest.Suite{
-		Provider:  New(Config{APIURL: "https://api.example.org/", ClientID: "client"}),
-		Playlist:  providers.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
-		Prove:     providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "me.json"))},
-		Listens:   providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "recently-played.json"))},
-		Playlists: providertest.Capability{Healthy: paged(t, "playlists-1.json", "playlists-2.json")},
+		Provider:    New(Config{APIURL: "https://api.example.org/", ClientID: "client"}),
+		Playlist:    providers.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
+		Credentials: providers.Credentials{accountField: "geoff"},
+		Prove:       providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "me.json"))},
+		Listens:     providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "recently-played.json"))},
+		Playlists:   providertest.Capability{Healthy: paged(t, "playlists-1.json", "playlists-2.json")},
 		Tracks: providertest.Capability{
 			Healthy:  paged(t, "items-1.json", "items-2.json"),
 			Statuses: map[int]resilience.Meaning{403: item(403), 404: item(404)},
@@ -133,10 +134,11 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	account, err := open(providertest.Always(200, providertest.Golden(t, "me.json"))).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff"}, account)
+	learned := providers.Credentials{"account": "geoff"}
+	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: learned}, account)
 	account, err = open(providertest.Always(200, `{"id":"geoff","display_name":null}`)).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff"}, account)
+	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: learned}, account)
 }
 
 func readListens(t *testing.T, a *adapter, span providers.Span) []providers.ListenPage {
@@ -251,6 +253,64 @@ func TestPlaylists(t *testing.T) {
 		"https://api.spotify.com/v1/me/playlists?limit=50&offset=0",
 		"https://api.spotify.com/v1/me/playlists?limit=50&offset=2",
 	}, urls, "next leads to another host and is not followed")
+}
+
+// tagged gives the answers of far an ETag, which is the offset and what version says, and answers 304 to it.
+func tagged(far providertest.Respond, version *string) (_ providertest.Respond, unchanged *int) {
+	unchanged = new(int)
+	return func(r *http.Request) (int, http.Header, string) {
+		etag := `"` + *version + r.URL.Query().Get("offset") + `"`
+		if r.Header.Get("If-None-Match") == etag {
+			*unchanged++
+			return 304, nil, ""
+		}
+		status, _, body := far(r)
+		return status, http.Header{"Etag": {etag}}, body
+	}, unchanged
+}
+
+func TestAnUnchangedListOfPlaylistsIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		version := "one"
+		far, unchanged := tagged(paged(t, "playlists-1.json", "playlists-2.json"), &version)
+		p := New(Config{ClientID: "client"})
+		read := func(account string) (all []providers.Playlist) {
+			a := p.Open(providertest.Client(far), providers.Credentials{accountField: account})
+			for page, err := range a.(providers.PlaylistSource).Playlists(t.Context()) {
+				require.NoError(t, err)
+				all = append(all, page...)
+			}
+			return all
+		}
+		first := read("geoff")
+		require.Len(t, first, 2)
+		require.Zero(t, *unchanged)
+		require.Equal(t, first, read("geoff"))
+		require.Equal(t, 2, *unchanged, "both pages")
+		require.Equal(t, first, read("somebody else"))
+		require.Equal(t, first, read(""))
+		require.Equal(t, first, read(""))
+		require.Equal(t, 2, *unchanged, "pages are nobody else's")
+		version = "two"
+		require.Equal(t, first, read("geoff"))
+		require.Equal(t, 2, *unchanged, "a list that has changed is sent")
+		require.Equal(t, first, read("geoff"))
+		require.Equal(t, 4, *unchanged)
+		time.Sleep(memoryAge)
+		require.Equal(t, first, read("geoff"))
+		require.Equal(t, 4, *unchanged, "once a day it is sent whatever its ETag says")
+	})
+}
+
+func TestTheMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	for i := range 3 * mostPages {
+		m.keep(fmt.Sprint(i), remembered{"x", time.Now(), page[playlist]{}})
+		require.LessOrEqual(t, len(m.pages), mostPages)
+		require.Equal(t, "x", m.page(fmt.Sprint(i)).etag)
+	}
 }
 
 func TestTracks(t *testing.T) {
