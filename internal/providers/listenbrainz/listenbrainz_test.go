@@ -54,17 +54,16 @@ func healthy(t *testing.T) providertest.Respond {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	far := healthy(t)
-	renamed := map[int]resilience.Meaning{404: wrongToken}
 	providertest.Run(t, providertest.Suite{
 		Provider:    New(Config{APIURL: "https://api.example.org/"}),
 		Credentials: providers.Credentials{tokenField: token, userField: "geoff"},
 		Playlist:    providers.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"},
 		Prove:       providertest.Capability{Healthy: far},
 		Listens: providertest.Capability{
-			Healthy: far, Statuses: renamed, Fine: []int{204},
+			Healthy: far, Fine: []int{204},
 			Faults: func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/listen-count") },
 		},
-		Playlists: providertest.Capability{Healthy: far, Statuses: renamed, Fine: []int{204}},
+		Playlists: providertest.Capability{Healthy: far, Fine: []int{204}},
 		Tracks:    providertest.Capability{Healthy: far, Fine: []int{204}},
 		Submit:    providertest.Capability{Healthy: far, Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
 	})
@@ -127,10 +126,11 @@ func TestTable(t *testing.T) {
 		{call: "prove", status: 200, golden: "invalid.json", want: auth, code: "invalid_token", advice: "user token"},
 		{call: "prove", status: 401, golden: "401.json", want: auth, advice: "user token"},
 		{call: "listens", status: 401, golden: "401.json", want: auth, advice: "user token"},
-		{call: "listens", status: 404, golden: "404-user.json", want: auth, advice: "renamed"},
-		{call: "playlists", status: 404, golden: "404-user.json", want: auth, advice: "renamed"},
+		{call: "listens", status: 404, golden: "404-user.json", want: auth, code: "not_found", advice: "renamed"},
+		{call: "playlists", status: 404, golden: "404-user.json", want: auth, code: "not_found", advice: "renamed"},
+		{call: "playlists", status: 404, golden: "404-route.json", want: onItem},
 		{call: "tracks", status: 401, golden: "401.json", want: auth, advice: "user token"},
-		{call: "tracks", status: 404, golden: "404-playlist.json", want: onItem, advice: "gone"},
+		{call: "tracks", status: 404, golden: "404-playlist.json", want: onItem, code: "not_found", advice: "gone"},
 		{call: "listens", status: 400, golden: "400.json", want: onItem},
 		{call: "submit", status: 400, golden: "400-submit.json", want: onItem, advice: "this listen"},
 		{call: "submit", status: 401, golden: "401.json", want: auth, advice: "user token"},

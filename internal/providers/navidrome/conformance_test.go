@@ -56,6 +56,9 @@ func albumRoutes(t testing.TB) map[string]providertest.Respond {
 // aboutTheCall is what a status means where no play is to blame for it.
 var aboutTheCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
 
+// passing is what a 404 means that no Subsonic server has sent: a proxy's, whose server is gone for a moment.
+var passing = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+
 func TestConformance(t *testing.T) {
 	older := navidromeRoutes(t)
 	delete(older, "GET /music/api/scrobble")
@@ -72,7 +75,7 @@ func TestConformance(t *testing.T) {
 	}
 	for name, server := range servers {
 		t.Run(name, func(t *testing.T) {
-			healthy := providertest.Capability{Healthy: providertest.Routes(server.routes)}
+			healthy := providertest.Capability{Healthy: providertest.Routes(server.routes), Statuses: map[int]resilience.Meaning{404: passing}}
 			lists := healthy
 			lists.Fine = []int{http.StatusNotImplemented}
 			if server.learned == nil {
@@ -81,7 +84,7 @@ func TestConformance(t *testing.T) {
 			plays := lists
 			plays.Faults = server.faults
 			sent := lists
-			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: aboutTheCall, 410: aboutTheCall, 422: aboutTheCall}
+			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: passing, 410: aboutTheCall, 422: aboutTheCall}
 			providertest.Run(t, providertest.Suite{
 				Provider:    navidrome.New(navidrome.Config{}),
 				Credentials: merge(geoff, server.learned),
@@ -124,7 +127,9 @@ func TestErrorTable(t *testing.T) {
 		{"error_60.json", 200, "60", config},
 		{"error_70.json", 200, "70", verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)},
 		{"error_70.json", 404, "70", verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)},
-		{"error_404_unknown_method.json", 404, "0", verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)},
+		{"error_404_unknown_method.json", 404, "0", generic},
+		{"traefik_404.txt", 404, "", generic},
+		{"error_50.json", 403, "50", verdict(resilience.Fatal, resilience.Permission, resilience.ScopeStream)},
 		{"error_0.json", 429, "0", verdict(resilience.Retriable, resilience.RateLimit, resilience.ScopeConnection)},
 		{"error_40.json", 503, "", verdict(resilience.Retriable, resilience.Upstream, resilience.ScopeStream)},
 		{"own_error_401.json", 401, "", deadCredential},

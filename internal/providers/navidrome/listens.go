@@ -2,6 +2,7 @@ package navidrome
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -151,8 +152,8 @@ func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*providers
 	songs[id] = nil
 	var s ownSong
 	_, err := a.get(ctx, "GET /api/song/{id}", []string{"api", "song", url.PathEscape(string(id))}, nil, &s)
-	if resilience.Classify(err).Scope == resilience.ScopeItem {
-		return nil
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && answered(err, http.StatusNotFound) && json.Valid(e.Body) {
+		return nil // Navidrome says so itself, in JSON; a proxy's 404 is plain text
 	}
 	if err != nil {
 		return err

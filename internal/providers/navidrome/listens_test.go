@@ -57,6 +57,23 @@ func TestEveryPlay(t *testing.T) {
 	}
 }
 
+// TestASongIsGoneOnlyWhenNavidromeSaysSo: a proxy whose server is being restarted answers 404 too, and costs no play.
+func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
+	t.Parallel()
+	read := func(notFound string) ([]providers.ListenPage, error) {
+		routes := navidromeRoutes(t)
+		routes["GET /music/api/song"] = providertest.Always(200, "[]")
+		routes["GET /music/api/song/{id}"] = providertest.Always(404, notFound)
+		a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token", "native": "yes"}))
+		return listens(t.Context(), a, providers.Span{})
+	}
+	pages, err := read(`{"error":"data not found"}`)
+	require.NoError(t, err)
+	require.Empty(t, all(pages))
+	_, err = read(providertest.Golden(t, "traefik_404.txt"))
+	requireVerdict(t, generic, err)
+}
+
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	span := providers.Span{After: lastPlay.Add(-20 * time.Minute), Before: lastPlay.Add(-10 * time.Minute)}

@@ -151,7 +151,7 @@ func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]resilience.Verdict{
 		"status 503":    {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
-		"status 404":    {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream},
+		"status 404":    generic, // a proxy whose server is gone for a moment
 		"error_70.json": {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}, // gonic's answer for an unknown method
 		"error_40.json": deadCredential,
 	} {
@@ -162,7 +162,7 @@ func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
 	}
 	f := newFar(t, map[string][]string{"ping": {"status 404"}})
 	_, err := f.open(navidrome.Config{}, "auth", "").(providers.ListenTaker).Submit(t.Context(), []providers.StoredListen{joga})
-	requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}, err)
+	requireVerdict(t, generic, err)
 }
 
 func TestSongOfAPlay(t *testing.T) {
@@ -267,9 +267,10 @@ func TestCreatePlaylistRefused(t *testing.T) {
 		{map[string][]string{"createPlaylist": {"error_70_song.json"}}, generic},
 		{map[string][]string{"createPlaylist": {"error_10.json"}}, generic},
 		{map[string][]string{"createPlaylist": {"error_0.json"}}, generic},
-		{map[string][]string{"createPlaylist": {"status 404"}}, aboutTheCall},
+		{map[string][]string{"createPlaylist": {"status 404"}}, generic},
+		{map[string][]string{"createPlaylist": {"status 400"}}, aboutTheCall},
 		{map[string][]string{"createPlaylist": {"error_40.json"}}, deadCredential},
-		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"status 404"}}, aboutTheCall},
+		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"status 404"}}, generic},
 		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"search_nothing.json"}},
 			resilience.Verdict{Class: resilience.Retriable, Category: resilience.Contract, Scope: resilience.ScopeStream, FatalAfter: 3}},
 		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"playlists.json"}}, // none of that name
@@ -315,8 +316,10 @@ func TestReplacePlaylistRefused(t *testing.T) {
 		{"error_10.json", "playlist.json", generic},
 		{"error_0.json", "playlist.json", generic},
 		{"error_70.json", "status 503", resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}},
-		{"error_70.json", "status 404", aboutTheCall},
-		{"status 404", "", aboutTheCall},
+		{"error_70.json", "status 404", generic},
+		{"error_70.json", "status 400", aboutTheCall},
+		{"status 404", "", generic},
+		{"status 400", "", aboutTheCall},
 		{"error_50.json", "", resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
 	}
 	for _, tt := range tests {

@@ -27,7 +27,8 @@ var (
 )
 
 // subsonic is the error table of the Subsonic and OpenSubsonic API. Overload and outages come first: there the status
-// says more than the code, which then is 0.
+// says more than the code, which then is 0. A 404 without a code that is known comes from a proxy whose server is being
+// restarted (Traefik answers so), and says nothing about what was asked for; it may also be a server that lost the call.
 var subsonic = providers.Table{
 	{Status: http.StatusTooManyRequests, Meaning: resilience.StatusMeaning(http.StatusTooManyRequests)},
 	{Code: "40", Meaning: wrongPassword},
@@ -42,11 +43,14 @@ var subsonic = providers.Table{
 	{Code: "20", Meaning: ourMistake},
 	{Code: "30", Meaning: ourMistake},
 	{Status: http.StatusOK, Meaning: generic},
+	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do.
+// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. That a song is
+// gone is asked for by its words (see lookUp).
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
+	{Status: http.StatusNotFound, Meaning: generic},
 }
 
 // Tables are the adapter's error tables, for the documentation.
@@ -56,7 +60,7 @@ func Tables() providers.Tables {
 		Sources:  []string{"https://opensubsonic.netlify.app/docs/responses/error/", "https://www.subsonic.org/pages/api.jsp"},
 		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status of its own; from 500 on the status " +
 			"counts alone. 41, 42 and 43 mean what stands here when no other way to sign in is left. 501 says that a feature is switched off there, " +
-			"which is no failure. When something is written, a refusal by its status alone is about the call (fatal · contract · stream), never about one play or playlist.",
+			"which is no failure. A 404 without a code is a proxy's, whose server is gone for a moment. When something is written, a refusal by its status alone is about the call (fatal · contract · stream), never about one play or playlist.",
 		Of: []providers.NamedTable{
 			{Calls: "the Subsonic API", Table: subsonic},
 			{Calls: "Navidrome's own API", Table: ownAPI},

@@ -45,8 +45,10 @@ func TestConformance(t *testing.T) {
 		return openReal(client, c)
 	}
 	deviations := map[int]resilience.Meaning{}
-	for status, v := range map[int]resilience.Verdict{403: permission, 404: config, 409: upstream, 412: upstream, 413: onItem, 507: full} {
-		deviations[status] = resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope}
+	stranger := upstream
+	stranger.FatalAfter = 10
+	for status, v := range map[int]resilience.Verdict{403: permission, 404: stranger, 409: upstream, 412: upstream, 413: onItem, 507: full} {
+		deviations[status] = resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter}
 	}
 	providertest.Run(t, providertest.Suite{
 		Provider: provider, Credentials: geoff, Secrets: []string{"geoff-access-key"},
@@ -303,7 +305,7 @@ func TestProveAdvises(t *testing.T) {
 	}{
 		"a web page":          {200, http.Header{"Content-Type": {"text/html"}}, "<!doctype html><html>", resilience.Retriable, "no S3 storage at this address"},
 		"nothing":             {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
-		"a stranger":          {404, nil, `{"error":"not found"}`, resilience.Fatal, "no S3 storage at this address"},
+		"a stranger":          {404, nil, `{"error":"not found"}`, resilience.Retriable, "no S3 storage at this address"},
 		"a TLS port":          {400, nil, "Client sent an HTTP request to an HTTPS server.", resilience.Fatal, "no S3 storage at this address"},
 		"a redirect":          {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}}, "", resilience.Retriable, "https://storage.example.org. If that"},
 		"a redirect with us":  {301, http.Header{"Location": {"/music"}}, "", resilience.Retriable, "no S3 storage at this address"},

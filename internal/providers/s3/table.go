@@ -23,6 +23,7 @@ var (
 	passes      = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 	meanwhile   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, Advice: adviceMeanwhile}
 	full        = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection, Advice: adviceFull}
+	stranger    = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
 	tooLarge    = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: adviceTooLarge}
 	unknownKey  = fatal(resilience.Auth, "Your storage does not know this access key, or has ended it. Reconnect with a key that is valid.")
 	wrongSecret = fatal(resilience.Auth, "The secret key does not belong to the access key. Enter both again, as your storage showed them.")
@@ -39,7 +40,7 @@ const (
 )
 
 // table is the error table of S3 and of the servers that speak it. Amazon answers some of the failures that pass by
-// themselves with 400.
+// themselves with 400. A 404 without a code is no storage's: a proxy answers so whose server is being restarted.
 var table = providers.Table{
 	{Code: "SlowDown", Meaning: slowDown},
 	{Code: "SlowDownRead", Meaning: slowDown},
@@ -66,7 +67,7 @@ var table = providers.Table{
 	{Code: "EntityTooLarge", Meaning: tooLarge},
 	{Code: codeNoSuchKey, Meaning: meanwhile},
 	{Status: http.StatusForbidden, Meaning: notAllowed},
-	{Status: http.StatusNotFound, Meaning: noBucket},
+	{Status: http.StatusNotFound, Meaning: stranger},
 	{Status: http.StatusConflict, Meaning: meanwhile},
 	{Status: http.StatusPreconditionFailed, Meaning: meanwhile},
 	{Status: http.StatusRequestEntityTooLarge, Meaning: tooLarge},
