@@ -269,6 +269,16 @@ func TestTable(t *testing.T) {
 		{code: 5, want: onContract},
 		{code: 27, want: onContract},
 	}
+	met := []providers.Row{{Status: 401}, {Status: 400}, {Status: 404}, {Status: 410}, {Status: 422}}
+	for _, file := range []string{"ignored_1.json", "ignored_2.json", "ignored_3.json", "ignored_4.json", "ignored_5.json"} {
+		met = append(met, providers.Row{Status: 200, Code: strings.TrimSuffix(strings.TrimPrefix(file, "ignored_"), ".json")})
+		require.NotEmpty(t, providertest.Golden(t, file), "TestIgnoredScrobbles")
+	}
+	met = append(met, providers.Row{Status: 200, Code: withoutReason}) // ignored_silently.json
+	for _, tt := range tests {
+		met = append(met, providers.Row{Status: 200, Code: fmt.Sprint(tt.code)})
+	}
+	providertest.Rows(t, Tables(), met)
 	for _, tt := range tests {
 		if tt.calls == nil {
 			tt.calls = calls

@@ -135,6 +135,8 @@ func TestTable(t *testing.T) {
 		{call: "submit", status: 400, golden: "400-submit.json", want: onItem, advice: "this listen"},
 		{call: "submit", status: 401, golden: "401.json", want: auth, advice: "user token"},
 		{call: "submit", status: 404, golden: "404-submit.json", want: broken},
+		{call: "submit", status: 410, golden: "410-submit.json", want: broken},
+		{call: "submit", status: 422, golden: "422-submit.json", want: broken},
 		{call: "submit", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
 		{call: "submit", status: 503, golden: "503.json", want: upstream},
 		{call: "listens", status: 429, golden: "429.json", want: paced},
@@ -146,6 +148,11 @@ func TestTable(t *testing.T) {
 		{call: "listens", status: 500, golden: "500.json", want: upstream},
 		{call: "playlists", status: 503, golden: "503.json", want: upstream},
 	}
+	var met []providers.Row
+	for _, tt := range tests {
+		met = append(met, providers.Row{Status: tt.status, Code: tt.code})
+	}
+	providertest.Rows(t, Tables(), met)
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %d %v", tt.call, tt.status, tt.header), func(t *testing.T) {
 			t.Parallel()

@@ -134,6 +134,11 @@ func TestErrorTable(t *testing.T) {
 		{"error_40.json", 503, "", verdict(resilience.Retriable, resilience.Upstream, resilience.ScopeStream)},
 		{"own_error_401.json", 401, "", deadCredential},
 	}
+	var met []providers.Row
+	for _, row := range rows {
+		met = append(met, providers.Row{Status: row.status, Code: row.code})
+	}
+	providertest.Rows(t, navidrome.Tables(), met)
 	for _, row := range rows {
 		t.Run(row.golden, func(t *testing.T) {
 			t.Parallel()

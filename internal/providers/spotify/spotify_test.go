@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,19 +88,23 @@ func TestTable(t *testing.T) {
 		{golden: "400.json", want: onItem},
 		{golden: "503.json", want: upstream},
 	}
+	var met []providers.Row
 	for _, tt := range tests {
+		status, err := strconv.Atoi(tt.golden[:3])
+		require.NoError(t, err)
+		e := &resilience.AnswerError{Status: status, Body: []byte(providertest.Golden(t, tt.golden))}
+		explain(e)
+		met = append(met, providers.Row{Status: status, Code: e.Code})
 		t.Run(fmt.Sprintf("%s tracks=%v after=%s", tt.golden, tt.tracks, tt.retryAfter), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var status int
-				_, err := fmt.Sscan(tt.golden[:3], &status)
-				require.NoError(t, err)
 				header := http.Header{"Retry-After": {tt.retryAfter}}
 				if strings.HasSuffix(tt.golden, ".txt") {
 					header.Set("Content-Type", "text/plain; charset=utf-8")
 				}
 				body := providertest.Golden(t, tt.golden)
 				a := open(func(*http.Request) (int, http.Header, string) { return status, header, body })
+				var err error
 				if tt.tracks {
 					err = last(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
 				} else {
@@ -112,6 +117,7 @@ func TestTable(t *testing.T) {
 			})
 		})
 	}
+	providertest.Rows(t, Tables(), met)
 }
 
 // checkRefusal shows that err is an answer with that verdict, Spotify's words, and advice that holds a part of it, or

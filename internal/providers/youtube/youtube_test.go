@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -76,8 +77,10 @@ func TestTable(t *testing.T) {
 	upstream := verdict(retriable, resilience.Upstream, resilience.ScopeStream)
 	rows := map[string]resilience.Verdict{
 		"403-quotaExceeded": quota, "403-dailyLimitExceeded": quota, "403-rateLimitExceeded-day": quota, "429-day": quota, "429-resourceExhausted-day": quota,
-		"403-rateLimitExceeded-minute": limit, "403-userRateLimitExceeded": limit, "429-minute": limit,
+		"403-servingLimitExceeded": limit, "403-concurrentLimitExceeded": limit, "403-rateLimitExceeded-minute": limit, "403-userRateLimitExceeded": limit, "429-minute": limit, "429-resourceExhausted-minute": limit,
 		"400-keyInvalid": keyAuth, "400-API_KEY_INVALID": keyAuth, "400-keyExpired": keyAuth,
+		"403-API_KEY_HTTP_REFERRER_BLOCKED": keyConfig, "403-API_KEY_SERVICE_BLOCKED": keyConfig,
+		"403-authenticatedUserNotChannel": auth, "403-channelClosed": auth, "403-channelSuspended": auth, "403-playlistForbidden": item,
 		"401-authError": auth, "401-youtubeSignupRequired": auth,
 		"403-accessNotConfigured": keyConfig, "403-SERVICE_DISABLED": keyConfig, "403-ipRefererBlocked": keyConfig, "403-API_KEY_IP_ADDRESS_BLOCKED": keyConfig,
 		"403-insufficientPermissions": auth, "403-insufficientPermissions-old": auth,
@@ -88,6 +91,15 @@ func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows), "every golden refusal has its row")
+	met := []providers.Row{{Status: 200, Code: noChannel}} // no-channel.json
+	for name := range rows {
+		status, err := strconv.Atoi(name[:3])
+		require.NoError(t, err)
+		e := &resilience.AnswerError{Status: status, Body: []byte(providertest.Golden(t, name+".json"))}
+		explain(e)
+		met = append(met, providers.Row{Status: status, Code: e.Code})
+	}
+	providertest.Rows(t, Tables(), met)
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,34 @@
+package providertest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+)
+
+// Rows shows that every row of a provider's tables is met by a golden answer. met are the statuses and codes of those
+// answers, as the adapter reads them.
+func Rows(t testing.TB, tables providers.Tables, met []providers.Row) {
+	t.Helper()
+	for _, n := range tables.Of {
+		for i, row := range n.Table {
+			found := false
+			for _, m := range met {
+				found = found || first(n.Table, m) == i
+			}
+			require.True(t, found, "%s, %s: no golden answer meets the row %d %q", tables.Provider, n.Calls, row.Status, row.Code)
+		}
+	}
+}
+
+// first is the index of the row that counts for an answer, -1 for none.
+func first(t providers.Table, answer providers.Row) int {
+	for i, r := range t {
+		if (r.Status == 0 || r.Status == answer.Status) && (r.Code == "" || r.Code == answer.Code) {
+			return i
+		}
+	}
+	return -1
+}
