@@ -157,6 +157,7 @@ func GeneralMarkdown() string {
 		{"no complete answer: refused, reset, timed out, not resolved, cut off", &resilience.NetworkError{Err: io.ErrUnexpectedEOF}},
 		{"a complete answer of another shape than documented", &resilience.ContractError{}},
 		{"a setting that is missing or malformed", &resilience.SettingError{}},
+		{"an endpoint that is not asked while its breaker is open", &resilience.NotBeforeError{State: resilience.State{Category: resilience.CircuitOpen}}},
 		{"anything else", errors.New("something else")},
 	} {
 		v := resilience.Classify(o.err)
