@@ -167,6 +167,18 @@ func TestOlderNavidrome(t *testing.T) {
 	require.Equal(t, before+2, s.calls, "it stops at what is known")
 }
 
+// TestAMissingListOfPlaysOpensNoBreaker: it is asked for in every run, and that it is not there is no outage.
+func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
+	t.Parallel()
+	routes := navidromeRoutes(t)
+	delete(routes, "GET /music/api/scrobble")
+	client := resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes), Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})
+	for range 5 {
+		_, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"auth": "token", "native": "yes"})), providers.Span{})
+		require.NoError(t, err)
+	}
+}
+
 func TestAlbums(t *testing.T) {
 	t.Parallel()
 	creds := merge(geoff, providers.Credentials{"auth": "token", "native": "no"})

@@ -86,20 +86,12 @@ func (a *adapter) signIn(ctx context.Context) error {
 func (a *adapter) get(ctx context.Context, endpoint string, path []string, query url.Values, v any) (*resilience.Answer, error) {
 	answer, err := a.getSigned(ctx, endpoint, path, query)
 	if err != nil {
-		return nil, offered(astray(err))
+		return nil, offered(err)
 	}
 	if bytes.Equal(bytes.TrimSpace(answer.Body), []byte("null")) {
 		return nil, &resilience.ContractError{Endpoint: endpoint, What: "null"}
 	}
 	return answer, providers.DecodeJSON(answer, v)
-}
-
-// astray is err, where a 404 says nothing about what was asked for: a proxy answers so whose server is being restarted.
-func astray(err error) error {
-	if answered(err, http.StatusNotFound) {
-		return meaning(err, generic)
-	}
-	return err
 }
 
 func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string, query url.Values) (*resilience.Answer, error) {

@@ -46,10 +46,11 @@ var subsonic = providers.Table{
 	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. A 404 stands
-// not in it, because it is also how an older Navidrome says that it has no list of plays; see astray.
+// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. That a song is
+// gone, and that an older Navidrome has no list of plays, is no failure of theirs and known before the table is asked.
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
+	{Status: http.StatusNotFound, Meaning: generic},
 }
 
 // Tables are the adapter's error tables, for the documentation.
@@ -59,7 +60,7 @@ func Tables() providers.Tables {
 		Sources:  []string{"https://opensubsonic.netlify.app/docs/responses/error/", "https://www.subsonic.org/pages/api.jsp"},
 		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status of its own; from 500 on the status " +
 			"counts alone. 41, 42 and 43 mean what stands here when no other way to sign in is left. 501 says that a feature is switched off there, " +
-			"which is no failure. A 404 without a code is a proxy's, whose server is gone for a moment; so is one of Navidrome's own API, unless it says of one song in JSON that it is not there, or is an older Navidrome's without a list of plays. When something is written, a refusal by its status alone is about the call (fatal · contract · stream), never about one play or playlist.",
+			"which is no failure. A 404 without a code is a proxy's, whose server is gone for a moment; in Navidrome's own API it is no failure where it says in JSON that one song is gone, or that an older Navidrome has no list of plays. When something is written, a refusal by its status alone is about the call (fatal · contract · stream), never about one play or playlist.",
 		Of: []providers.NamedTable{
 			{Calls: "the Subsonic API", Table: subsonic},
 			{Calls: "Navidrome's own API", Table: ownAPI},
