@@ -47,7 +47,7 @@ var subsonic = providers.Table{
 }
 
 // ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. That a song is
-// gone, and that an older Navidrome has no list of plays, is no failure of theirs and known before the table is asked.
+// gone, and that an older Navidrome has no list of plays, is a 404 too, and no failure.
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
 	{Status: http.StatusNotFound, Meaning: generic},
