@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/providers"
+	"reprise/internal/providers/fanarttv"
 	"reprise/internal/providers/lastfm"
 	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/musicbrainz"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/s3"
 	"reprise/internal/providers/spotify"
@@ -27,6 +29,8 @@ var documented = []providers.Tables{
 	listenbrainz.Tables(),
 	navidrome.Tables(),
 	youtube.Tables(),
+	musicbrainz.Tables(),
+	fanarttv.Tables(),
 	s3.Tables(),
 }
 

@@ -64,6 +64,7 @@ func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows)+1, "every golden refusal has its row, beside that of no art")
+	providertest.Rows(t, Tables(), []providers.Row{{Status: 404, Code: noArt}, {Status: 401}, {Status: 429}, {Status: 500}, {Status: 503}})
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		var status int

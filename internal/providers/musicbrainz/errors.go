@@ -41,3 +41,14 @@ func explain(e *resilience.AnswerError) {
 		e.BadWait = false
 	}
 }
+
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "MusicBrainz",
+		Sources:  []string{"https://musicbrainz.org/doc/MusicBrainz_API", "https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting"},
+		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, except when that is 0: then all its callers together are " +
+			"too many.",
+		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +82,7 @@ func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows), "every golden refusal has its row")
+	providertest.Rows(t, Tables(), met(t, rows))
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		t.Run(name, func(t *testing.T) {
@@ -105,6 +107,17 @@ func TestTable(t *testing.T) {
 			})
 		})
 	}
+}
+
+// met are the statuses of golden refusals.
+func met(t *testing.T, rows map[string]resilience.Verdict) (met []providers.Row) {
+	t.Helper()
+	for name := range rows {
+		status, err := strconv.Atoi(name[:3])
+		require.NoError(t, err)
+		met = append(met, providers.Row{Status: status})
+	}
+	return met
 }
 
 func TestTheWaitOfAThrottledAnswer(t *testing.T) {

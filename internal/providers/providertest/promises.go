@@ -83,9 +83,11 @@ func checkListen(t *testing.T, l providers.Listen) {
 	require.Equal(t, l.PlayedAt.Truncate(time.Millisecond), l.PlayedAt)
 }
 
+const errorBody = `{"error":{"message":"a reason"}}`
+
 // otherBodies are what a proxy, a gateway or a half-dead server sends in the place of the provider's own answer.
 var otherBodies = []string{
-	"", `{"error":{"message":"a reason"}}`, `{"message":"no healthy upstream","code":"UNAVAILABLE","request_id":"4f1c"}`,
+	"", errorBody, `{"message":"no healthy upstream","code":"UNAVAILABLE","request_id":"4f1c"}`,
 	`{"error":`, `[{"error":"x"}]`, `null`, "404 page not found\n",
 }
 
@@ -98,10 +100,10 @@ func checkStatuses(t *testing.T, c *capability) {
 				continue // net/http lets none pass
 			}
 			_, err := c.try(t.Context(), t, c.answering(status, nil, body))
-			if c.fine(status) {
-				require.True(t, err == nil || errors.Is(err, providers.ErrNotOffered), "status %d: %v", status, err)
+			if c.fine(status) && (err == nil || errors.Is(err, providers.ErrNotOffered)) {
 				continue
 			}
+			require.False(t, c.fine(status) && (body == "" || body == errorBody), "status %d: %v", status, err)
 			where := fmt.Sprintf("status %d, body %q", status, body)
 			require.Error(t, err, where)
 			got := resilience.Classify(err)
