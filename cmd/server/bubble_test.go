@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,10 +54,20 @@ func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installat
 		require.NoError(t, err)
 		defer world.Close()
 		i := &installation{t: t, world: world, log: &attempts{}}
-		i.start(t.TempDir())
+		i.start(inMemory(t))
 		defer func() { i.stop() }()
 		test(t, i)
 	})
+}
+
+// inMemory is a folder whose files no disk has to confirm: a bubble's days have ten thousands of transactions.
+func inMemory(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "reprise-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 func (i *installation) start(dir string) {
