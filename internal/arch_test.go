@@ -31,9 +31,11 @@ var arrows = map[string][]string{
 	"internal/delivery": {"internal/events", "internal/providers", "internal/resilience"},
 	// It tells of its progress, and says what trouble with the disk means.
 	"internal/imports": {"internal/events", "internal/providers", "internal/resilience"},
+	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
+	"internal/digest": {"internal/events", "internal/providers", "internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store":  {"internal/accounts", "internal/delivery", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/delivery", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
+	"internal/store":  {"internal/accounts", "internal/delivery", "internal/digest", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/server": {"internal/accounts", "internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
 	"internal/demo":   {"internal/providers"},
 
 	"internal/providers/spotify":      {"internal/providers", "internal/resilience"},
@@ -41,6 +43,7 @@ var arrows = map[string][]string{
 	"internal/providers/listenbrainz": {"internal/providers", "internal/resilience"},
 	"internal/providers/navidrome":    {"internal/providers", "internal/resilience"},
 	"internal/providers/youtube":      {"internal/providers", "internal/resilience"},
+	"internal/providers/openai":       {"internal/providers", "internal/resilience"},
 	"internal/providers/s3":           {"internal/providers", "internal/resilience"},
 	"internal/providers/musicbrainz":  {"internal/providers", "internal/resilience"},
 	"internal/providers/fanarttv":     {"internal/providers", "internal/resilience"},
@@ -53,8 +56,8 @@ var arrows = map[string][]string{
 		"internal/providers/listenbrainz", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/s3", "internal/providers/youtube", "internal/resilience", "internal/server",
+	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/youtube", "internal/resilience", "internal/server",
 		"internal/store", "internal/sync"},
 }
 

@@ -165,7 +165,7 @@ var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlist
 
 // service is a provider's name as people write it.
 func service(name string) string {
-	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive"}
+	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive", "openai": "The digest's language model"}
 	if n, ok := names[name]; ok {
 		return n
 	}

@@ -68,6 +68,18 @@ func outages() []object {
 	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
 }
 
+// digests is the page of digests, with one in each state.
+func digests() object {
+	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002", "Currency": "USD"}
+	one := object{"ID": "1", "Name": "9–15 November 2026", "State": "written", "Paragraphs": []string{"<b>One.", "Two."}, "Cut": true, "Reason": "", "Detail": "", "WrittenAt": stamp,
+		"Model": "a-model", "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost, "Prompt": prompt}
+	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost}, {"Month": "October 2026", "Digests": 1, "PromptTokens": 0, "CompletionTokens": 0, "Cost": nil}}
+	return object{"Configured": true, "Host": "api.example.org", "Enabled": true, "Obstacle": object{"State": "held", "Message": "Wait.", "NextAttemptAt": stamp}, "Busy": true,
+		"Week": "9–15 November 2026", "Plays": 37, "Preview": prompt, "Mine": month, "Everybody": month, "Digests": []object{one,
+			without(one, "ID", "2", "State", "waiting", "WrittenAt", nil, "Paragraphs", nil, "Prompt", nil, "Cut", false),
+			without(one, "ID", "3", "State", "failed", "Reason", "Too long.", "Detail", "400", "Paragraphs", nil, "Cost", nil)}}
+}
+
 // forwarding is the forwarding of listens to a provider, with a listen in each of the ways it can go.
 func forwarding(enabled bool, earlier int) object {
 	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2, "Refused": 1, "There": 4, "NextAttemptAt": stamp,
@@ -167,9 +179,10 @@ func layouts() map[string][]any {
 			"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
-		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
-		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
-		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
+		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil), without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
+		"login":  {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
+		"setup":  {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
+		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
 	}
 }
 
@@ -186,7 +199,7 @@ func render(t *testing.T, name string, page any, user any) string {
 	}
 	var b bytes.Buffer
 	require.NoError(t, pages.Render(&b, name, object{"Title": "Title", "Path": "/" + name, "User": user, "Flash": "Done.", "Alerts": alerts, "Dead": 3,
-		"Demo": true, "Version": "1", "Page": page}))
+		"Digests": true, "Demo": true, "Version": "1", "Page": page}))
 	return b.String()
 }
 

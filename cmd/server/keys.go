@@ -1,12 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"time"
 
 	"reprise/internal/config"
+	"reprise/internal/digest"
+	"reprise/internal/events"
 	"reprise/internal/providers"
+	"reprise/internal/providers/openai"
 	"reprise/internal/providers/youtube"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
@@ -21,6 +27,30 @@ func newYouTube(ctx context.Context, c config.Config, db *store.Store, client *h
 	y.Public, y.Keys, err = keyed(ctx, "youtube", c.YouTube.Keys, c, db, client, t, log)
 	return youtube.New(y), err
 }
+
+// newDigests makes what writes the weekly digests; without a model it never does.
+func newDigests(ctx context.Context, c config.Config, db *store.Store, client *http.Client, guard digest.Guard, bus *events.Bus, log *slog.Logger) (*digest.Runner, error) {
+	opt := digest.Options{Late: latePlays}
+	if u, err := url.Parse(c.OpenAI.APIURL); err == nil {
+		opt.Host = u.Host
+	}
+	if c.OpenAI.PriceIn != nil && c.OpenAI.PriceOut != nil {
+		opt.Prices = digest.Prices{In: *c.OpenAI.PriceIn, Out: *c.OpenAI.PriceOut, Currency: c.OpenAI.Currency}
+	}
+	if c.OpenAI.Model == "" {
+		return digest.New(opt, nil, nil, guard, db, bus, log), nil
+	}
+	t := &resilience.KeyTransport{Put: openai.PutKey, Advice: openai.KeyAdvice}
+	with, pool, err := keyed(ctx, "openai", c.OpenAI.Keys, c, db, client, t, log)
+	if err != nil {
+		return nil, err
+	}
+	model := openai.New(cmp.Or(with, client), openai.Config{APIURL: c.OpenAI.APIURL, Model: c.OpenAI.Model})
+	return digest.New(opt, openai.Provider(pool), model, guard, db, bus, log), nil
+}
+
+// latePlays is for how long after a week's end phones that were offline may still tell of plays in it.
+const latePlays = 3 * time.Hour
 
 // keyed completes t with a pool of these keys, whose waits are kept across restarts, and returns a client on it; nothing
 // without keys.

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
+	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
 	"reprise/internal/notify"
@@ -42,6 +43,7 @@ type app struct {
 	registry    providers.Registry
 	connections *syncer.Connections
 	deliveries  *delivery.Deliveries
+	digests     *digest.Runner
 	flow        *oauth.Flow
 	server      server.Config
 	run         []func(context.Context) error
@@ -125,11 +127,15 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
+	digests, err := newDigests(ctx, c, db, client, guard, bus, log)
+	if err != nil {
+		return nil, err
+	}
 	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
-	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run}}
+	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Flow: a.flow,
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	exists, err := db.HasUsers(ctx)
 	if err == nil && !exists {

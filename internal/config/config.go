@@ -59,6 +59,17 @@ type Config struct {
 	YouTube      Provider
 	MusicBrainz  Provider
 	FanartTV     Provider
+	OpenAI       OpenAI
+}
+
+// OpenAI are the settings of the language model that writes digests.
+type OpenAI struct {
+	APIURL   string
+	Keys     []resilience.PoolKey
+	Model    string   // empty: there are no digests
+	PriceIn  *float64 // per million tokens; nil when it is not known
+	PriceOut *float64
+	Currency string
 }
 
 // Provider are the settings of one provider.

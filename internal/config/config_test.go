@@ -48,6 +48,7 @@ func TestDefaults(t *testing.T) {
 			TokenURL: "https://oauth2.googleapis.com/token"},
 		MusicBrainz: Provider{APIURL: "https://musicbrainz.org", Rate: 1},
 		FanartTV:    Provider{APIURL: "https://webservice.fanart.tv"},
+		OpenAI: OpenAI{APIURL: "https://api.openai.com/v1", Currency: "USD"},
 	}, defaults(t))
 }
 
@@ -111,6 +112,13 @@ providers:
     api_url: http://127.0.0.1:4/
     keys: fanart-key-1
     client_key: " personal "
+  openai:
+    api_url: http://127.0.0.1:4/v1/
+    keys: [third-key, "home:fourth-key"]
+    model: a-model
+    price_in: 0.15
+    price_out: 0
+    currency: EUR
 `
 
 func TestEverySettingIsRead(t *testing.T) {
@@ -131,6 +139,8 @@ func TestEverySettingIsRead(t *testing.T) {
 			ClientID: "id", ClientSecret: "secret", Keys: []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}},
 		MusicBrainz: Provider{APIURL: "http://mb.local", Rate: 20},
 		FanartTV:    Provider{APIURL: "http://127.0.0.1:4", Keys: []resilience.PoolKey{{Secret: "fanart-key-1"}}, ClientKey: "personal"},
+		OpenAI: OpenAI{APIURL: "http://127.0.0.1:4/v1", Keys: []resilience.PoolKey{{Secret: "third-key"}, {Secret: "fourth-key", Project: "home"}}, Model: "a-model",
+			PriceIn: new(0.15), PriceOut: new(0.0), Currency: "EUR"},
 	}
 	got, err := Load(write(t, everything), nil, nil)
 	require.NoError(t, err)
@@ -151,7 +161,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=http://127.0.0.1:3/token", "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=id",
 		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=secret", "REPRISE_PROVIDERS_YOUTUBE_KEYS=first-key, home:second-key",
 		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=http://mb.local", "REPRISE_PROVIDERS_MUSICBRAINZ_RATE=20", "REPRISE_PROVIDERS_FANARTTV_API_URL=http://127.0.0.1:4",
-		"REPRISE_PROVIDERS_FANARTTV_KEYS=fanart-key-1", "REPRISE_PROVIDERS_FANARTTV_CLIENT_KEY=personal"}
+		"REPRISE_PROVIDERS_FANARTTV_KEYS=fanart-key-1", "REPRISE_PROVIDERS_FANARTTV_CLIENT_KEY=personal",
+		"REPRISE_PROVIDERS_OPENAI_API_URL=http://127.0.0.1:4/v1", "REPRISE_PROVIDERS_OPENAI_KEYS=third-key,home:fourth-key", "REPRISE_PROVIDERS_OPENAI_MODEL=a-model",
+		"REPRISE_PROVIDERS_OPENAI_PRICE_IN=0.15", "REPRISE_PROVIDERS_OPENAI_PRICE_OUT=0", "REPRISE_PROVIDERS_OPENAI_CURRENCY=EUR"}
 	given := slices.Clone(environ)
 	got, err = Load("", environ, nil)
 	require.NoError(t, err)

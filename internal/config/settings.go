@@ -65,9 +65,21 @@ func (c *Config) settings() []setting {
 	table = append(table, c.MusicBrainz.settings("musicbrainz", "https://musicbrainz.org", "", "")...)
 	table = append(table, setting{path: "providers.musicbrainz.rate", def: "1", set: perSecond(&c.MusicBrainz.Rate)})
 	table = append(table, c.FanartTV.settings("fanarttv", "https://webservice.fanart.tv", "", "")...)
-	return append(table,
+	table = append(table,
 		setting{path: "providers.fanarttv.keys", secret: true, set: keys(&c.FanartTV.Keys)},
 		setting{path: "providers.fanarttv.client_key", secret: true, set: secret(&c.FanartTV.ClientKey)})
+	return append(table, c.OpenAI.settings()...)
+}
+
+func (o *OpenAI) settings() []setting {
+	return []setting{
+		{path: "providers.openai.api_url", def: "https://api.openai.com/v1", set: baseURL(&o.APIURL)},
+		{path: "providers.openai.keys", secret: true, set: keys(&o.Keys)},
+		{path: "providers.openai.model", set: text(&o.Model)},
+		{path: "providers.openai.price_in", set: price(&o.PriceIn)},
+		{path: "providers.openai.price_out", set: price(&o.PriceOut)},
+		{path: "providers.openai.currency", def: "USD", set: text(&o.Currency)},
+	}
 }
 
 // settings are those of a provider: without an authorization page only its address, and without an address for tokens
@@ -94,6 +106,9 @@ func (c *Config) validate() (problems Problems) {
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
 		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
+	}
+	if (c.OpenAI.PriceIn == nil) != (c.OpenAI.PriceOut == nil) {
+		problems = append(problems, "providers.openai.price_in and providers.openai.price_out belong together: set both, or none.")
 	}
 	return problems
 }
@@ -200,6 +215,22 @@ func perSecond(to *float64) func(string) error {
 			return fmt.Errorf("%q is not a number of requests per second from 0.01 to 1000, or 0 for no limit", s)
 		}
 		*to = f
+		return nil
+	}
+}
+
+// price is an amount of money, 0 or more; without one it is not known.
+func price(to **float64) func(string) error {
+	return func(s string) error {
+		if s = strings.TrimSpace(s); s == "" {
+			*to = nil
+			return nil
+		}
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(f >= 0 && f <= 1e6) {
+			return fmt.Errorf("%q is not a price such as 0.15", s)
+		}
+		*to = &f
 		return nil
 	}
 }

@@ -19,6 +19,7 @@ const (
 	Deliveries   Type = "deliveries"   // what is owed to Provider may have changed; an empty Provider stands for all
 	Imports      Type = "imports"      // an import of a file of Provider's began or ended
 	Breakers     Type = "breakers"     // a breaker opened or closed; for administrators
+	Digest       Type = "digest"       // a digest was asked for, written, put off or deleted
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 

@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/digest"
 	"reprise/internal/imports"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -91,6 +92,11 @@ var known = map[error]problem{
 		"in it one after the other."},
 	imports.ErrBusy: {Status: http.StatusConflict, Title: "One after the other", Detail: "You are sending a file already, or three wait to be imported. Go on when " +
 		"one of them is done."},
+	digest.ErrThere: {Status: http.StatusConflict, Title: "There is one already", Detail: "The last week's digest has been written already, or is being written."},
+	digest.ErrSilent: {Status: http.StatusConflict, Title: "Nothing to write about", Detail: "You heard nothing in the last full week, as far as your services have " +
+		"told. Nothing was sent."},
+	digest.ErrOff: {Status: http.StatusConflict, Title: "Not set up", Detail: "This installation has no language model. The administrator can name one in the settings " +
+		"providers.openai.model and providers.openai.keys."},
 	syncer.ErrPaused: {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
 	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
 		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},

@@ -19,6 +19,7 @@ type layout struct {
 	Flash   string
 	Alerts  []notificationView // the open ones
 	Dead    int                // dead letters
+	Digests bool               // whether there is a model to write them
 	Demo    bool
 	Version string
 	Page    any
@@ -27,7 +28,7 @@ type layout struct {
 // render answers with a page. It is written whole or not at all.
 func (s *Server) render(c echo.Context, status int, name, title string, page any) error {
 	ctx := c.Request().Context()
-	l := layout{Title: title, Path: c.Request().URL.Path, Demo: s.Demo != nil, Version: s.Version, Page: page}
+	l := layout{Title: title, Path: c.Request().URL.Path, Digests: s.Digests != nil && s.Digests.Provider() != nil, Demo: s.Demo != nil, Version: s.Version, Page: page}
 	if u := userOf(c); u.ID != 0 {
 		l.User = &u
 		open, err := s.Store.Notifications(ctx, u.ID, true)

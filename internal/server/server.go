@@ -21,6 +21,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
 	"reprise/internal/notify"
@@ -45,6 +46,7 @@ type Store interface {
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
 	DeliveryStore
 	ImportStore
+	DigestStore
 	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	Ping(context.Context) error
 }
@@ -79,6 +81,8 @@ type Config struct {
 	Syncer      *syncer.Syncer
 	Deliveries  *delivery.Deliveries
 	Imports     *imports.Runner
+	Digests     *digest.Runner
+	Guard       *syncer.Guard
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Bus         *events.Bus

@@ -88,7 +88,11 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 				v.Open = append(v.Open, viewBreaker(b))
 			}
 		}
-		for _, p := range s.Registry {
+		withKeys := s.Registry
+		if p := s.Digests.Provider(); p != nil {
+			withKeys = append(withKeys[:len(withKeys):len(withKeys)], p)
+		}
+		for _, p := range withKeys {
 			v.Keys = append(v.Keys, viewAll(p.Keys.Keys(), func(k resilience.KeyStatus) keyView { return viewKey(p, k) })...)
 		}
 	}

@@ -225,6 +225,7 @@
     listens() { refreshSoon(); },
     deliveries() { refreshSoon(); },
     breakers() { refreshSoon(); },
+    digest() { refreshSoon(); },
     imports(i) { runs.delete(`${i.provider}/import`); refreshSoon(); },
     progress(p) {
       const key = `${p.provider}/${p.stream}`;

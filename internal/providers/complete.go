@@ -1,0 +1,19 @@
+package providers
+
+// Digest is the stream of the calls that let a language model write on behalf of the whole installation.
+const Digest = "digest"
+
+// Prompt is what a language model is asked to write.
+type Prompt struct {
+	System string // how to write; the same every time
+	User   string // what about
+}
+
+// Completion is what a language model has written.
+type Completion struct {
+	Text             string // plain text, never empty
+	Model            string // which wrote it, as the server calls it
+	PromptTokens     int    // as the server counts them; 0 when it does not say
+	CompletionTokens int
+	Cut              bool // it ended at a limit of length, not where it should
+}

@@ -1,0 +1,205 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Codes that are not OpenAI's own: what servers tell in other ways.
+const (
+	spentOut = "limit exceeded" // any code that ends so, but that of the rate limit
+	tooLong  = "context_length_exceeded"
+	tooFast  = "rate_limit_exceeded"
+	refused  = "refusal" // inside a success: the model does not want to write about this
+)
+
+const (
+	fatal     = resilience.Fatal
+	retriable = resilience.Retriable
+)
+
+// KeyAdvice is what an administrator does about keys that are refused.
+const KeyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, or wants one where none is set. " +
+	"Make a new one there and put it into the settings, or empty providers.openai.model to do without digests."
+
+var (
+	spent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour,
+		Advice: "The credit or the spending limit of the account behind providers.openai.keys is used up. Look at its billing page; we try again once a day."}
+	limited = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	// notServed is a region or an account that the server does not serve.
+	notServed = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+		Advice: "The server at providers.openai.api_url does not serve this installation's region or account. Choose another server or model in providers.openai."}
+	noModel = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the account may not use it, or the address is not the one " +
+			"that /chat/completions follows. Correct the settings and restart."}
+	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	// notTaken is a request that the server does not take at all: another one would fare no better.
+	notTaken = resilience.Meaning{Class: fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
+		Advice: "It may be that the model in providers.openai.model cannot chat."}
+)
+
+// table is the providers page's; what it does not name is as the general table says.
+var table = providers.Table{
+	{Code: tooLong, Meaning: object},
+	{Status: http.StatusRequestEntityTooLarge, Meaning: object},
+	{Code: "content_filter", Meaning: object},
+	{Code: "content_policy_violation", Meaning: object},
+	{Status: http.StatusOK, Code: refused, Meaning: object},
+	{Code: "insufficient_quota", Meaning: spent},
+	{Code: "credit_balance_exhausted", Meaning: spent},
+	{Code: "billing_hard_limit_reached", Meaning: spent},
+	{Code: spentOut, Meaning: spent},
+	{Status: http.StatusPaymentRequired, Meaning: spent},
+	{Code: tooFast, Meaning: limited},
+	{Status: http.StatusTooManyRequests, Meaning: limited},
+	{Status: http.StatusUnauthorized, Meaning: badKey},
+	{Status: http.StatusForbidden, Meaning: notServed},
+	{Status: http.StatusNotFound, Meaning: noModel},
+	{Status: http.StatusBadRequest, Meaning: notTaken},
+	{Status: http.StatusUnprocessableEntity, Meaning: notTaken},
+	{Status: http.StatusGone, Meaning: notTaken},
+}
+
+var refusals = providers.Refusals{Table: table, Explain: explain, InSuccess: refusedInside}
+
+// refusal is the body of an error. Most servers put it where OpenAI does; vLLM has it at the top.
+type refusal struct {
+	Error json.RawMessage `json:"error"`
+	fault
+}
+
+type fault struct {
+	Message string          `json:"message"`
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"` // a text, a number, or null
+}
+
+// faultOf reads an error's body, in whatever form a server gives it.
+func faultOf(body []byte) fault {
+	var r refusal
+	if json.Unmarshal(body, &r) != nil {
+		return fault{}
+	}
+	f := r.fault
+	if text := ""; json.Unmarshal(r.Error, &text) == nil && text != "" {
+		f.Message = text
+	} else {
+		_ = json.Unmarshal(r.Error, &f) // of another shape: what could be read counts
+	}
+	return f
+}
+
+// explain reads the code, the words and the dictated wait from a refusal.
+func explain(e *resilience.AnswerError) {
+	f := faultOf(e.Body)
+	code := ""
+	_ = json.Unmarshal(f.Code, &code) // a number or null is no code
+	if code == "" {
+		code = f.Type
+	}
+	e.Message, e.Code = resilience.Excerpt(f.Message), codeOf(code, f.Message)
+	if spends(e) { // what is used up does not come back within a minute, whatever the answer says
+		e.NotBefore, e.BadWait = time.Time{}, false
+		return
+	}
+	if e.Code == tooFast || e.Status == http.StatusTooManyRequests && e.NotBefore.IsZero() {
+		noteReset(e)
+	}
+}
+
+func spends(e *resilience.AnswerError) bool {
+	i := slices.IndexFunc(table, func(r providers.Row) bool {
+		return (r.Status == 0 || r.Status == e.Status) && (r.Code == "" || r.Code == e.Code)
+	})
+	return i >= 0 && table[i].Meaning.Category == resilience.Quota
+}
+
+// codeOf brings what servers say in their own ways to what the table knows.
+func codeOf(code, message string) string {
+	switch {
+	case code == "exceed_context_size_error", strings.Contains(message, "maximum context length"): // llama.cpp; vLLM
+		return tooLong
+	case slices.ContainsFunc(table, func(r providers.Row) bool { return r.Code == code && code != "" }):
+		return code
+	case strings.HasSuffix(code, "_limit_exceeded"):
+		return spentOut
+	}
+	return resilience.Excerpt(code)
+}
+
+// noteReset reads when a limit ends, where no Retry-After says so: of the limit of which nothing is left, else the later
+// end of the two.
+func noteReset(e *resilience.AnswerError) {
+	if !e.NotBefore.IsZero() || e.Header("Retry-After") != "" {
+		return
+	}
+	var longest time.Duration
+	for _, of := range []string{"requests", "tokens"} {
+		wait, ok := parseReset(e.Header("x-ratelimit-reset-" + of))
+		switch {
+		case !ok:
+		case strings.TrimSpace(e.Header("x-ratelimit-remaining-"+of)) == "0":
+			longest = max(longest, wait)
+		case e.Header("x-ratelimit-remaining-requests") != "0" && e.Header("x-ratelimit-remaining-tokens") != "0":
+			longest = max(longest, wait)
+		}
+	}
+	if longest > 0 {
+		e.NotBefore, e.BadWait = resilience.After(longest.Seconds(), time.Now())
+	}
+}
+
+// parseReset reads a wait such as "1s", "6m0s", "20ms" or "1d2h"; a plain number is in seconds.
+func parseReset(text string) (time.Duration, bool) {
+	text = strings.TrimSpace(text)
+	var days time.Duration
+	if d, rest, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.Atoi(d)
+		if err != nil || n < 0 || n > 365 {
+			return 0, false
+		}
+		if days, text = time.Duration(n)*24*time.Hour, rest; text == "" {
+			return days, true
+		}
+	}
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		text = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
+	}
+	wait, err := time.ParseDuration(text)
+	return days + wait, err == nil && wait >= 0
+}
+
+// refusedInside reads what a success says instead of an answer: an error of the server's (some send every one so), or
+// that the model does not want to write.
+func refusedInside(e *resilience.AnswerError) bool {
+	if f := faultOf(e.Body); f.Type != "" || f.Message != "" {
+		explain(e)
+		return true
+	}
+	var a struct {
+		Choices []struct {
+			Message struct {
+				Content string `json:"content"`
+				Refusal string `json:"refusal"`
+			} `json:"message"`
+			FinishReason string `json:"finish_reason"`
+		} `json:"choices"`
+	}
+	if json.Unmarshal(e.Body, &a) != nil || len(a.Choices) == 0 {
+		return false
+	}
+	first := a.Choices[0]
+	if written(first.Message.Content) != "" || first.Message.Refusal == "" && first.FinishReason != "content_filter" {
+		return false
+	}
+	e.Code, e.Message = refused, resilience.Excerpt(first.Message.Refusal)
+	return true
+}

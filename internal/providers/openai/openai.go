@@ -1,0 +1,118 @@
+// Package openai lets a language model write, on any server that speaks OpenAI's API for chats.
+//
+// A call belongs to no person: it is made with the installation's keys, or with none where a server at home asks for
+// none. It says nothing about lengths or temperatures, because models and servers differ in what they call them and
+// refuse what they do not know; how long an answer should be stands in the prompt.
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Config is the server and the model to write with.
+type Config struct {
+	APIURL string // with or without a trailing slash; empty means OpenAI's own
+	Model  string // as the server calls it
+}
+
+// Client is the way to a server. Safe for concurrent use.
+type Client struct {
+	client *http.Client
+	base   string // without a trailing slash
+	model  string
+}
+
+// New returns a Client. client adds the key, where the server asks for one.
+func New(client *http.Client, cfg Config) *Client {
+	return &Client{client: client, base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.openai.com/v1"), "/"), model: cfg.Model}
+}
+
+// Provider returns the provider as the rest of the program knows it. keys may be nil.
+func Provider(keys *resilience.KeyPool) *providers.Provider {
+	return &providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{providers.Digest}, Keys: keys}
+}
+
+// PutKey writes an API key onto a request.
+func PutKey(req *http.Request, key resilience.Secret) {
+	req.Header.Set("Authorization", "Bearer "+string(key))
+}
+
+const endpoint = "POST /chat/completions"
+
+// message is one turn of a chat.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Complete lets the model write one answer. One that is empty is a broken contract; one that ended at a limit of length
+// is taken as it is, and says so, because it was paid for and asking again would end there once more.
+func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
+	body, err := json.Marshal(map[string]any{"model": c.model, "messages": []message{{"system", p.System}, {"user", p.User}}})
+	if err != nil {
+		return providers.Completion{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	answer, err := refusals.Call(c.client, req, endpoint)
+	if err != nil {
+		return providers.Completion{}, err
+	}
+	var out chat
+	if err := providers.DecodeJSON(answer, &out); err != nil {
+		return providers.Completion{}, err
+	}
+	return out.completion(c.model)
+}
+
+// chat is the answer of a server.
+type chat struct {
+	Model   string `json:"model"`
+	Choices []struct {
+		Message struct {
+			Content string `json:"content"`
+		} `json:"message"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+func (a *chat) completion(asked string) (providers.Completion, error) {
+	if len(a.Choices) == 0 {
+		return providers.Completion{}, &resilience.ContractError{Endpoint: endpoint, What: "no choices"}
+	}
+	first := a.Choices[0]
+	text := written(first.Message.Content)
+	if text == "" {
+		what := "an empty answer"
+		if first.FinishReason == "length" {
+			what += ", which ended at a limit of length"
+		}
+		return providers.Completion{}, &resilience.ContractError{Endpoint: endpoint, What: what}
+	}
+	return providers.Completion{Text: text, Model: cmp.Or(a.Model, asked), PromptTokens: max(a.Usage.PromptTokens, 0),
+		CompletionTokens: max(a.Usage.CompletionTokens, 0), Cut: first.FinishReason == "length"}, nil
+}
+
+var thinking = regexp.MustCompile(`(?s)^\s*<think>.*?(</think>|$)`)
+
+// written is what is meant to be read of an answer: models that run at home often think aloud in front of it.
+func written(content string) string {
+	return strings.TrimSpace(strings.ToValidUTF8(thinking.ReplaceAllString(content, ""), ""))
+}
