@@ -25,6 +25,7 @@ const (
 	demoBackoff  = "2s"
 	demoMax      = "20s"
 	demoCooldown = "10s"
+	demoDigest   = 15 * time.Second
 )
 
 // runDemo serves with simulated services and a household that has connected them, in a folder that is removed at the
@@ -66,6 +67,8 @@ func demoSettings(world *demo.World) map[string]string {
 		"providers.youtube.client_secret": world.YouTube.ClientSecret, "providers.youtube.keys": strings.Join(world.YouTube.Keys, ","),
 		"providers.musicbrainz.api_url": world.MusicBrainz.URL, "providers.fanarttv.api_url": world.FanartTV.URL,
 		"providers.fanarttv.keys": strings.Join(world.FanartTV.Keys, ","), "providers.fanarttv.client_key": "",
+		"providers.openai.api_url": world.OpenAI.URL, "providers.openai.keys": strings.Join(world.OpenAI.Keys, ","), "providers.openai.model": world.OpenAI.Model,
+		"providers.openai.price_in": "0.15", "providers.openai.price_out": "0.60", "providers.openai.currency": "USD",
 		"allow_private_upstreams": "true",
 	}
 }
@@ -99,6 +102,12 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 	}
 	if _, err := a.deliveries.Forward(ctx, alice.ID, "lastfm", false); err != nil {
 		return fmt.Errorf("forward to simulated Last.fm: %w", err)
+	}
+	soon := a.digests.Options()
+	soon.Every, soon.Late = demoDigest, 0
+	a.digests.Set(soon)
+	if err := a.digests.Switch(ctx, alice.ID, true); err != nil {
+		return fmt.Errorf("switch simulated digests on: %w", err)
 	}
 	a.server.Demo, a.server.DemoUser, a.server.SetupCode = world.Handler("/demo"), alice.ID, ""
 	return nil

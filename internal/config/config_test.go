@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 			TokenURL: "https://oauth2.googleapis.com/token"},
 		MusicBrainz: Provider{APIURL: "https://musicbrainz.org", Rate: 1},
 		FanartTV:    Provider{APIURL: "https://webservice.fanart.tv"},
-		OpenAI: OpenAI{APIURL: "https://api.openai.com/v1", Currency: "USD"},
+		OpenAI:      OpenAI{APIURL: "https://api.openai.com/v1", Currency: "USD"},
 	}, defaults(t))
 }
 

@@ -117,6 +117,8 @@ func (b bundle) sample(provider string) reply {
 		return b.fanart("/v3/music/"+artistMBID("Björk"), b.FanartTV.Keys[1])
 	case YouTube:
 		return b.get(b.YouTube.URL+"/channels?part=snippet&mine=true", "Bearer "+b.YouTube.Authorize(Alice, youtubeScope).AccessToken)
+	case OpenAI:
+		return b.complete(b.OpenAI.Keys[0], b.OpenAI.Model)
 	default:
 		return b.get(b.Navidrome.URL+"/rest/ping?"+b.subsonicAuth(Alice).Encode(), "")
 	}
@@ -134,12 +136,15 @@ func TestModes(t *testing.T) {
 		Unavailable: func(t *testing.T, _ string, r reply) { require.Equal(t, 503, r.status) },
 		RateLimited: func(t *testing.T, provider string, r reply) {
 			require.Equal(t, 429, r.status)
-			name := "Retry-After"
+			name, wait := "Retry-After", "90"
 			if provider == ListenBrainz {
 				name = "X-RateLimit-Reset-In"
 				require.Empty(t, r.header.Get("Retry-After"))
 			}
-			require.Equal(t, "90", r.header.Get(name))
+			if provider == OpenAI {
+				name, wait = "X-Ratelimit-Reset-Requests", "1m30s"
+			}
+			require.Equal(t, wait, r.header.Get(name))
 		},
 		Portal: func(t *testing.T, _ string, r reply) {
 			require.Equal(t, 200, r.status)

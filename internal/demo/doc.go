@@ -1,5 +1,6 @@
-// Package demo simulates Spotify, Last.fm, ListenBrainz, Navidrome, YouTube, MusicBrainz and Fanart.tv on loopback, filled
-// with one household's history, so that the whole program can be seen and tested without an account anywhere.
+// Package demo simulates Spotify, Last.fm, ListenBrainz, Navidrome, YouTube, MusicBrainz, Fanart.tv and a language model on
+// loopback, filled with one household's history, so that the whole program can be seen and tested without an account
+// anywhere.
 //
 // # What it promises
 //

@@ -16,8 +16,8 @@ import (
 type Mode string
 
 // The modes. WrongAccount is Spotify's, Last.fm's and YouTube's only, ReadOnly ListenBrainz's, Hidden, DailyLimit and
-// Suspended are Last.fm's, KeysSpent is YouTube's, KeySpent and KeyInvalid are YouTube's and Fanart.tv's. MusicBrainz and
-// Fanart.tv have no Revoked, and MusicBrainz, which throttles with 503, no RateLimited.
+// Suspended are Last.fm's, KeySpent and KeyInvalid are YouTube's, Fanart.tv's and OpenAI's, KeysSpent is YouTube's and
+// OpenAI's. MusicBrainz, Fanart.tv and OpenAI have no Revoked, and MusicBrainz, which throttles with 503, no RateLimited.
 const (
 	Normal       Mode = "normal"
 	Unavailable  Mode = "503"           // every call is answered with 503
@@ -27,7 +27,7 @@ const (
 	WrongAccount Mode = "wrong_account" // the browser is signed in as Bob
 	Hidden       Mode = "hidden"        // the person hides their recent listening, also from the app
 	DailyLimit   Mode = "daily_limit"   // reading works, every play that is sent is over the daily limit
-	KeySpent     Mode = "key_spent"     // the first API key's quota of the day is used up
+	KeySpent     Mode = "key_spent"     // the first API key's quota is used up
 	KeysSpent    Mode = "keys_spent"    // every API key's is
 	KeyInvalid   Mode = "key_invalid"   // the last API key is refused
 	Suspended    Mode = "suspended"     // the installation's own API key is suspended

@@ -41,6 +41,19 @@ var factsText = map[Mode]about{
 	Cut:         {"Cut off", "✂", "Breaks the connection in the middle of every answer.", "The queue waits. Nothing is counted as known."},
 }
 
+// digestText is modeText for the language model, where something else is to be seen. A digest is called for when it is
+// due, or asked for on its page.
+var digestText = map[Mode]about{
+	Normal:      {"Normal", "●", "Answers as it should.", "The last week's digest stands on its page. Delete it there to have it written once more."},
+	Unavailable: {"Out of order", "▲", "Answers every call with 503.", "A digest that is asked for waits, and comes later. Nobody has to act, no alert appears."},
+	RateLimited: {"Rate limited", "◆", "Answers every call with 429 and says how long to wait.", "A digest that is asked for waits until exactly that time."},
+	KeySpent:    {"First key spent", "◓", "Has no credit left for the first API key.", "Nothing changes: the same request goes out with the second key. The settings page shows that the first cools for a day."},
+	KeysSpent:   {"All keys spent", "◉", "Has no credit left for any API key.", "A digest that is asked for is held for a day, also after you set this back, and the administrator is told once."},
+	Portal:      {"Captive portal", "▢", "Answers 200 with a web page that is not from the service.", "A digest that is asked for waits, as in an outage."},
+	Hang:        {"Hanging", "…", "Accepts every call and never answers.", "The call ends after 30 seconds, and the digest waits."},
+	Cut:         {"Cut off", "✂", "Breaks the connection in the middle of every answer.", "A digest that is asked for waits."},
+}
+
 // textOf is what the page says of a mode of an upstream.
 func textOf(provider string, m Mode) about {
 	switch {
@@ -48,6 +61,10 @@ func textOf(provider string, m Mode) about {
 		return about{"Throttling", "▲", "Answers every call with 503, which there means too many calls, and says how long to wait.", "The queue waits until exactly that time."}
 	case provider == MusicBrainz, provider == FanartTV:
 		if text, ok := factsText[m]; ok {
+			return text
+		}
+	case provider == OpenAI:
+		if text, ok := digestText[m]; ok {
 			return text
 		}
 	}
@@ -60,7 +77,7 @@ var pageHTML string
 var page = template.Must(template.New("page").Parse(pageHTML))
 
 var displayNames = map[string]string{Spotify: "Spotify", LastFM: "Last.fm", ListenBrainz: "ListenBrainz", Navidrome: "Navidrome", YouTube: "YouTube",
-	MusicBrainz: "MusicBrainz", FanartTV: "Fanart.tv"}
+	MusicBrainz: "MusicBrainz", FanartTV: "Fanart.tv", OpenAI: "Language model"}
 
 // Handler returns the page with the switches, for the main program to serve below prefix ("/demo"), behind its own
 // checks of origin and session. It answers GET prefix, POST prefix/switch (provider, mode), POST prefix/play (home=1 for
@@ -118,7 +135,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 	for _, name := range names {
 		g := w.gates[name]
 		mode, _ := g.current()
-		u := upstream{Name: name, Display: displayNames[name], URL: w.url(name), Now: textOf(name, mode), Connects: name != MusicBrainz && name != FanartTV, Calls: g.count()}
+		u := upstream{Name: name, Display: displayNames[name], URL: w.url(name), Now: textOf(name, mode), Connects: name != MusicBrainz && name != FanartTV && name != OpenAI, Calls: g.count()}
 		for _, m := range g.modes {
 			u.Buttons = append(u.Buttons, button{m, m == mode, textOf(name, m)})
 		}
@@ -138,7 +155,7 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 
 func (w *World) url(provider string) string {
 	return map[string]string{Spotify: w.Spotify.URL, LastFM: w.LastFM.URL, ListenBrainz: w.ListenBrainz.URL, Navidrome: w.Navidrome.URL, YouTube: w.YouTube.URL,
-		MusicBrainz: w.MusicBrainz.URL, FanartTV: w.FanartTV.URL}[provider]
+		MusicBrainz: w.MusicBrainz.URL, FanartTV: w.FanartTV.URL, OpenAI: w.OpenAI.URL}[provider]
 }
 
 func (g *gate) count() int {
@@ -162,6 +179,7 @@ func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
 	o[YouTube].(object)["client_id"], o[YouTube].(object)["client_secret"] = w.YouTube.ClientID, w.YouTube.ClientSecret
 	o[YouTube].(object)["keys"], o[YouTube].(object)["key_calls"] = w.YouTube.Keys, w.YouTube.KeyCalls()
 	o[FanartTV].(object)["keys"], o[FanartTV].(object)["key_calls"] = w.FanartTV.Keys, w.FanartTV.KeyCalls()
+	o[OpenAI].(object)["keys"], o[OpenAI].(object)["model"] = w.OpenAI.Keys, w.OpenAI.Model
 	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
 	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}
 	writeJSON(rw, http.StatusOK, o)

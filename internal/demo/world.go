@@ -22,9 +22,10 @@ const (
 	YouTube      = "youtube"
 	MusicBrainz  = "musicbrainz"
 	FanartTV     = "fanarttv"
+	OpenAI       = "openai"
 )
 
-var names = []string{Spotify, LastFM, ListenBrainz, Navidrome, YouTube, MusicBrainz, FanartTV}
+var names = []string{Spotify, LastFM, ListenBrainz, Navidrome, YouTube, MusicBrainz, FanartTV, OpenAI}
 
 // Options shape a World. The zero value is a good one.
 type Options struct {
@@ -55,6 +56,7 @@ type World struct {
 	YouTube      YouTubeServer
 	MusicBrainz  MusicBrainzServer
 	FanartTV     FanartTVServer
+	OpenAI       OpenAIServer
 
 	opts   Options
 	home   *household
@@ -81,7 +83,7 @@ func Start(o Options) (*World, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, hosts: map[string]*gate{}, revoke: map[string]func(){}}
 	w.home = newHousehold(&w.opts, o.Now())
-	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz, w.startFanartTV} {
+	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz, w.startFanartTV, w.startOpenAI} {
 		if err := start(ctx); err != nil {
 			w.Close()
 			return nil, err
