@@ -22,6 +22,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -160,7 +161,8 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 	carried := delivery.New(opt, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
 	h.Server, s.sessions.Store = s, db.Sessions()
 	s.Config = Config{BaseURL: s.BaseURL, Log: log, Store: db, Registry: registry, Bus: bus, Notifier: notifier,
-		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull, Deliveries: carried, DemoUser: u.ID}
+		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull, Deliveries: carried, Guard: guard,
+		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID}
 	return h
 }
 

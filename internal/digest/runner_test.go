@@ -1,0 +1,409 @@
+package digest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/digest"
+	"reprise/internal/enginetest"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/providers/openai"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+const (
+	answer    = `{"model":"a-model","choices":[{"message":{"content":"A calm week."},"finish_reason":"stop"}],"usage":{"prompt_tokens":400,"completion_tokens":100}}`
+	noQuota   = `{"error":{"message":"You exceeded your current quota.","code":"insufficient_quota"}}`
+	tooLong   = `{"error":{"message":"Too long.","code":"context_length_exceeded"}}`
+	wrongName = `{"error":{"message":"No such model.","code":"model_not_found"}}`
+)
+
+// far is the model's server.
+type far struct {
+	mu     sync.Mutex
+	status int
+	body   string
+	took   time.Duration
+	asked  []string // the bodies of the requests
+}
+
+func (f *far) answers(status int, body string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status, f.body = status, body
+}
+
+// prompts are the bodies of the requests so far.
+func (f *far) prompts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.asked...)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	f.asked = append(f.asked, string(body))
+	took, status, text := f.took, f.status, f.body
+	f.mu.Unlock()
+	select {
+	case <-time.After(took):
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+	return providertest.Always(status, text).RoundTrip(req)
+}
+
+// house is an installation with an administrator and a member, in a bubble that begins on Saturday, 1 January 2000.
+type house struct {
+	*enginetest.Engine
+	*digest.Runner
+	t          *testing.T
+	dir        string
+	far        *far
+	wrap       func(digest.Store) digest.Store
+	alice, bob int64
+	stopRunner func()
+}
+
+func inHouse(t *testing.T, story func(t *testing.T, h *house)) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{t: t, far: &far{status: 200, body: answer}, wrap: func(s digest.Store) digest.Store { return s }, dir: dir}
+		h.start()
+		h.alice, h.bob = h.AddUser("Alice Liddell", accounts.Admin), h.AddUser("Bob Cratchit", accounts.Member)
+		story(t, h)
+	})
+}
+
+// start starts the installation, as a new process would.
+func (h *house) start() {
+	h.t.Helper()
+	h.Engine = enginetest.Start(h.t, h.dir, enginetest.NewUpstreams(), syncer.Options{ListensEvery: 1000 * time.Hour, PlaylistsEvery: 1000 * time.Hour}, nil)
+	waits, err := h.Store.Cooldowns(h.t.Context())
+	require.NoError(h.t, err)
+	pool := resilience.NewKeyPool("openai", []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}}, resilience.Options{})
+	pool.Restore(waits)
+	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool, Put: openai.PutKey,
+		Advice: openai.KeyAdvice, Save: h.Store.SaveCooldowns})
+	opt := digest.Options{Zone: time.UTC, Late: 3 * time.Hour, Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}}
+	h.Runner = digest.New(opt, openai.Provider(pool), openai.New(client, openai.Config{Model: "a-model"}), h.Guard, h.wrap(h.Store), h.Bus, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(h.t, h.Run(ctx)) })
+	h.stopRunner = func() {
+		cancel()
+		running.Wait()
+	}
+	h.t.Cleanup(h.stopRunner)
+	enginetest.Settle()
+}
+
+func (h *house) stop() {
+	h.stopRunner()
+	h.Stop()
+}
+
+// until lets time pass until that moment of January 2000.
+func (h *house) until(day, hour int) {
+	h.t.Helper()
+	at := time.Date(2000, 1, day, hour, 0, 0, 0, time.UTC)
+	require.True(h.t, at.After(time.Now()))
+	time.Sleep(time.Until(at))
+	enginetest.Settle()
+}
+
+// hears lets a service tell that a person has just heard something.
+func (h *house) hears(user int64, titles ...string) {
+	h.t.Helper()
+	var plays []providers.Listen
+	for i, title := range titles {
+		at := time.Now().Add(time.Duration(i) * time.Second).Truncate(time.Millisecond)
+		plays = append(plays, providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós", Album: "( )"}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
+	}
+	_, err := h.Store.SaveListens(h.t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: plays})
+	require.NoError(h.t, err)
+}
+
+// written are a person's digests, the newest first, as "week state".
+func (h *house) written(user int64) (all []string) {
+	h.t.Helper()
+	digests, err := h.Store.Digests(h.t.Context(), user)
+	require.NoError(h.t, err)
+	for _, d := range digests {
+		all = append(all, d.Week+" "+string(d.State))
+	}
+	return all
+}
+
+func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		require.NoError(t, h.Switch(t.Context(), h.alice, true))
+		h.until(1, 12)
+		require.Empty(t, h.far.prompts(), "nothing was heard")
+		h.hears(h.alice, "Untitled 1", "Untitled 3")
+		h.hears(h.bob, "Something of Bob's")
+		h.until(3, 2)
+		require.Empty(t, h.far.prompts(), "what was heard last may still come in")
+		h.until(3, 6)
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))
+		require.Empty(t, h.written(h.bob), "he did not want one")
+
+		sent := h.far.prompts()
+		require.Len(t, sent, 1)
+		require.Contains(t, sent[0], `Untitled 1 – Sigur Rós (1)`)
+		for _, private := range []string{"Bob", "Alice", "alice", "Liddell", "spotify", "1999", "2000", "January", "Saturday", ":00"} {
+			require.NotContains(t, sent[0], private)
+		}
+		all, err := h.Store.Digests(t.Context(), h.alice)
+		require.NoError(t, err)
+		require.Equal(t, providers.Completion{Text: "A calm week.", Model: "a-model", PromptTokens: 400, CompletionTokens: 100}, all[0].Completion)
+		require.Equal(t, digest.Cost{Micros: 120, Currency: "EUR"}, all[0].Cost)
+		require.Contains(t, all[0].Prompt.User, "Untitled 3")
+
+		h.stop()
+		h.start()
+		h.until(9, 0)
+		require.Len(t, h.far.prompts(), 1, "once, across restarts")
+		h.until(14, 0)
+		require.Len(t, h.far.prompts(), 1, "a week without listens makes no call")
+		h.hears(h.alice, "Untitled 8")
+		h.until(17, 6)
+		require.Len(t, h.far.prompts(), 2)
+		require.Equal(t, []string{"2000-01-10 written", "1999-12-27 written"}, h.written(h.alice))
+		require.NotContains(t, h.far.prompts()[1], "Untitled 1", "each week by itself")
+
+		require.NoError(t, h.Switch(t.Context(), h.alice, false))
+		h.hears(h.alice, "Untitled 1")
+		h.until(25, 0)
+		require.Len(t, h.far.prompts(), 2)
+	})
+}
+
+func TestAServerThatWasOffWritesAboutTheWeeksMeanwhile(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.alice, "Before it was wanted")
+		h.until(5, 0)
+		h.hears(h.alice, "Untitled 1")
+		h.until(12, 0)
+		require.NoError(t, h.Switch(t.Context(), h.alice, true))
+		h.hears(h.alice, "Untitled 2")
+		enginetest.Settle()
+		require.Equal(t, []string{"2000-01-03 written"}, h.written(h.alice), "from the last full week on")
+		h.stop()
+		time.Sleep(14 * 24 * time.Hour)
+		h.start()
+		require.Equal(t, []string{"2000-01-10 written", "2000-01-03 written"}, h.written(h.alice))
+	})
+}
+
+func TestSpentKeysHoldDigestsForADayAndAreToldOnceToTheAdministrators(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.alice, "Untitled 1")
+		h.hears(h.bob, "Untitled 2")
+		require.NoError(t, h.Switch(t.Context(), h.alice, true))
+		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.far.answers(429, noQuota)
+		h.until(3, 6)
+		require.Len(t, h.far.prompts(), 2, "each key once")
+		require.Len(t, h.Open(h.alice), 1)
+		require.Equal(t, notify.CauseQuota, h.Open(h.alice)[0].Cause)
+		require.Contains(t, h.Open(h.alice)[0].Message, "billing page")
+		require.Empty(t, h.Open(h.bob))
+		state, words := h.Guard.StateForAll(h.Provider())
+		require.Equal(t, resilience.Held, state.Kind)
+		require.Contains(t, words.Message, "allows this installation no more for now")
+
+		h.stop()
+		h.start()
+		require.NoError(t, h.Ask(t.Context(), h.bob), "asking by hand waits like everything else")
+		h.until(4, 1)
+		require.Len(t, h.far.prompts(), 2, "no request before")
+		require.Len(t, h.Open(h.alice), 1, "told once")
+		require.Equal(t, []string{"1999-12-27 waiting"}, h.written(h.bob))
+
+		h.far.answers(200, answer)
+		h.until(4, 6)
+		require.Len(t, h.far.prompts(), 4)
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
+		require.Empty(t, h.Open(h.alice), "the message goes by itself")
+	})
+}
+
+func TestAWrongModelStopsUntilTheAdministratorTriesAgain(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.bob, "Untitled 2")
+		h.far.answers(404, wrongName)
+		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.until(5, 0)
+		require.Len(t, h.far.prompts(), 1, "one call, however often it looks")
+		require.Len(t, h.Open(h.alice), 1)
+		require.Contains(t, h.Open(h.alice)[0].Message, "providers.openai.model")
+		require.Empty(t, h.Open(h.bob))
+
+		h.far.answers(200, answer)
+		_, held := h.Guard.RetryForAll(h.Provider())
+		require.False(t, held)
+		h.Look()
+		enginetest.Settle()
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
+		require.Empty(t, h.Open(h.alice))
+	})
+}
+
+func TestAnOutageIsWaitedOut(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.bob, "Untitled 2")
+		h.far.answers(503, `{"error":{"message":"overloaded"}}`)
+		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.until(3, 4)
+		require.Empty(t, h.Open(h.alice), "nobody is bothered")
+		require.Greater(t, len(h.far.prompts()), 3)
+		require.Less(t, len(h.far.prompts()), 12)
+		h.far.answers(200, answer)
+		h.until(3, 5)
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
+	})
+}
+
+func TestAPromptThatIsTooLongIsShortenedOnceAndThenGivenUp(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.bob, "1", "2", "3", "4", "5", "6", "7", "8")
+		h.far.answers(400, tooLong)
+		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.until(7, 0)
+		sent := h.far.prompts()
+		require.Len(t, sent, 2)
+		require.Less(t, len(sent[1]), len(sent[0]))
+		all, err := h.Store.Digests(t.Context(), h.bob)
+		require.NoError(t, err)
+		require.Equal(t, digest.Failed, all[0].State)
+		require.Contains(t, all[0].Reason, "too much for it")
+		require.Contains(t, all[0].Detail, "Too long.")
+		require.Empty(t, h.Open(h.alice), "it is about that week alone")
+
+		h.far.answers(200, answer)
+		require.NoError(t, h.Ask(t.Context(), h.bob), "it may be tried again by hand")
+		enginetest.Settle()
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
+	})
+}
+
+// broken is a store whose disk is full for a while.
+type broken struct {
+	digest.Store
+	full *atomic.Bool
+}
+
+func (b broken) SaveDigest(ctx context.Context, d digest.Digest) error {
+	if b.full.Load() {
+		return &resilience.LocalError{Problem: "The disk is full.", Err: errors.New("full")}
+	}
+	return b.Store.SaveDigest(ctx, d)
+}
+
+func TestAnAnswerThatCannotBeStoredIsKeptAndNotPaidForTwice(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.stop()
+		var full atomic.Bool
+		full.Store(true)
+		h.wrap = func(s digest.Store) digest.Store { return broken{s, &full} }
+		h.start()
+		h.hears(h.bob, "Untitled 2")
+		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.until(3, 12)
+		require.Len(t, h.far.prompts(), 1)
+		require.Empty(t, h.written(h.bob))
+		full.Store(false)
+		h.until(3, 13)
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
+		require.Len(t, h.far.prompts(), 1)
+	})
+}
+
+func TestAStopWaitsForAnAnswerUnderWayButNotForever(t *testing.T) {
+	for took, want := range map[time.Duration][]string{3 * time.Second: {"1999-12-27 written"}, 20 * time.Second: {"1999-12-27 waiting"}} {
+		t.Run(took.String(), func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				h.hears(h.bob, "Untitled 2")
+				h.until(3, 0)
+				h.far.took = took
+				require.NoError(t, h.Ask(t.Context(), h.bob))
+				time.Sleep(time.Second)
+				require.Len(t, h.far.prompts(), 1)
+				began := time.Now()
+				h.stopRunner()
+				require.LessOrEqual(t, time.Since(began), 5*time.Second)
+				require.Equal(t, want, h.written(h.bob))
+				h.Stop()
+				h.far.took = 0
+				h.start()
+				require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob), "it was still due")
+			})
+		})
+	}
+}
+
+func TestTheLastWeekCanBeAskedForOnce(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		require.ErrorIs(t, h.Ask(t.Context(), h.bob), digest.ErrSilent)
+		h.hears(h.bob, "Untitled 2")
+		require.ErrorIs(t, h.Ask(t.Context(), h.bob), digest.ErrSilent, "the week is not over")
+		h.until(3, 1)
+		prompt, plays, err := h.Preview(t.Context(), h.bob)
+		require.NoError(t, err)
+		require.Equal(t, 1, plays)
+		require.NoError(t, h.Ask(t.Context(), h.bob))
+		enginetest.Settle()
+		require.ErrorIs(t, h.Ask(t.Context(), h.bob), digest.ErrThere)
+		all, err := h.Store.Digests(t.Context(), h.bob)
+		require.NoError(t, err)
+		require.Equal(t, prompt, all[0].Prompt, "the preview is what is sent")
+
+		require.NoError(t, h.Delete(t.Context(), h.bob, all[0].ID))
+		require.ErrorIs(t, h.Delete(t.Context(), h.bob, all[0].ID), providers.ErrNotFound)
+		require.ErrorIs(t, h.Delete(t.Context(), h.alice, all[0].ID), providers.ErrNotFound)
+		require.NoError(t, h.Switch(t.Context(), h.bob, true))
+		h.until(5, 0)
+		require.Empty(t, h.written(h.bob), "what was deleted is not written again by itself")
+		require.Len(t, h.far.prompts(), 1)
+		require.NoError(t, h.Ask(t.Context(), h.bob))
+		enginetest.Settle()
+		spent, err := h.Store.DigestsSpent(t.Context(), h.bob, time.Time{})
+		require.NoError(t, err)
+		require.Len(t, spent, 1)
+		require.Equal(t, digest.Cost{Micros: 240, Currency: "EUR"}, spent[0].Cost, "both answers were paid for")
+	})
+}
+
+func TestWithoutAModelNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	r := digest.New(digest.Options{}, nil, nil, nil, nil, nil, nil)
+	require.Nil(t, r.Provider())
+	require.ErrorIs(t, r.Ask(t.Context(), 1), digest.ErrOff)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, r.Run(ctx))
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/digest"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// writer is a language model.
+type writer struct {
+	text  string
+	fails error
+}
+
+func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completion, error) {
+	return providers.Completion{Text: w.text, Model: "a-model", PromptTokens: 1000, CompletionTokens: 100}, w.fails
+}
+
+// withModel gives the household a language model.
+func (h *household) withModel(w *writer) {
+	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org", Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
+		&providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{providers.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
+}
+
+// write lets the model write what is due.
+func (h *household) write() {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(h.t, h.Digests.Run(ctx)) })
+	time.Sleep(time.Second)
+	synctest.Wait()
+	cancel()
+	running.Wait()
+}
+
+// as lets somebody else use the browser.
+func (h *household) as(user int64) { h.DemoUser, h.session = user, nil }
+
+func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		far := &writer{text: "A <b>calm</b> week.\n\nMostly Sigur Rós."}
+		h.withModel(far)
+		page := h.page("/digest")
+		require.Contains(t, page, "<strong>model.example.org</strong>")
+		require.Contains(t, page, "You heard nothing in the last full week")
+		require.Contains(t, page, `href="/digest"`)
+		h.call(http.MethodPost, "/digest", "", http.StatusConflict)
+
+		time.Sleep(24 * time.Hour) // to Sunday
+		h.heard("Untitled <1>", "Untitled 3")
+		time.Sleep(24 * time.Hour)
+		page = h.page("/digest")
+		require.Contains(t, page, "27 December 1999 – 2 January 2000")
+		require.Contains(t, page, "- Untitled &lt;1&gt; – Sigur Rós (1)", "the prompt to the letter, before anything is sent")
+		require.Contains(t, page, "Write me a digest every week")
+		require.Equal(t, "1999-12-27", h.call(http.MethodPost, "/digest", "", http.StatusAccepted)["week"])
+		h.call(http.MethodPost, "/digest", "", http.StatusConflict)
+		require.Contains(t, h.page("/digest"), "It is being written.")
+		h.write()
+
+		page = h.page("/digest")
+		require.Contains(t, page, "<p>A &lt;b&gt;calm&lt;/b&gt; week.</p>", "plain text")
+		require.Contains(t, page, "<p>Mostly Sigur Rós.</p>")
+		require.Contains(t, page, "1,000 tokens in, 100 out: 0.00021 EUR")
+		require.Contains(t, page, "January 2000")
+		require.NotContains(t, page, "Write last week's now")
+		one := h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"].([]any)[0].(map[string]any)
+		require.Equal(t, "A <b>calm</b> week.\n\nMostly Sigur Rós.", one["text"])
+		require.Contains(t, one["prompt"].(map[string]any)["text"], "Untitled <1>")
+		require.Equal(t, map[string]any{"amount": "0.00021", "currency": "EUR"}, one["cost"])
+
+		bob := h.other("Bob")
+		h.as(bob)
+		require.Empty(t, h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"])
+		h.call(http.MethodDelete, "/digests/"+one["id"].(string), "", http.StatusNotFound)
+		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/digest/"+one["id"].(string)+"/delete", "", "").Code)
+		require.NotContains(t, h.page("/digest"), "What it took")
+
+		h.as(h.user)
+		path := "/digest/" + one["id"].(string) + "/delete"
+		require.Contains(t, h.page(path), "Delete this digest?")
+		h.submit(path, http.StatusSeeOther)
+		h.submit(path, http.StatusSeeOther)
+		page = h.page("/digest")
+		require.NotContains(t, page, "calm")
+		require.Contains(t, page, "0.00021 EUR", "what was paid was paid")
+		require.Contains(t, page, "Write last week's now")
+	})
+}
+
+func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		h.withModel(&writer{text: "A calm week."})
+		enabled := func() any { return h.call(http.MethodGet, "/digests", "", http.StatusOK)["enabled"] }
+		require.Equal(t, false, enabled(), "off by default")
+		h.submit("/digest/switch", http.StatusSeeOther, "enabled", "yes")
+		require.Equal(t, true, enabled())
+		require.Contains(t, h.page("/digest"), "Switch it off")
+		h.as(h.other("Bob"))
+		require.Equal(t, false, enabled())
+		require.Equal(t, true, h.call(http.MethodPut, "/digest", `{"enabled":true}`, http.StatusOK)["enabled"])
+		h.call(http.MethodPut, "/digest", `{"enabled":false}`, http.StatusOK)
+		require.Equal(t, false, enabled())
+		h.call(http.MethodPut, "/digest", `{}`, http.StatusUnprocessableEntity)
+	})
+}
+
+func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		page := h.page("/digest")
+		require.Contains(t, page, "providers.openai.model")
+		require.NotContains(t, page, `<a href="/digest"`, "nothing leads here while it does nothing")
+		h.call(http.MethodPut, "/digest", `{"enabled":true}`, http.StatusConflict)
+		h.call(http.MethodPost, "/digest", "", http.StatusConflict)
+		require.Equal(t, false, h.call(http.MethodGet, "/digests", "", http.StatusOK)["configured"])
+		h.page("/settings")
+		h.as(h.other("Bob"))
+		page = h.page("/digest")
+		require.Contains(t, page, "The administrator can set one up.")
+		require.NotContains(t, page, "providers.openai")
+	})
+}
+
+// What stands in the way is said to each in their own words, and only an administrator is shown the settings.
+func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		far := &writer{text: "A calm week.", fails: &resilience.AnswerError{Endpoint: "POST /chat/completions", Status: 404,
+			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Correct providers.openai.model."}}}
+		h.withModel(far)
+		time.Sleep(24 * time.Hour)
+		h.heard("Untitled 1")
+		time.Sleep(24 * time.Hour)
+		h.submit("/digest", http.StatusSeeOther)
+		h.write()
+		page := h.page("/digest")
+		require.Contains(t, page, "Correct providers.openai.model.")
+		require.Contains(t, page, "Needs the administrator")
+		require.Contains(t, page, "It is written as soon as the language model can be used.")
+		require.Equal(t, "needs_admin", h.call(http.MethodGet, "/digests", "", http.StatusOK)["model"].(map[string]any)["state"])
+		h.as(h.other("Bob"))
+		h.submit("/digest/switch", http.StatusSeeOther, "enabled", "yes")
+		page = h.page("/digest")
+		require.Contains(t, page, "the administrator has been told")
+		require.NotContains(t, page, "providers.openai")
+		require.NotContains(t, page, "/digest/retry")
+		h.submit("/digest/retry", http.StatusForbidden)
+
+		h.as(h.user)
+		far.fails = &resilience.AnswerError{Status: 429, Meaning: &resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
+			Hold: 24 * time.Hour, Advice: "Look at its billing page."}}
+		h.submit("/digest/retry", http.StatusSeeOther)
+		h.write()
+		require.Contains(t, h.page("/digest"), "Look at its billing page.")
+		h.submit("/digest/retry", http.StatusConflict)
+		h.as(h.DemoUser + 1)
+		page = h.page("/digest")
+		require.Contains(t, page, "may spend on the language model is used up")
+		require.NotContains(t, page, "billing")
+	})
+}
+
+func TestWhatWasSpentIsSummedUpByMonthAndCurrency(t *testing.T) {
+	t.Parallel()
+	at := func(month time.Month) time.Time { return time.Date(2026, month, 3, 12, 0, 0, 0, time.UTC) }
+	spent := []digest.Spent{
+		{At: at(11), PromptTokens: 1, CompletionTokens: 2, Cost: digest.Cost{Micros: 1_500_000, Currency: "EUR"}},
+		{At: at(11), PromptTokens: 10, CompletionTokens: 20, Cost: digest.Cost{Micros: 4, Currency: "EUR"}},
+		{At: at(11), PromptTokens: 5, Cost: digest.Cost{}},
+		{At: at(10), PromptTokens: 7, Cost: digest.Cost{Currency: "EUR"}},
+	}
+	require.Equal(t, []spendingView{
+		{"November 2026", 2, 11, 22, &costView{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0, nil}, {"October 2026", 1, 7, 0, &costView{"0.00", "EUR"}},
+	}, byMonth(spent, time.UTC))
+	require.Empty(t, byMonth(nil, time.UTC))
+	for micros, want := range map[int64]string{0: "0.00", 1: "0.000001", 10_000: "0.01", 100_000: "0.10", 123_400: "0.1234", 12_000_000: "12.00"} {
+		require.Equal(t, want, amount(micros), fmt.Sprint(micros))
+	}
+	for monday, want := range map[string]string{"2026-11-09": "9–15 November 2026", "2026-11-30": "30 November – 6 December 2026", "1999-12-27": "27 December 1999 – 2 January 2000", "?": "?"} {
+		require.Equal(t, want, weekName(monday))
+	}
+}
+
