@@ -196,4 +196,3 @@ func TestWhatWasSpentIsSummedUpByMonthAndCurrency(t *testing.T) {
 		require.Equal(t, want, weekName(monday))
 	}
 }
-

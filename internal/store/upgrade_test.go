@@ -95,7 +95,7 @@ func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 	delete(now, "goose_db_version")
 	require.Equal(t, held, now)
 	all := contents(t, filepath.Join(dir, FileName), nil)
-	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards", "copies", "track_matches"} {
+	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards", "copies", "track_matches", "digests", "digest_people"} {
 		require.Contains(t, all, name)
 		require.Empty(t, all[name].rows, name)
 	}
