@@ -88,11 +88,11 @@ func (oa *openAI) complete(w http.ResponseWriter, r *http.Request) {
 		openAIError(w, http.StatusNotFound, "invalid_request_error", "model_not_found", "The model `"+in.Model+"` does not exist or you do not have access to it.")
 		return
 	}
-	all := ""
+	var b strings.Builder
 	for _, m := range in.Messages {
-		all += m.Content
+		b.WriteString(m.Content)
 	}
-	text := proseOf(in.Messages[len(in.Messages)-1].Content)
+	all, text := b.String(), proseOf(in.Messages[len(in.Messages)-1].Content)
 	oa.mu.Lock()
 	oa.prompts = append(oa.prompts, all)
 	oa.mu.Unlock()

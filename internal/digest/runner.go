@@ -145,7 +145,7 @@ func (r *Runner) Ask(ctx context.Context, user int64) error {
 		return err
 	}
 	r.tell(user)
-	r.nudge()
+	r.Look()
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (r *Runner) Switch(ctx context.Context, user int64, on bool) error {
 	}
 	r.tell(user)
 	if on {
-		r.nudge()
+		r.Look()
 	}
 	return nil
 }
@@ -173,9 +173,7 @@ func (r *Runner) Delete(ctx context.Context, user, id int64) error {
 func (r *Runner) tell(user int64) { r.bus.Publish(user, events.Event{Type: events.Digest}) }
 
 // Look lets Run look now for what is due.
-func (r *Runner) Look() { r.nudge() }
-
-func (r *Runner) nudge() {
+func (r *Runner) Look() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -193,7 +191,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		return fmt.Errorf("start digests: %w", err)
 	}
 	jitter := r.opt.Every / 10 // installations do not call in step
-	_, err = loop.NewJob(gocron.DurationRandomJob(r.opt.Every-jitter, r.opt.Every+jitter), gocron.NewTask(r.nudge),
+	_, err = loop.NewJob(gocron.DurationRandomJob(r.opt.Every-jitter, r.opt.Every+jitter), gocron.NewTask(r.Look),
 		gocron.WithName("digests"), gocron.WithStartAt(gocron.WithStartImmediately()))
 	if err != nil {
 		return errors.Join(fmt.Errorf("start digests: %w", err), loop.Shutdown())

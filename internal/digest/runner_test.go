@@ -3,162 +3,22 @@ package digest_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/accounts"
 	"reprise/internal/digest"
 	"reprise/internal/enginetest"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
-	"reprise/internal/providers/openai"
-	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
-	syncer "reprise/internal/sync"
 )
-
-const (
-	answer    = `{"model":"a-model","choices":[{"message":{"content":"A calm week."},"finish_reason":"stop"}],"usage":{"prompt_tokens":400,"completion_tokens":100}}`
-	noQuota   = `{"error":{"message":"You exceeded your current quota.","code":"insufficient_quota"}}`
-	tooLong   = `{"error":{"message":"Too long.","code":"context_length_exceeded"}}`
-	wrongName = `{"error":{"message":"No such model.","code":"model_not_found"}}`
-)
-
-// far is the model's server.
-type far struct {
-	mu     sync.Mutex
-	status int
-	body   string
-	took   time.Duration
-	asked  []string // the bodies of the requests
-}
-
-func (f *far) answers(status int, body string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.status, f.body = status, body
-}
-
-// prompts are the bodies of the requests so far.
-func (f *far) prompts() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]string(nil), f.asked...)
-}
-
-// RoundTrip implements http.RoundTripper.
-func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	f.asked = append(f.asked, string(body))
-	took, status, text := f.took, f.status, f.body
-	f.mu.Unlock()
-	select {
-	case <-time.After(took):
-	case <-req.Context().Done():
-		return nil, req.Context().Err()
-	}
-	return providertest.Always(status, text).RoundTrip(req)
-}
-
-// house is an installation with an administrator and a member, in a bubble that begins on Saturday, 1 January 2000.
-type house struct {
-	*enginetest.Engine
-	*digest.Runner
-	t          *testing.T
-	dir        string
-	far        *far
-	wrap       func(digest.Store) digest.Store
-	alice, bob int64
-	stopRunner func()
-}
-
-func inHouse(t *testing.T, story func(t *testing.T, h *house)) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, far: &far{status: 200, body: answer}, wrap: func(s digest.Store) digest.Store { return s }, dir: dir}
-		h.start()
-		h.alice, h.bob = h.AddUser("Alice Liddell", accounts.Admin), h.AddUser("Bob Cratchit", accounts.Member)
-		story(t, h)
-	})
-}
-
-// start starts the installation, as a new process would.
-func (h *house) start() {
-	h.t.Helper()
-	h.Engine = enginetest.Start(h.t, h.dir, enginetest.NewUpstreams(), syncer.Options{ListensEvery: 1000 * time.Hour, PlaylistsEvery: 1000 * time.Hour}, nil)
-	waits, err := h.Store.Cooldowns(h.t.Context())
-	require.NoError(h.t, err)
-	pool := resilience.NewKeyPool("openai", []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}}, resilience.Options{})
-	pool.Restore(waits)
-	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool, Put: openai.PutKey,
-		Advice: openai.KeyAdvice, Save: h.Store.SaveCooldowns})
-	opt := digest.Options{Zone: time.UTC, Late: 3 * time.Hour, Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}}
-	h.Runner = digest.New(opt, openai.Provider(pool), openai.New(client, openai.Config{Model: "a-model"}), h.Guard, h.wrap(h.Store), h.Bus, slog.New(slog.DiscardHandler))
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { assert.NoError(h.t, h.Run(ctx)) })
-	h.stopRunner = func() {
-		cancel()
-		running.Wait()
-	}
-	h.t.Cleanup(h.stopRunner)
-	enginetest.Settle()
-}
-
-func (h *house) stop() {
-	h.stopRunner()
-	h.Stop()
-}
-
-// until lets time pass until that moment of January 2000.
-func (h *house) until(day, hour int) {
-	h.t.Helper()
-	at := time.Date(2000, 1, day, hour, 0, 0, 0, time.UTC)
-	require.True(h.t, at.After(time.Now()))
-	time.Sleep(time.Until(at))
-	enginetest.Settle()
-}
-
-// hears lets a service tell that a person has just heard something.
-func (h *house) hears(user int64, titles ...string) {
-	h.t.Helper()
-	var plays []providers.Listen
-	for i, title := range titles {
-		at := time.Now().Add(time.Duration(i) * time.Second).Truncate(time.Millisecond)
-		plays = append(plays, providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós", Album: "( )"}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
-	}
-	_, err := h.Store.SaveListens(h.t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: plays})
-	require.NoError(h.t, err)
-}
-
-// written are a person's digests, the newest first, as "week state".
-func (h *house) written(user int64) (all []string) {
-	h.t.Helper()
-	digests, err := h.Store.Digests(h.t.Context(), user)
-	require.NoError(h.t, err)
-	for _, d := range digests {
-		all = append(all, d.Week+" "+string(d.State))
-	}
-	return all
-}
 
 func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
+		h.rarely()
 		require.NoError(t, h.Switch(t.Context(), h.alice, true))
 		h.until(1, 12)
 		require.Empty(t, h.far.prompts(), "nothing was heard")
@@ -166,7 +26,7 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 		h.hears(h.bob, "Something of Bob's")
 		h.until(3, 2)
 		require.Empty(t, h.far.prompts(), "what was heard last may still come in")
-		h.until(3, 6)
+		h.until(4, 0)
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))
 		require.Empty(t, h.written(h.bob), "he did not want one")
 
@@ -189,7 +49,7 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 		h.until(14, 0)
 		require.Len(t, h.far.prompts(), 1, "a week without listens makes no call")
 		h.hears(h.alice, "Untitled 8")
-		h.until(17, 6)
+		h.until(18, 0)
 		require.Len(t, h.far.prompts(), 2)
 		require.Equal(t, []string{"2000-01-10 written", "1999-12-27 written"}, h.written(h.alice))
 		require.NotContains(t, h.far.prompts()[1], "Untitled 1", "each week by itself")
@@ -203,6 +63,7 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 
 func TestAServerThatWasOffWritesAboutTheWeeksMeanwhile(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
+		h.rarely()
 		h.hears(h.alice, "Before it was wanted")
 		h.until(5, 0)
 		h.hears(h.alice, "Untitled 1")
