@@ -15,6 +15,7 @@ import (
 	"reprise/internal/providers/listenbrainz"
 	"reprise/internal/providers/musicbrainz"
 	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/openai"
 	"reprise/internal/providers/s3"
 	"reprise/internal/providers/spotify"
 	"reprise/internal/providers/youtube"
@@ -31,6 +32,7 @@ var documented = []providers.Tables{
 	youtube.Tables(),
 	musicbrainz.Tables(),
 	fanarttv.Tables(),
+	openai.Tables(),
 	s3.Tables(),
 }
 

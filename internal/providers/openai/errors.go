@@ -68,6 +68,22 @@ var table = providers.Table{
 	{Status: http.StatusGone, Meaning: notTaken},
 }
 
+// Tables are the adapter's error tables, for the documentation.
+func Tables() providers.Tables {
+	return providers.Tables{
+		Provider: "OpenAI, or any compatible server",
+		Sources:  []string{"https://platform.openai.com/docs/guides/error-codes", "https://platform.openai.com/docs/guides/rate-limits"},
+		Reading: "The code is `error.code`, or `error.type` where that is empty; vLLM has them at the top. `exceed_context_size_error` (llama.cpp), and words about a maximum " +
+			"context length (vLLM), count as `context_length_exceeded`. The wait of a limit is its `Retry-After`, else the `x-ratelimit-reset-*` of that of which nothing is left; " +
+			"that of a spent account is always the table's. An error inside a 200 is read in the same way.",
+		Own: map[string]string{
+			spentOut: "any other code that ends in `_limit_exceeded`",
+			refused:  "the model does not want to write, or its words were filtered",
+		},
+		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
+	}
+}
+
 var refusals = providers.Refusals{Table: table, Explain: explain, InSuccess: refusedInside}
 
 // refusal is the body of an error. Most servers put it where OpenAI does; vLLM has it at the top.
