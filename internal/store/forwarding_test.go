@@ -69,7 +69,7 @@ func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
 	require.Equal(t, 1, carry(true))
 	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, owed(t, s, user))
 	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 3"), "history goes out after what is new")
-	save(t, s, user, "spotify", track("F", 60))
+	save(t, s, user, "spotify", track("F", time.Since(at(0)).Minutes()))
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 1"))
 }
 
