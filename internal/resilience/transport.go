@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -76,8 +77,9 @@ type callKey struct{}
 type call struct {
 	provider, endpoint string
 	user               int64
-	key                string // last four characters of the pooled key that the request carries; empty without
-	attempt            int    // from 1; 0 where a request is made once
+	key                string        // last four characters of the pooled key that the request carries; empty without
+	attempt            int           // from 1; 0 where a request is made once
+	patience           time.Duration // CallTimeout when it is 0
 }
 
 // WithUser returns a context whose upstream calls are logged as made for user at provider.
@@ -89,6 +91,14 @@ func WithUser(ctx context.Context, user int64, provider string) context.Context 
 func WithEndpoint(ctx context.Context, endpoint string) context.Context {
 	c := callOf(ctx)
 	c.endpoint = endpoint
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// WithPatience returns a context whose upstream calls may take that long instead of [CallTimeout], for an upstream whose
+// work takes its time.
+func WithPatience(ctx context.Context, d time.Duration) context.Context {
+	c := callOf(ctx)
+	c.patience = d
 	return context.WithValue(ctx, callKey{}, c)
 }
 
@@ -207,7 +217,7 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err e
 		return nil, shared(c.endpoint, RateLimit, until)
 	}
 	start := time.Now()
-	resp, header, err := t.send(req, c.endpoint)
+	resp, header, err := t.send(req, c)
 	t.log(req.Context(), c, time.Since(start), resp, err)
 	verdict = Classify(err)
 	t.Paces.learn(host, c.key, header, verdict)
@@ -215,8 +225,9 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err e
 }
 
 // send makes the request. The header is that of the answer, whatever it means; nil without one.
-func (t *Transport) send(req *http.Request, endpoint string) (*http.Response, http.Header, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), CallTimeout)
+func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header, error) {
+	endpoint := c.endpoint
+	ctx, cancel := context.WithTimeout(req.Context(), cmp.Or(c.patience, CallTimeout))
 	defer cancel()
 	out := req.WithContext(ctx)
 	if t.UserAgent != "" { // the caller's request is not ours to change

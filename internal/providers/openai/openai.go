@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -61,6 +62,7 @@ func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Co
 	if err != nil {
 		return providers.Completion{}, err
 	}
+	ctx = resilience.WithPatience(ctx, patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url", Problem: "This is not a web address."}
@@ -77,6 +79,10 @@ func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Co
 	}
 	return out.completion(c.model)
 }
+
+// patience is how long an answer may take: a model that runs at home thinks for minutes, and whoever gave it up would
+// have it begin anew, and perhaps pay twice.
+const patience = 5 * time.Minute
 
 // chat is the answer of a server.
 type chat struct {

@@ -271,3 +271,29 @@ func TestTroubleOfTheNetworkIsTheNetworks(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// slow answers after a while, unless the request has ended by then.
+type slow struct {
+	after time.Duration
+	then  http.RoundTripper
+}
+
+func (s slow) RoundTrip(req *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(s.after):
+		return s.then.RoundTrip(req)
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+func TestAModelAtHomeMayTakeMinutes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answer := providertest.Always(http.StatusOK, providertest.Golden(t, "completion.json"))
+		_, err := complete(t, slow{4 * time.Minute, answer})
+		require.NoError(t, err)
+		_, err = complete(t, slow{6 * time.Minute, answer})
+		require.Equal(t, resilience.Network, resilience.Classify(err).Category, "but not for ever")
+	})
+}
