@@ -33,10 +33,15 @@ var arrows = map[string][]string{
 	"internal/imports": {"internal/events", "internal/providers", "internal/resilience"},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
 	"internal/digest": {"internal/events", "internal/providers", "internal/resilience"},
+	// It asks sources about music and tells of its progress.
+	"internal/enrich": {"internal/events", "internal/providers", "internal/resilience"},
+	// It fetches pictures as all calls go out, and says what trouble with the disk means.
+	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store":  {"internal/accounts", "internal/delivery", "internal/digest", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/delivery", "internal/digest", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
-	"internal/demo":   {"internal/providers"},
+	"internal/store": {"internal/accounts", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/server": {"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/notify", "internal/oauth",
+		"internal/providers", "internal/resilience", "internal/sync", "web"},
+	"internal/demo": {"internal/providers"},
 
 	"internal/providers/spotify":      {"internal/providers", "internal/resilience"},
 	"internal/providers/lastfm":       {"internal/providers", "internal/resilience"},
@@ -56,8 +61,9 @@ var arrows = map[string][]string{
 		"internal/providers/listenbrainz", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/events", "internal/imports", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/youtube", "internal/resilience", "internal/server",
+	"cmd/server": {"internal/accounts", "internal/art", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/openai",
+		"internal/providers/s3", "internal/providers/youtube", "internal/providers/musicbrainz", "internal/providers/fanarttv", "internal/resilience", "internal/server",
 		"internal/store", "internal/sync"},
 }
 

@@ -30,6 +30,9 @@ var functions = template.FuncMap{
 	"service":   service,
 	"within":    within,
 	"variable":  variable,
+	"art":       pictureAddress,
+	"pictured":  pictured,
+	"partdate":  partDate,
 	"sentences": func(text string) []string { return strings.SplitAfter(text, ". ") },
 }
 
@@ -151,6 +154,7 @@ var stateWords = map[string]string{
 	"needs_admin":     "Needs the administrator",
 	"paused":          "Paused",
 	"new":             "New",
+	"off":             "Not set up",
 
 	"scheduled": "Scheduled",
 	"running":   "Going out",
@@ -165,7 +169,8 @@ var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlist
 
 // service is a provider's name as people write it.
 func service(name string) string {
-	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive", "openai": "The digest's language model"}
+	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive",
+		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "The digest's language model"}
 	if n, ok := names[name]; ok {
 		return n
 	}
@@ -180,6 +185,47 @@ func within(path, section string) bool {
 // variable is the environment variable of a setting.
 func variable(setting string) string {
 	return "REPRISE_" + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
+}
+
+// pictureAddress is where a picture stands that is kept under that name; empty for none.
+func pictureAddress(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "/art/" + name
+}
+
+// pictured says what a picture shows: an artist, or an album's cover. album is a text or a pointer to one, and may be
+// missing; of an album itself kind says so, and name is its title.
+func pictured(portrait bool, name, artist string, album any, kind string) string {
+	title := ""
+	switch v := album.(type) {
+	case string:
+		title = v
+	case *string:
+		if v != nil {
+			title = *v
+		}
+	}
+	switch {
+	case portrait:
+		return artist
+	case kind == "album":
+		return "Cover of " + name
+	case title != "":
+		return "Cover of " + title
+	}
+	return "Cover"
+}
+
+// partDate writes "1999", "1999-06" or "1999-06-12" as people do; what is none of these stays as it is.
+func partDate(text string) string {
+	for _, form := range [][2]string{{"2006-01-02", "2 January 2006"}, {"2006-01", "January 2006"}} {
+		if at, err := time.Parse(form[0], text); err == nil {
+			return at.Format(form[1])
+		}
+	}
+	return text
 }
 
 // dict builds the argument of a partial from names and values.

@@ -116,6 +116,27 @@ func deliveries() object {
 		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2, "RedriveAll": "/deliveries/redrive", "Takers": nil}
 }
 
+// enrichment are sources of facts: one that is asked, one that stopped, and one that is not set up.
+func enrichment() []object {
+	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing", "Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
+		"Total": 4000, "Asked": 1200, "Done": 1000, "NotThere": 200, "Waiting": 2790, "Failed": 10, "Retry": true}
+	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "NextAttemptAt", stamp),
+		without(asked, "Provider", "c", "State", "off", "Message", "Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"}, "Total", 0, "Retry", false)}
+}
+
+// music are pages of an album of which everything is known, of a track of which nothing is, and of an artist.
+func music() []any {
+	told := []object{}
+	for _, state := range []string{"done", "not_there", "failed", "waiting"} {
+		told = append(told, object{"DisplayName": "MusicBrainz", "State": state, "AskedAt": stamp, "NextAt": nil, "Detail": "HTTP 400"})
+	}
+	whole := object{"Kind": "album", "Name": "Ágætis byrjun", "Artist": "Sigur Rós", "Album": nil, "Plays": 12, "LastHeardAt": stamp, "MBID": "0a", "Released": "1999-06-12",
+		"Tags": []string{"post-rock"}, "Picture": "/art/0a1b", "Portrait": false, "MBIDFrom": "MusicBrainz", "ReleasedFrom": "MusicBrainz", "TagsFrom": "MusicBrainz",
+		"PictureFrom": "Fanart.tv", "AlsoKnownAs": "Agaetis byrjun", "AlsoFrom": "MusicBrainz", "Sources": told}
+	bare := without(whole, "Kind", "track", "Plays", 1, "MBIDFrom", "", "Released", nil, "Tags", nil, "Picture", nil, "PictureFrom", "", "AlsoKnownAs", "", "Sources", nil)
+	return []any{whole, bare, without(whole, "Kind", "artist", "Portrait", true)}
+}
+
 // without is an object with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
@@ -143,7 +164,9 @@ func copies() []object {
 func layouts() map[string][]any {
 	ms := int64(241_000)
 	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun", "PlayedAt": stamp, "Approximate": true,
-		"Sources": []object{{"Provider": "spotify"}, {"Provider": "lastfm"}}}}
+		"Sources": []object{{"Provider": "spotify"}, {"Provider": "lastfm"}}, "Links": object{"Artist": 1, "Album": 2, "Track": 3, "Picture": "0a1b", "Portrait": false}},
+		{"ID": "8", "Track": "Rain", "Artist": "Nobody", "Album": "", "PlayedAt": stamp, "Approximate": false, "Sources": nil,
+			"Links": object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
 	register := provider("spotify", true)
 	ready := provider("navidrome", false)
 	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "TrackCount": 1, "Active": false, "Copies": copies(),
@@ -169,6 +192,7 @@ func layouts() map[string][]any {
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true, "Back": "/deliveries"}},
 		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob"}},
 		"listens":   {object{"Listens": listens, "Next": "c", "First": false, "Total": 1}, object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
+		"music":     music(),
 		"playlists": {[]object{list}, nil},
 		"playlist":  {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0, "Active": true, "Copies": nil, "Tracks": nil}},
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
@@ -176,7 +200,7 @@ func layouts() map[string][]any {
 		"settings": {object{"Keys": []object{{"Provider": "YouTube", "Project": "", "LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"}, {"Provider": "YouTube", "Project": "home", "LastFour": "0002", "State": "refused", "Until": "", "Why": "it is not valid"}},
 			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open", "Failures": 5, "Since": stamp, "Until": stamp},
 				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp, "Until": nil}},
-			"Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
+			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
 		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil), without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},

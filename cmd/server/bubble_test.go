@@ -43,7 +43,7 @@ type installation struct {
 
 // lifelike takes the pace of the demo back.
 var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_every": "15m", "backoff.base": "30s", "backoff.max": "30m", "breaker.failures": "5",
-	"breaker.cooldown": "60s", "providers.lastfm.rate": "5", "providers.listenbrainz.rate": "1"}
+	"breaker.cooldown": "60s", "sync.enrich_every": "1h", "providers.lastfm.rate": "5", "providers.listenbrainz.rate": "1", "providers.musicbrainz.rate": "1"}
 
 func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installation)) {
 	t.Helper()

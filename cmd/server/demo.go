@@ -22,6 +22,7 @@ const (
 	demoPlay     = 12 * time.Second
 	demoListens  = "5s"
 	demoPlaylist = "20s"
+	demoEnrich   = "10s"
 	demoBackoff  = "2s"
 	demoMax      = "20s"
 	demoCooldown = "10s"
@@ -56,7 +57,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 func demoSettings(world *demo.World) map[string]string {
 	return map[string]string{
 		"breaker.failures": "3", "breaker.cooldown": demoCooldown, "providers.lastfm.rate": "0", "providers.listenbrainz.rate": "0", "providers.musicbrainz.rate": "0",
-		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "backoff.base": demoBackoff, "backoff.max": demoMax,
+		"sync.listens_every": demoListens, "sync.playlists_every": demoPlaylist, "sync.enrich_every": demoEnrich, "backoff.base": demoBackoff, "backoff.max": demoMax,
 		"providers.spotify.api_url": world.Spotify.URL, "providers.spotify.auth_url": world.Spotify.AuthURL,
 		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,
 		"providers.spotify.client_secret": "", "providers.lastfm.api_url": world.LastFM.URL, "providers.lastfm.auth_url": world.LastFM.AuthURL,

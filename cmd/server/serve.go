@@ -132,10 +132,14 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		return nil, err
 	}
 	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
+	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, log)
+	if err != nil {
+		return nil, err
+	}
 	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run}}
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Guard: guard, Flow: a.flow,
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	exists, err := db.HasUsers(ctx)
 	if err == nil && !exists {

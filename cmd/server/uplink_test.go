@@ -43,6 +43,9 @@ func TestTheUplinkIsGone(t *testing.T) {
 		returned := map[string]time.Duration{}
 		seconds := map[time.Duration]int{}
 		for _, a := range i.log.of(back, time.Now(), outside) {
+			if a.User == 0 { // a source of facts comes back when there is something to ask it
+				continue
+			}
 			who := a.Provider + string(rune('0'+a.User))
 			if _, seen := returned[who]; !seen {
 				returned[who] = a.At.Sub(back)

@@ -33,6 +33,7 @@ type Config struct {
 
 	ListensEvery   time.Duration
 	PlaylistsEvery time.Duration
+	EnrichEvery    time.Duration
 	Workers        int
 	RunTimeout     time.Duration
 
@@ -50,6 +51,8 @@ type Config struct {
 	DeliveryWorkers      int
 	DeliveryBacklogWarn  int
 	DeliveryBacklogLimit int
+
+	ArtMaxMiB int
 
 	AllowPrivateUpstreams bool
 

@@ -36,7 +36,7 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, Config{
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto", ShutdownTimeout: 20 * time.Second,
-		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, Workers: 8, RunTimeout: 10 * time.Minute,
+		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512, Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5, BreakerCooldown: time.Minute, AllowPrivateUpstreams: true,
 		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour, DeliveryKeepDead: 720 * time.Hour,
 		DeliveryWorkers: 4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
@@ -68,6 +68,7 @@ trusted_proxies:
 sync:
   listens_every: 1s
   playlists_every: 1h
+  enrich_every: 2h
   workers: 1
   run_timeout: 30s
 backoff:
@@ -85,6 +86,7 @@ delivery:
   workers: 2
   backlog_warn: 10
   backlog_limit: 20
+art: {max_mib: 0}
 allow_private_upstreams: false
 providers:
   spotify:
@@ -127,7 +129,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", SecretKey: "sixteen characters at least",
 		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
-		Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+		EnrichEvery: 2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
 		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond,
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour, DeliveryKeepDead: 48 * time.Hour,
 		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
@@ -149,7 +151,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
-		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
+		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h", "REPRISE_ART_MAX_MIB=0", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms", "REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
 		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10", "REPRISE_DELIVERY_BACKLOG_LIMIT=20",
 		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",

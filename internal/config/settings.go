@@ -37,6 +37,7 @@ func (c *Config) settings() []setting {
 		{path: "trusted_proxies", set: networks(&c.TrustedProxies)},
 		{path: "sync.listens_every", def: "5m", set: duration(&c.ListensEvery, time.Second)},
 		{path: "sync.playlists_every", def: "15m", set: duration(&c.PlaylistsEvery, time.Second)},
+		{path: "sync.enrich_every", def: "1h", set: duration(&c.EnrichEvery, time.Second)},
 		{path: "sync.workers", def: "8", set: integer(&c.Workers, 1, 1000)},
 		{path: "sync.run_timeout", def: "10m", set: duration(&c.RunTimeout, time.Second)},
 		{path: "backoff.base", def: "30s", set: duration(&c.BackoffBase, 100*time.Millisecond)},
@@ -51,6 +52,7 @@ func (c *Config) settings() []setting {
 		{path: "delivery.workers", def: "4", set: integer(&c.DeliveryWorkers, 1, 100)},
 		{path: "delivery.backlog_warn", def: "1000", set: integer(&c.DeliveryBacklogWarn, 1, 1_000_000)},
 		{path: "delivery.backlog_limit", def: "5000", set: integer(&c.DeliveryBacklogLimit, 1, 1_000_000)},
+		{path: "art.max_mib", def: "512", set: integer(&c.ArtMaxMiB, 0, 1_000_000)},
 		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
 	}
 	table = append(table, c.Spotify.settings("spotify", "https://api.spotify.com",

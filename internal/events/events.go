@@ -20,6 +20,7 @@ const (
 	Imports      Type = "imports"      // an import of a file of Provider's began or ended
 	Breakers     Type = "breakers"     // a breaker opened or closed; for administrators
 	Digest       Type = "digest"       // a digest was asked for, written, put off or deleted
+	Enrichment   Type = "enrichment"   // more is known of the music, by Provider
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 

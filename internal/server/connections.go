@@ -130,7 +130,7 @@ func (s *Server) healthAPI(c echo.Context) error {
 type statusView struct {
 	Connections []connectionView
 	Offers      []*providers.Provider // not connected yet
-	Listens     []providers.ListenRecord
+	Listens     []listenRow
 	Total       int
 	Attention   int // connections that need a person
 	Trouble     int // connections that wait
@@ -164,7 +164,9 @@ func (s *Server) statusPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.Listens = viewAll(page, providers.StoredListen.Record)
+	if v.Listens, err = s.rows(ctx, page); err != nil {
+		return err
+	}
 	if v.Total, err = s.Store.CountListens(ctx, user.ID); err != nil {
 		return err
 	}

@@ -195,6 +195,8 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		return f.message("breakers", struct{}{})
 	case events.Digest:
 		return f.message("digest", map[string]any{})
+	case events.Enrichment:
+		return f.message("enrichment", map[string]any{"provider": e.Provider})
 	case events.SessionEnd:
 		if e.ID == fingerprint(f.token) {
 			return errSession

@@ -27,13 +27,12 @@ func limit(c echo.Context) (int, error) {
 	return n, nil
 }
 
-func (s *Server) listens(c echo.Context) (views []providers.ListenRecord, next string, err error) {
+func (s *Server) listens(c echo.Context) (page []providers.StoredListen, next string, err error) {
 	n, err := limit(c)
 	if err != nil {
 		return nil, "", err
 	}
-	page, next, err := s.Store.Listens(c.Request().Context(), userOf(c).ID, c.QueryParam("before"), n)
-	return viewAll(page, providers.StoredListen.Record), next, err
+	return s.Store.Listens(c.Request().Context(), userOf(c).ID, c.QueryParam("before"), n)
 }
 
 func (s *Server) listensAPI(c echo.Context) error {
@@ -41,11 +40,11 @@ func (s *Server) listensAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"listens": page, "next": knownText(next)})
+	return c.JSON(http.StatusOK, map[string]any{"listens": viewAll(page, providers.StoredListen.Record), "next": knownText(next)})
 }
 
 type listensView struct {
-	Listens []providers.ListenRecord
+	Listens []listenRow
 	Next    string
 	First   bool // the newest page
 	Total   int
@@ -56,11 +55,15 @@ func (s *Server) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	rows, err := s.rows(c.Request().Context(), page)
+	if err != nil {
+		return err
+	}
 	total, err := s.Store.CountListens(c.Request().Context(), userOf(c).ID)
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, "listens", "Listens", listensView{Listens: page, Next: next, First: c.QueryParam("before") == "", Total: total})
+	return s.render(c, http.StatusOK, "listens", "Listens", listensView{Listens: rows, Next: next, First: c.QueryParam("before") == "", Total: total})
 }
 
 func (s *Server) playlists(c echo.Context) ([]playlistView, error) {

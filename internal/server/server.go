@@ -20,8 +20,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"reprise/internal/accounts"
+	"reprise/internal/art"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
+	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/imports"
 	"reprise/internal/notify"
@@ -47,6 +49,7 @@ type Store interface {
 	DeliveryStore
 	ImportStore
 	DigestStore
+	EnrichmentStore
 	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	Ping(context.Context) error
 }
@@ -82,7 +85,9 @@ type Config struct {
 	Deliveries  *delivery.Deliveries
 	Imports     *imports.Runner
 	Digests     *digest.Runner
+	Enrichment  *enrich.Runner
 	Guard       *syncer.Guard
+	Art         *art.Cache // nil: no pictures are kept
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Bus         *events.Bus

@@ -17,6 +17,8 @@ type settingsView struct {
 	Keys      []keyView     // for administrators: the installation's own, of all providers
 	Open      []breakerView // for administrators: endpoints whose breaker is not closed
 	Endpoints int           // for administrators: that have been called since the start
+	// Enrichment are the sources of facts, for administrators.
+	Enrichment []sourceView
 	// What was sent and did not do: in which form, the problem with it, and what was typed.
 	Form, Problem, Name, Role string
 }
@@ -88,13 +90,26 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 				v.Open = append(v.Open, viewBreaker(b))
 			}
 		}
-		withKeys := s.Registry
-		if p := s.Digests.Provider(); p != nil {
-			withKeys = append(withKeys[:len(withKeys):len(withKeys)], p)
+		if v.Enrichment, err = s.sources(ctx); err != nil {
+			return err
 		}
-		for _, p := range withKeys {
+		for _, p := range s.providersWithKeys() {
 			v.Keys = append(v.Keys, viewAll(p.Keys.Keys(), func(k resilience.KeyStatus) keyView { return viewKey(p, k) })...)
 		}
 	}
 	return s.render(c, status, "settings", "Settings", v)
+}
+
+// providersWithKeys are all that the installation may have keys of: those that people connect, and the sources of facts.
+func (s *Server) providersWithKeys() []*providers.Provider {
+	all := slices.Clone(s.Registry)
+	if s.Enrichment != nil {
+		for _, source := range s.Enrichment.Sources() {
+			all = append(all, source.Provider)
+		}
+	}
+	if p := s.Digests.Provider(); p != nil {
+		all = append(all, p)
+	}
+	return all
 }

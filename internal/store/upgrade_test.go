@@ -95,7 +95,8 @@ func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 	delete(now, "goose_db_version")
 	require.Equal(t, held, now)
 	all := contents(t, filepath.Join(dir, FileName), nil)
-	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards", "copies", "track_matches", "digests", "digest_people"} {
+	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards", "copies", "track_matches", "entities", "entity_names",
+		"enrichment_marks", "enrichment", "digests", "digest_people"} {
 		require.Contains(t, all, name)
 		require.Empty(t, all[name].rows, name)
 	}
@@ -218,4 +219,24 @@ func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
 	owing, err = s.Owing(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, 16, owing["listenbrainz"].Listens)
+}
+
+func TestMusicHeardBeforeAnUpgradeIsFound(t *testing.T) {
+	t.Parallel()
+	dir, _ := oldDatabase(t)
+	s := openIn(t, dir)
+	lookedThrough(t, s)
+	listens, _ := all(t, s, 1, 100)
+	tracks := make([]providers.Track, len(listens))
+	for i, l := range listens {
+		tracks[i] = l.Track
+	}
+	links, err := s.Links(t.Context(), tracks)
+	require.NoError(t, err)
+	for i, l := range links {
+		m, err := s.Music(t.Context(), 1, providers.KindTrack, l.Track)
+		require.NoError(t, err)
+		require.Positive(t, m.Plays)
+		require.NotZero(t, l.Artist, tracks[i].Title)
+	}
 }

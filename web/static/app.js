@@ -226,6 +226,7 @@
     deliveries() { refreshSoon(); },
     breakers() { refreshSoon(); },
     digest() { refreshSoon(); },
+    enrichment(e) { runs.delete(`${e.provider}/enrichment`); refreshSoon(); },
     imports(i) { runs.delete(`${i.provider}/import`); refreshSoon(); },
     progress(p) {
       const key = `${p.provider}/${p.stream}`;

@@ -1,0 +1,238 @@
+package art
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/resilience"
+)
+
+// dot is a small picture; no two of different n are equal.
+func dot(t *testing.T, n uint8) []byte {
+	t.Helper()
+	m := image.NewGray(image.Rect(0, 0, 4, 4))
+	m.SetGray(1, 1, color.Gray{Y: n})
+	var b bytes.Buffer
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, m)) // so that all have the same size
+	return b.Bytes()
+}
+
+func nameOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func open(t *testing.T, dir string, most int64) *Cache {
+	t.Helper()
+	c, err := Open(Options{Dir: dir, Most: most, Hosts: []string{"fanart.tv", "127.0.0.1:81"}})
+	require.NoError(t, err)
+	return c
+}
+
+func keep(t *testing.T, c *Cache, b []byte) string {
+	t.Helper()
+	name, err := c.Keep(b)
+	require.NoError(t, err)
+	return name
+}
+
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, f := range all {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+func TestAPictureIsKeptOnceUnderTheNameOfItsContent(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "art")
+	c := open(t, dir, 1<<20)
+	b := dot(t, 1)
+	name := keep(t, c, b)
+	require.Equal(t, nameOf(b), name)
+	require.Equal(t, name, keep(t, c, b))
+	require.Equal(t, []string{name}, files(t, dir))
+	info, err := os.Stat(filepath.Join(dir, name))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	for _, c := range []*Cache{c, open(t, dir, 1<<20)} {
+		require.True(t, c.Has(name), "also after a restart")
+		got, kind, err := c.Read(name)
+		require.NoError(t, err)
+		require.Equal(t, b, got)
+		require.Equal(t, "image/png", kind)
+	}
+	for _, no := range []string{"", "..", "../art/" + name, nameOf([]byte("another")), name + "/", "%2e%2e"} {
+		require.False(t, c.Has(no))
+		_, _, err := c.Read(no)
+		require.ErrorIs(t, err, fs.ErrNotExist, no)
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, name)))
+	_, _, err = c.Read(name)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.False(t, c.Has(name), "somebody has removed the file")
+}
+
+func TestOnlyPicturesAreKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := open(t, dir, 1<<30)
+	var jpg, anim bytes.Buffer
+	m := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black, color.White})
+	require.NoError(t, jpeg.Encode(&jpg, m, nil))
+	require.NoError(t, gif.Encode(&anim, m, nil))
+	for kind, b := range map[string][]byte{"image/png": dot(t, 1), "image/jpeg": jpg.Bytes(), "image/gif": anim.Bytes(), "image/webp": []byte("RIFF\x04\x00\x00\x00WEBPVP8 ")} {
+		_, got, err := c.Read(keep(t, c, b))
+		require.NoError(t, err)
+		require.Equal(t, kind, got)
+	}
+	before := files(t, dir)
+	for what, b := range map[string][]byte{
+		"a page": []byte("<!doctype html><script>alert(1)</script>"), "a drawing with a script": []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>`),
+		"nothing": nil, "text": []byte("hello"), "a bitmap": []byte("BM0000"), "too much": append(dot(t, 2), make([]byte, MaxPicture)...),
+	} {
+		_, err := c.Keep(b)
+		require.Error(t, err, what)
+	}
+	require.Equal(t, before, files(t, dir))
+}
+
+func TestWhatWasLookedAtLeastRecentlyMakesRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	size := int64(len(dot(t, 0)))
+	c := open(t, dir, 10*size)
+	var names []string
+	for i := range 3 {
+		names = append(names, keep(t, c, dot(t, uint8(i))))
+		then := time.Now().Add(time.Duration(i-10) * 24 * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, names[i]), then, then))
+	}
+	c = open(t, dir, 3*size+size/2)
+	_, _, err := c.Read(names[0])
+	require.NoError(t, err)
+	c = open(t, dir, 3*size+size/2) // that it was looked at outlives a restart
+	names = append(names, keep(t, c, dot(t, 3)))
+	require.Equal(t, []bool{true, false, true, true}, []bool{c.Has(names[0]), c.Has(names[1]), c.Has(names[2]), c.Has(names[3])})
+	require.Len(t, files(t, dir), 3)
+
+	c = open(t, dir, size) // a smaller bound counts from the start on
+	require.Len(t, files(t, dir), 1)
+	_, err = c.Keep(dot(t, 4))
+	require.NoError(t, err)
+	require.Len(t, files(t, dir), 1)
+}
+
+func TestLookingAtAPictureIsNotedOnceADay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := keep(t, open(t, dir, 1<<20), dot(t, 1))
+	for ago, noted := range map[time.Duration]bool{time.Hour: false, 25 * time.Hour: true} {
+		then := time.Now().Add(-ago)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, name), then, then))
+		_, _, err := open(t, dir, 1<<20).Read(name)
+		require.NoError(t, err)
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, noted, time.Since(info.ModTime()) < time.Minute, ago)
+	}
+}
+
+func TestTroubleWithTheDiskIsSaidPlainlyAndCostsNothing(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "art")
+	size := int64(len(dot(t, 0)))
+	c := open(t, dir, size)
+	first := keep(t, c, dot(t, 1))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, partial+"1"), []byte("half"), 0o600))
+	require.NoError(t, os.Rename(dir, dir+"-away"))
+	require.NoError(t, os.WriteFile(dir, nil, 0o600)) // a file where the folder should be
+	_, err := c.Keep(dot(t, 2))
+	e, ok := errors.AsType[*resilience.LocalError](err)
+	require.True(t, ok, "%v", err)
+	require.Contains(t, e.Problem, "Make room on its disk")
+	_, err = Open(Options{Dir: dir, Most: 1})
+	require.Error(t, err)
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.Rename(dir+"-away", dir))
+	require.True(t, c.Has(first), "no other picture had to go")
+	require.True(t, open(t, dir, size).Has(first))
+	require.Equal(t, []string{first}, files(t, dir), "what was begun is swept away")
+}
+
+// server answers each address with what stands there.
+type server map[string]func(*http.Request) (*http.Response, error)
+
+func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := s[r.URL.String()]
+	if answer == nil {
+		return nil, fmt.Errorf("asked for %s", r.URL)
+	}
+	return answer(r)
+}
+
+func answer(status int, body []byte) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		h := http.Header{"Content-Type": {"application/octet-stream"}}
+		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
+	}
+}
+
+func TestPicturesAreFetchedFromWhereTheyBelongOnly(t *testing.T) {
+	t.Parallel()
+	b := dot(t, 1)
+	away := func(r *http.Request) (*http.Response, error) {
+		resp, err := answer(http.StatusFound, nil)(r)
+		resp.Header.Set("Location", "http://192.168.1.1/admin")
+		return resp, err
+	}
+	c := open(t, t.TempDir(), 1<<20)
+	c.client = resilience.NewClient(&resilience.Transport{Base: server{
+		"https://assets.fanart.tv/a.jpg": answer(200, b), "http://fanart.tv/a.jpg": answer(200, b), "http://127.0.0.1:81/a.jpg": answer(200, b),
+		"https://fanart.tv/gone": answer(404, nil), "https://fanart.tv/page": answer(200, []byte("just text")), "https://fanart.tv/broken": answer(502, nil),
+		"https://fanart.tv/large": answer(200, append(b, make([]byte, MaxPicture)...)), "https://fanart.tv/portal": answer(200, []byte("<html>Sign in</html>")),
+		"https://fanart.tv/away": away,
+	}})
+	for _, url := range []string{"https://assets.fanart.tv/a.jpg", "http://fanart.tv/a.jpg", "http://127.0.0.1:81/a.jpg"} {
+		got, err := c.Fetch(t.Context(), url)
+		require.NoError(t, err)
+		require.Equal(t, b, got)
+	}
+	for _, url := range []string{"https://fanart.tv/gone", "https://fanart.tv/page", "https://fanart.tv/large", "", "fanart.tv/a.jpg", "ftp://fanart.tv/a.jpg", "file:///etc/passwd",
+		"http://127.0.0.1/a.jpg", "http://127.0.0.1:82/a.jpg", "http://localhost:81/a.jpg", "https://evilfanart.tv/a.jpg", "https://fanart.tv.evil.example/a.jpg",
+		"https://fanart.tv:8443/a.jpg", "https://fanart.tv@evil.example/a.jpg", "https://user:secret@fanart.tv/a.jpg", "https://[::1]/a.jpg", "https://fanart.tv/\x7f"} {
+		_, err := c.Fetch(t.Context(), url)
+		require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "%q: %v", url, err)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	for _, url := range []string{"https://fanart.tv/broken", "https://fanart.tv/portal", "https://fanart.tv/away"} {
+		_, err := c.Fetch(t.Context(), url)
+		require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "%q: %v", url, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Fetch(ctx, "https://fanart.tv/never")
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,326 @@
+package enrich_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/enrich"
+	"reprise/internal/events"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const day = 24 * time.Hour
+
+func TestWhateverSomebodyHasHeardIsAskedAboutOnceInTheOrderInWhichItWasHeard(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		rain := track("Sigur Rós", "Takk...", "Glósóli")
+		b.hear(b.user, rain, rain, track("SIGUR ROS", "Takk…", "Glosoli (Remastered 2015)"), track("Nobody", "", "Fog"))
+		b.hear(b.bob, rain, track("Sigur Rós feat. Amiina", "Takk...", "Sæglópur"))
+		b.tick()
+		require.Equal(t, []string{"artist Sigur Rós", "album Sigur Rós/Takk...", "track Sigur Rós/Glósóli", "artist Nobody", "track Nobody/Fog",
+			"track Sigur Rós/Sæglópur"}, b.facts.calls())
+		require.Equal(t, enrich.Progress{Done: 6}, b.progress("facts"))
+		m := b.music(providers.KindTrack, rain)
+		require.Equal(t, 3, m.Plays, "whatever it was called; another person's do not count")
+		require.Equal(t, []string{"rain", "fog"}, told(m, "facts").Tags)
+		require.Equal(t, "1999-06", told(m, "facts").Released)
+
+		pass(2 * time.Hour)
+		require.Empty(t, b.facts.calls(), "nothing is asked twice")
+		b.hear(b.bob, track("Sigur Rós", "Takk...", "Hoppípolla"))
+		pass(2 * time.Hour)
+		require.Equal(t, []string{"track Sigur Rós/Hoppípolla"}, b.facts.calls(), "new listens are found by the next tick")
+		b.seldom()
+		pass(91 * day)
+		require.Len(t, b.facts.calls(), 7, "facts are refreshed after three months")
+		require.Contains(t, b.facts.with(), "id of artist Sigur Rós", "by the ids that were found")
+	})
+}
+
+func TestWhatASourceDoesNotKnowIsAskedAboutAgainWhenThatHasExpired(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(but("artist Nobody", fmt.Errorf("found nothing sure: %w", providers.ErrNotThere)))
+		b.art.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, providers.ErrNotThere })
+		b.hear(b.user, track("Nobody", "Alone", "Fog"))
+		b.tick()
+		require.Equal(t, enrich.Progress{Done: 2, NotThere: 1}, b.progress("facts"))
+		require.Equal(t, enrich.Progress{NotThere: 2}, b.progress("art"), "what has no id has no picture, and is not asked for")
+		require.Equal(t, []string{"album Nobody/Alone"}, b.art.calls())
+		require.Len(t, b.facts.calls(), 3)
+
+		b.seldom()
+		pass(6 * day)
+		require.Empty(t, b.art.calls())
+		pass(2 * day)
+		require.Equal(t, []string{"album Nobody/Alone"}, b.art.calls())
+		pass(21 * day)
+		require.Empty(t, b.facts.calls())
+		b.art.calls()
+		b.facts.answers(knows)
+		pass(2 * day)
+		require.Equal(t, []string{"artist Nobody"}, b.facts.calls())
+		require.Contains(t, b.art.calls(), "artist Nobody", "and with its id it is asked for at once")
+	})
+}
+
+func TestPicturesAreLookedForByTheIDsThatWereFound(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		rain := track("Sigur Rós", "Takk...", "Glósóli")
+		b.gallery.bad["id of album Sigur Rós/Takk..."] = fails(http.StatusNotFound)
+		b.hear(b.user, rain)
+		b.tick()
+		require.Equal(t, []string{"artist Sigur Rós", "album Sigur Rós/Takk..."}, b.art.calls())
+		require.Equal(t, []string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk..."}, b.art.with())
+		require.Equal(t, []string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk...", "second"}, b.gallery.fetched, "backgrounds are left out; what cannot be had gives way to the next")
+		links, err := b.db.Links(t.Context(), []providers.Track{rain, track("Sigur Rós", "( )", "Untitled 1"), track("Nobody", "", "Fog")})
+		require.NoError(t, err)
+		require.Equal(t, "kept second", links[0].Picture)
+		require.False(t, links[0].Portrait)
+		require.Equal(t, "kept id of artist Sigur Rós", links[1].Picture, "without a cover the artist's portrait")
+		require.True(t, links[1].Portrait)
+		require.Equal(t, enrich.Links{}, links[2])
+	})
+}
+
+func TestFactsAreKeptWhenNoPictureCanBeHad(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		for _, url := range []string{"id of artist A", "second"} {
+			b.gallery.bad[url] = fails(http.StatusGone)
+		}
+		b.hear(b.user, track("A", "", "T"))
+		b.tick()
+		require.Equal(t, enrich.Progress{Done: 1}, b.progress("art"))
+		require.Equal(t, "id of artist A", told(b.music(providers.KindArtist, track("A", "", "T")), "art").MBID)
+	})
+}
+
+func TestWhereADiskIsFullNothingIsLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.gallery.fill(&resilience.LocalError{Problem: "The disk is full.", Err: context.DeadlineExceeded})
+		b.hear(b.user, track("A", "", "T"))
+		b.tick()
+		require.Equal(t, enrich.Progress{Waiting: 1}, b.progress("art"))
+		state, _ := b.guard.StateForAll(b.provider[1])
+		require.Equal(t, resilience.Ready, state.Kind, "the source is not to blame")
+		b.gallery.fill(nil)
+		pass(2 * time.Hour)
+		require.Equal(t, enrich.Progress{Done: 1}, b.progress("art"))
+	})
+}
+
+func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(but("track A/Bad", fails(http.StatusBadRequest)))
+		bad := track("A", "", "Bad")
+		bad.RecordingMBID = "as a service told"
+		b.hear(b.user, bad, track("A", "", "Good"))
+		b.tick()
+		require.Equal(t, []string{"artist A", "track A/Bad", "track A/Good"}, b.facts.calls())
+		require.Equal(t, []string{"", "as a service told", ""}, b.facts.with())
+		require.Equal(t, enrich.Progress{Done: 2, Failed: 1}, b.progress("facts"))
+		m := b.music(providers.KindTrack, bad)
+		require.Contains(t, told(m, "facts").Reason, "400")
+
+		begun := time.Now()
+		for _, wait := range []time.Duration{time.Hour, day, 7 * day, 7 * day} {
+			due := told(b.music(providers.KindTrack, bad), "facts").Due
+			require.WithinDuration(t, begun.Add(wait), due, 5*time.Second)
+			time.Sleep(time.Until(due) - time.Second)
+			b.Tick()
+			synctest.Wait()
+			require.Empty(t, b.facts.calls())
+			time.Sleep(2 * time.Second)
+			begun = time.Now()
+			b.tick()
+			require.Equal(t, []string{"track A/Bad"}, b.facts.calls())
+			ids := b.facts.with()
+			require.Empty(t, ids[len(ids)-1], "an id that leads nowhere is not followed twice")
+		}
+
+		b.facts.answers(knows)
+		require.NoError(t, b.Retry(t.Context(), "facts"))
+		settle()
+		require.Equal(t, enrich.Progress{Done: 3}, b.progress("facts"))
+		require.Empty(t, told(b.music(providers.KindTrack, bad), "facts").Reason)
+	})
+}
+
+// One answer of a whole source that nobody understands, again and again, for one thing only.
+func TestOneThingThatBringsASourceToItsKneesDoesNotStarveTheOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(but("artist A", fails(http.StatusInternalServerError)))
+		b.hear(b.user, track("A", "", "T"), track("B", "", "U"))
+		b.tick()
+		require.Equal(t, []string{"artist A"}, b.facts.calls())
+		require.Equal(t, enrich.Progress{Waiting: 4}, b.progress("facts"), "an outage is nothing that is known of it")
+		pass(time.Minute)
+		require.Equal(t, []string{"track A/T", "artist B", "track B/U"}, b.facts.calls(), "the rest goes on when the backoff ends, not with the next tick")
+		pass(5 * time.Hour)
+		require.Len(t, b.facts.calls(), 1)
+	})
+}
+
+func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.hear(b.user, track("A", "First", "T"))
+		b.tick()
+		b.facts.calls()
+		b.art.calls()
+		b.facts.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, errBusy })
+		b.hear(b.user, track("A", "Second", "U"))
+		began := time.Now()
+		b.tick()
+		require.Equal(t, []string{"album A/Second"}, b.facts.calls())
+		pass(50 * time.Second)
+		b.tick()
+		require.Empty(t, b.facts.calls(), "not before the minute is over, whoever asks")
+		state, _ := b.guard.StateForAll(b.provider[0])
+		require.Equal(t, resilience.Held, state.Kind)
+		b.facts.answers(knows)
+		time.Sleep(time.Until(began.Add(65 * time.Second)))
+		settle()
+		require.Equal(t, []string{"album A/Second", "track A/U"}, b.facts.calls(), "the same goes first, and no tick is waited for")
+		require.Equal(t, []string{"album A/Second"}, b.art.calls())
+
+		// The other way round: no pictures for an hour, while facts go on.
+		b.art.answers(func(providers.Entity) (providers.Facts, error) {
+			return providers.Facts{}, &resilience.KeysError{Shortage: resilience.Shortage{Keys: 2, Category: resilience.Quota, Until: time.Now().Add(30 * time.Minute)}}
+		})
+		b.hear(b.user, track("C", "Third", "V"), track("D", "", "W"))
+		b.tick()
+		require.Len(t, b.facts.calls(), 5)
+		require.Len(t, b.art.calls(), 1)
+		require.Equal(t, 3, b.progress("art").Waiting)
+		pass(25 * time.Minute)
+		require.Empty(t, b.art.calls())
+		b.art.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, providers.ErrNotThere })
+		pass(10 * time.Minute)
+		require.Len(t, b.art.calls(), 3)
+	})
+}
+
+func TestAStopIsToldAndEndsWithTryAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(func(providers.Entity) (providers.Facts, error) {
+			return providers.Facts{}, &resilience.SettingError{Setting: "contact", Problem: "MusicBrainz blocks us."}
+		})
+		b.hear(b.user, track("A", "", "T"))
+		b.tick()
+		pass(day)
+		require.Equal(t, []string{"artist A"}, b.facts.calls())
+		require.Equal(t, enrich.Progress{Waiting: 2}, b.progress("facts"))
+		b.facts.answers(knows)
+		_, held := b.guard.RetryForAll(b.provider[0])
+		require.False(t, held)
+		require.NoError(t, b.Retry(t.Context(), "facts"))
+		settle()
+		require.Equal(t, enrich.Progress{Done: 2}, b.progress("facts"))
+	})
+}
+
+func TestARestartGoesOnWhereTheProcessEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.slowly(time.Second)
+		want := []string{"artist A"}
+		for i := range 9 {
+			b.hear(b.user, track("A", "", fmt.Sprint("T", i)))
+			want = append(want, fmt.Sprint("track A/T", i))
+			time.Sleep(time.Hour)
+		}
+		settle()
+		b.facts.calls()
+		b.hear(b.user, track("B", "", "U"), track("C", "", "V"), track("D", "", "W"))
+		b.Tick()
+		time.Sleep(2500 * time.Millisecond)
+		began := time.Now()
+		b.stop()
+		require.Less(t, time.Since(began), time.Second, "it ends with the call under way")
+		asked := b.facts.calls()
+		require.Equal(t, []string{"artist B", "track B/U", "artist C"}, asked)
+		b.restart()
+		pass(10 * time.Second)
+		require.Equal(t, []string{"artist C", "track C/V", "artist D", "track D/W"}, b.facts.calls(), "what was cut off is asked again, what was answered is not")
+		require.Equal(t, len(want)+6, b.progress("facts").Done)
+	})
+}
+
+func TestASourceThatIsSetUpLaterMeetsWhatIsThere(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.stop()
+		sources := slices.Clone(b.Sources())
+		b.facts.answers(but("artist B", providers.ErrNotThere))
+		sources[1].Enricher = nil
+		alone := enrich.New(enrich.Options{}, sources, b.db, b.guard, b.gallery, b.bus, b.guard.Log)
+		whole := b.Runner
+		b.Runner = alone
+		b.run()
+		b.hear(b.user, track("A", "First", "T"), track("B", "", "U"))
+		b.tick()
+		require.Len(t, b.facts.calls(), 5)
+		require.Zero(t, b.progress("art").Total(), "nobody waits for what is not set up")
+		b.stop()
+
+		b.Runner = whole
+		b.run()
+		settle()
+		require.Equal(t, []string{"artist A", "album A/First"}, b.art.calls())
+		require.Equal(t, enrich.Progress{Done: 2, NotThere: 1}, b.progress("art"))
+		require.Empty(t, b.facts.calls())
+	})
+}
+
+func TestThoseWhoWatchAreToldHowFarItIsButNotTooOften(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.slowly(500 * time.Millisecond)
+		for i := range 40 {
+			b.hear(b.user, track("A", "", fmt.Sprint("T", i)))
+		}
+		watch := b.bus.Subscribe(b.bob)
+		defer watch.Close()
+		b.Tick()
+		pass(5 * time.Second)
+		require.True(t, b.Running("facts"))
+		pass(time.Minute)
+		require.False(t, b.Running("facts"))
+		require.False(t, b.Running("nobody"))
+		var done []int
+		shown := 0
+		for len(watch.C) > 0 {
+			switch e := <-watch.C; {
+			case e.Type == events.Progress && e.Provider == "facts":
+				require.Equal(t, providers.Enrichment, e.Stream)
+				require.Equal(t, 41, e.Total)
+				done = append(done, e.Done)
+			case e.Type == events.Enrichment && e.Provider == "facts":
+				shown++
+			}
+		}
+		require.True(t, slices.IsSorted(done))
+		require.Len(t, done, 11, "every two seconds")
+		require.InDelta(t, 4, shown, 1)
+	})
+}
+
+func TestAnAdapterThatPanicsIsASourceWithTrouble(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(func(e providers.Entity) (providers.Facts, error) {
+			if e.Kind == providers.KindArtist {
+				panic("a nil map")
+			}
+			return knows(e)
+		})
+		b.hear(b.user, track("A", "", "T"))
+		b.tick()
+		pass(time.Minute)
+		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls())
+		require.Equal(t, enrich.Progress{Done: 1, Waiting: 1}, b.progress("facts"))
+	})
+}

@@ -1,0 +1,269 @@
+package enrich_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/enrich"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// far is a source of facts whose answers a test makes.
+type far struct {
+	mu     sync.Mutex
+	asked  []string // in order, as "artist A" or "track A/T"
+	ids    []string // with which MBIDs
+	answer func(providers.Entity) (providers.Facts, error)
+	takes  time.Duration // how long a call lasts
+}
+
+func nameOf(e providers.Entity) string {
+	if e.Kind == providers.KindArtist {
+		return "artist " + e.Artist
+	}
+	return e.Kind + " " + e.Artist + "/" + e.Title
+}
+
+func (f *far) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
+	f.mu.Lock()
+	f.asked, f.ids = append(f.asked, nameOf(e)), append(f.ids, e.MBID)
+	answer, takes := f.answer, f.takes
+	f.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return providers.Facts{}, ctx.Err()
+	case <-time.After(takes):
+	}
+	return answer(e)
+}
+
+// answers sets what is answered from now on.
+func (f *far) answers(answer func(providers.Entity) (providers.Facts, error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer = answer
+}
+
+// slowly lets every call take a while.
+func (f *far) slowly(takes time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.takes = takes
+}
+
+// with are the MBIDs that it was asked with.
+func (f *far) with() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.ids)
+}
+
+// calls are the calls since the last time.
+func (f *far) calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.asked
+	f.asked = nil
+	return all
+}
+
+// knows tells the MBID of everything.
+func knows(e providers.Entity) (providers.Facts, error) {
+	return providers.Facts{MBID: "id of " + nameOf(e), Tags: []string{"rain", "fog"}, Released: "1999-06"}, nil
+}
+
+// but answers as knows does, but for one entity.
+func but(name string, err error) func(providers.Entity) (providers.Facts, error) {
+	return func(e providers.Entity) (providers.Facts, error) {
+		if nameOf(e) == name {
+			return providers.Facts{}, err
+		}
+		return knows(e)
+	}
+}
+
+func fails(status int) error { return &resilience.AnswerError{Endpoint: "GET /", Status: status} }
+
+// gallery keeps pictures in memory.
+type gallery struct {
+	mu      sync.Mutex
+	fetched []string
+	bad     map[string]error // by address
+	full    error            // what Keep says
+}
+
+func (g *gallery) fill(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.full = err
+}
+
+func (g *gallery) Fetch(_ context.Context, url string) ([]byte, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fetched = append(g.fetched, url)
+	return []byte(url), g.bad[url]
+}
+
+func (g *gallery) Keep(picture []byte) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return "kept " + string(picture), g.full
+}
+
+// bench is a household's music over a real database and guard, with two sources: facts knows everything, art goes by its
+// MBIDs.
+type bench struct {
+	t         *testing.T
+	db        *store.Store
+	bus       *events.Bus
+	user, bob int64
+	every     time.Duration
+	facts     *far
+	art       *far
+	gallery   *gallery
+	provider  [2]*providers.Provider
+	guard     *syncer.Guard
+	*enrich.Runner
+
+	stop func()
+}
+
+func inBubble(t *testing.T, test func(*testing.T, *bench)) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		key, err := store.NewKey("only-the-tests-use-this-key")
+		require.NoError(t, err)
+		db, err := store.Open(context.Background(), dir, key)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		b := &bench{t: t, db: db, bus: &events.Bus{}, facts: &far{answer: knows}, gallery: &gallery{bad: map[string]error{}}, stop: func() {}}
+		b.art = &far{answer: func(e providers.Entity) (providers.Facts, error) {
+			kind := map[string]string{providers.KindArtist: "portrait", providers.KindAlbum: "cover"}[e.Kind]
+			return providers.Facts{MBID: e.MBID, Pictures: []providers.Picture{{Kind: "background", URL: "b"}, {Kind: kind, URL: e.MBID}, {Kind: kind, URL: "second"}}}, nil
+		}}
+		for i, name := range []string{"facts", "art"} {
+			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{providers.Enrichment}}
+		}
+		for i, to := range []*int64{&b.user, &b.bob} {
+			u, err := db.AddUser(context.Background(), accounts.User{Name: fmt.Sprint("person ", i), PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+			require.NoError(t, err)
+			*to = u.ID
+		}
+		b.restart()
+		t.Cleanup(func() { b.stop() })
+		test(t, b)
+	})
+}
+
+// restart ends the process, as far as there is one, and starts it again. What the guard keeps in memory is gone.
+func (b *bench) restart() {
+	b.t.Helper()
+	b.stop()
+	log := slog.New(slog.DiscardHandler)
+	b.guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log}
+	b.Runner = enrich.New(enrich.Options{Every: b.every}, []enrich.Source{
+		{Provider: b.provider[0], Enricher: b.facts, Kinds: []string{providers.KindArtist, providers.KindAlbum, providers.KindTrack}, NotThere: 30 * 24 * time.Hour},
+		{Provider: b.provider[1], Enricher: b.art, Kinds: []string{providers.KindArtist, providers.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},
+	}, b.db, b.guard, b.gallery, b.bus, log)
+	b.run()
+}
+
+func (b *bench) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { assert.NoError(b.t, b.Run(ctx)) })
+	b.stop = func() {
+		b.stop = func() {}
+		cancel()
+		running.Wait()
+	}
+	settle() // the first tick is over
+}
+
+// settle lets everything come to rest.
+func settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// pass lets time pass, with the ticks in it.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	settle()
+}
+
+// seldom lets months pass faster: with two ticks a day.
+func (b *bench) seldom() {
+	b.t.Helper()
+	b.every = 12 * time.Hour
+	b.restart()
+}
+
+// tick lets a tick happen, and everything that it leads to.
+func (b *bench) tick() {
+	b.Tick()
+	settle()
+}
+
+// hear stores plays, each as "Artist/Album/Title".
+func (b *bench) hear(user int64, tracks ...providers.Track) {
+	b.t.Helper()
+	plays := []providers.Listen{}
+	for i, t := range tracks {
+		at := time.Now().Add(time.Duration(i) * 10 * time.Minute).Truncate(time.Millisecond)
+		plays = append(plays, providers.Listen{Track: t, SourceID: fmt.Sprint(t.Title, at.UnixMilli(), i), PlayedAt: at})
+	}
+	_, err := b.db.SaveListens(context.Background(), providers.Intake{User: user, Provider: "spotify", Listens: plays})
+	require.NoError(b.t, err)
+}
+
+func track(artist, album, title string) providers.Track {
+	return providers.Track{Artist: artist, Album: album, Title: title, Duration: 3 * time.Minute}
+}
+
+// progress is how far a source has got.
+func (b *bench) progress(source string) enrich.Progress {
+	b.t.Helper()
+	all, err := b.db.EnrichmentProgress(context.Background())
+	require.NoError(b.t, err)
+	p := all[source]
+	p.NextAt = time.Time{}
+	return p
+}
+
+// music is what is known of the artist, the album or the track of the only play with that title.
+func (b *bench) music(kind string, t providers.Track) enrich.Music {
+	b.t.Helper()
+	links, err := b.db.Links(context.Background(), []providers.Track{t})
+	require.NoError(b.t, err)
+	id := map[string]int64{providers.KindArtist: links[0].Artist, providers.KindAlbum: links[0].Album, providers.KindTrack: links[0].Track}[kind]
+	m, err := b.db.Music(context.Background(), b.user, kind, id)
+	require.NoError(b.t, err)
+	return m
+}
+
+// told is what a source tells of it.
+func told(m enrich.Music, source string) enrich.Told {
+	return m.Told[slices.IndexFunc(m.Told, func(t enrich.Told) bool { return t.Source == source })]
+}
+
+var errBusy = &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable,
+	Meaning: &resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp, Hold: time.Minute}}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/art"
+	"reprise/internal/delivery"
+	"reprise/internal/enrich"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// facts is a source of facts that is not asked by these tests; what it told is stored by hand.
+type facts struct{}
+
+func (facts) Enrich(context.Context, providers.Entity) (providers.Facts, error) {
+	return providers.Facts{}, providers.ErrNotThere
+}
+
+// enriched gives a household two sources, of which the second is not set up, and a cache of pictures.
+func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider) {
+	h.t.Helper()
+	var err error
+	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
+	require.NoError(h.t, err)
+	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
+	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+	h.Guard = guard
+	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
+		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"}, Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard, nil, h.Bus, h.Log)
+	return guard, source
+}
+
+// source is what the API says of the first source.
+func (h *household) source() map[string]any {
+	h.t.Helper()
+	return h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"].([]any)[0].(map[string]any)
+}
+
+func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.Empty(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"])
+		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
+		guard, source := h.enriched()
+		fails := func(m resilience.Meaning, notBefore time.Time) {
+			t.Helper()
+			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable, NotBefore: notBefore, Meaning: &m}
+			require.Error(t, guard.DoForAll(t.Context(), source, providers.Enrichment, func(context.Context) error { return err }))
+		}
+		require.Equal(t, "healthy", h.source()["state"])
+		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
+		require.NotContains(t, h.page("/settings"), "/retry")
+
+		h.heard("Rain")
+		for range 2 {
+			_, err := h.db.FindEntities(t.Context())
+			require.NoError(t, err)
+			_, err = h.db.Enqueue(t.Context(), "musicbrainz", []string{providers.KindArtist, providers.KindTrack}, "")
+			require.NoError(t, err)
+		}
+		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
+		require.EqualValues(t, 2, h.source()["total"])
+
+		until := time.Now().Add(time.Hour)
+		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}, until)
+		require.Equal(t, "held", h.source()["state"])
+		require.Equal(t, providers.Stamp(until), h.source()["next_attempt_at"])
+		require.NotContains(t, h.page("/settings"), "/retry", "what was dictated is not lifted")
+		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/settings"), "MusicBrainz has asked us to wait until")
+
+		time.Sleep(2 * time.Hour)
+		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Set contact."}, time.Time{})
+		require.Equal(t, "needs_admin", h.source()["state"])
+		require.Contains(t, h.page("/settings"), "Set contact.")
+		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/settings"), "MusicBrainz is being asked again.")
+		h.submit("/settings/enrichment/fanarttv/retry", http.StatusNotFound)
+		html := h.page("/settings")
+		require.Contains(t, html, "Get a key first.")
+		require.Contains(t, html, "REPRISE_PROVIDERS_FANARTTV_KEYS")
+
+		h.DemoUser = h.other("Bob")
+		h.session = nil
+		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
+		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusForbidden)
+		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2, "counts are no secret")
+	})
+}
+
+func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		h.enriched()
+		h.heard("Rain", "Rain")
+		_, err := h.db.FindEntities(t.Context())
+		require.NoError(t, err)
+		for _, source := range []string{"musicbrainz", "fanarttv"} {
+			_, err = h.db.Enqueue(t.Context(), source, []string{providers.KindArtist}, "")
+			require.NoError(t, err)
+		}
+		picture, err := h.Art.Keep([]byte("GIF89a and so on"))
+		require.NoError(t, err)
+		for source, told := range map[string]struct {
+			providers.Facts
+			picture string
+		}{
+			"musicbrainz": {Facts: providers.Facts{MBID: "f6f2326f", Released: "1994-08", Tags: []string{"post-rock", "<b>ambient</b>"}, Name: "Sigur Ros"}},
+			"fanarttv":    {Facts: providers.Facts{MBID: "f6f2326f", Name: "Sigur Ros"}, picture: picture},
+		} {
+			task, err := h.db.NextTask(t.Context(), source)
+			require.NoError(t, err)
+			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now().Add(time.Hour), Facts: told.Facts, Picture: told.picture}))
+		}
+		listens := h.page("/listens")
+		require.Contains(t, listens, `<img class="cover portrait" src="/art/`+picture+`" alt="Sigur Rós"`)
+		links, err := h.db.Links(t.Context(), []providers.Track{{Artist: "Sigur Rós", Title: "Rain"}})
+		require.NoError(t, err)
+		path := "/music/artist/" + strconv.FormatInt(links[0].Artist, 10)
+		require.Contains(t, listens, `<a href="`+path+`">Sigur Rós</a>`)
+		html := h.page(path)
+		for _, part := range []string{"You have heard this artist 2 times", "August 1994", "from MusicBrainz", "from Fanart.tv", "&lt;b&gt;ambient", "Sigur Ros",
+			`<a href="https://musicbrainz.org/artist/f6f2326f" target="_blank" rel="noreferrer">`, `src="/art/` + picture} {
+			require.Contains(t, html, part)
+		}
+		music := h.call(http.MethodGet, path, "", http.StatusOK)
+		told := music["sources"].([]any)
+		require.Equal(t, []any{"mbid", "released", "tags", "name"}, told[0].(map[string]any)["tells"])
+		require.Equal(t, []any{"picture"}, told[1].(map[string]any)["tells"], "the first who tells of a fact is its source")
+
+		track := "/music/track/" + strconv.FormatInt(links[0].Track, 10)
+		require.Equal(t, "/art/"+picture, h.call(http.MethodGet, track, "", http.StatusOK)["picture"], "its artist's, for want of a cover")
+		w := h.do(http.MethodGet, "/art/"+picture, "", "")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
+
+		// A picture that had to make room leaves a page without it, and no broken one.
+		h.Art, err = art.Open(art.Options{Dir: t.TempDir()})
+		require.NoError(t, err)
+		require.NotContains(t, h.page("/listens")+h.page(path), "<img")
+		h.Art = nil
+		require.NotContains(t, h.page("/listens")+h.page(path), "<img")
+	})
+}
+
+func TestThoseWhoWatchAreToldThatMoreIsKnown(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		var got []message
+		f := &feed{s: h.Server, user: h.user, send: func(m message) error { got = append(got, m); return nil }}
+		require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))
+		require.Equal(t, "enrichment", got[0].Type)
+		require.Equal(t, map[string]any{"provider": "musicbrainz"}, got[0].Data)
+	})
+}

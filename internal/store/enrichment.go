@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"reprise/internal/enrich"
+	"reprise/internal/providers"
+)
+
+// Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now, or
+// waiting for the MBID that the source needs finds. It says whether there may be more.
+func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error) {
+	var fresh bool
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM entities WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = $1), 0))", source).Scan(&fresh)
+	if err != nil || !fresh {
+		return false, local(err)
+	}
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		last, err := mark(ctx, tx, source)
+		if err != nil {
+			return err
+		}
+		var to sql.NullInt64
+		var n int
+		if err := tx.QueryRowContext(ctx, "SELECT max(id), count(*) FROM (SELECT id FROM entities WHERE id > $1 ORDER BY id LIMIT $2) next", last, queueAtOnce).Scan(&to, &n); err != nil || n == 0 {
+			return err
+		}
+		more = n == queueAtOnce
+		// Where the source that it needs has been asked already and told of no MBID, there is nothing to ask for.
+		args := []any{source, needs, last, to.Int64, millis(time.Now())}
+		for _, k := range kinds {
+			args = append(args, k)
+		}
+		return errors.Join(execTx(ctx, tx, `INSERT INTO enrichment (source, entity_id, state, due_at)
+			SELECT CAST($1 AS TEXT), e.id, CASE WHEN e.mbid = '' AND n.state IN ('done', 'not_there') THEN 'not_there' ELSE 'waiting' END,
+				CASE WHEN CAST($2 AS TEXT) <> '' AND e.mbid = '' THEN 0 ELSE CAST($5 AS BIGINT) END
+			FROM entities e LEFT JOIN enrichment n ON n.entity_id = e.id AND n.source = $2
+			WHERE e.id > $3 AND e.id <= $4 AND e.kind IN `+numbered(6, len(kinds)), args...),
+			setMark(ctx, tx, source, to.Int64))
+	})
+	return more && err == nil, err
+}
+
+// NextTask returns what is due longest at a source, or providers.ErrNotFound.
+func (s *Store) NextTask(ctx context.Context, source string) (t enrich.Task, err error) {
+	var ms int64
+	t.Source = source
+	err = s.reader.QueryRowContext(ctx, `SELECT e.id, e.kind, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid, r.state, r.failures
+		FROM enrichment r JOIN entities e ON e.id = r.entity_id WHERE r.source = $1 AND r.due_at BETWEEN 1 AND $2
+		ORDER BY r.due_at, r.entity_id LIMIT 1`, source, millis(time.Now())).
+		Scan(&t.ID, &t.Kind, &t.Artist, &t.Title, &t.Album, &ms, &t.ISRC, &t.MBID, &t.State, &t.Failures)
+	t.Duration = time.Duration(ms) * time.Millisecond
+	return t, found(err)
+}
+
+// SaveOutcome stores an outcome. A source that waited for an MBID becomes due when one is found, or another than before;
+// where there is none, it has nothing to ask for.
+func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
+	now := millis(time.Now())
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if o.Failures > 0 {
+			return execTx(ctx, tx, "UPDATE enrichment SET state = $1, due_at = $2, failures = $3, reason = $4, asked_at = $5 WHERE entity_id = $6 AND source = $7",
+				o.State, millis(o.Due), o.Failures, o.Reason, now, o.ID, o.Source)
+		}
+		f := o.Facts
+		err := execTx(ctx, tx, `UPDATE enrichment SET state = $1, due_at = $2, failures = 0, reason = '', asked_at = $3, mbid = $4, artist_mbid = $5, album_mbid = $6,
+			name = $7, tags = $8, released = $9, picture = $10 WHERE entity_id = $11 AND source = $12`,
+			o.State, millis(o.Due), now, f.MBID, f.ArtistMBID, f.AlbumMBID, f.Name, strings.Join(f.Tags, "\n"), f.Released, o.Picture, o.ID, o.Source)
+		if err != nil {
+			return err
+		}
+		return release(ctx, tx, o, now)
+	})
+}
+
+// release notes the MBID that was found, and lets the sources go on that need it.
+func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error {
+	another := int64(0)
+	if o.Facts.MBID != "" {
+		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1", o.Facts.MBID, o.ID)
+		if err != nil {
+			return err
+		}
+		if another, err = res.RowsAffected(); err != nil {
+			return err
+		}
+	}
+	if len(o.Then) == 0 {
+		return nil
+	}
+	args := []any{o.ID, enrich.NotThere, 0}
+	which := " WHERE entity_id = $1 AND source IN " + numbered(4, len(o.Then))
+	if o.Facts.MBID != "" {
+		args = []any{o.ID, enrich.Waiting, now}
+	}
+	if another == 0 { // what they know belongs to the same one, or there is none for those that wait for it
+		which += " AND due_at = 0"
+	}
+	for _, name := range o.Then {
+		args = append(args, name)
+	}
+	return execTx(ctx, tx, "UPDATE enrichment SET state = $2, failures = 0, due_at = $3"+which, args...)
+}
+
+// RetryFailed makes due what has failed at a source.
+func (s *Store) RetryFailed(ctx context.Context, source string) error {
+	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND state = 'failed' AND due_at > $1", millis(time.Now()), source)
+}
+
+// EnrichmentProgress is how far each source has got.
+func (s *Store) EnrichmentProgress(ctx context.Context) (map[string]enrich.Progress, error) {
+	type row struct {
+		source string
+		state  enrich.State
+		n      int
+		next   int64
+	}
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.source, &v.state, &v.n, &v.next) }
+	rows, err := list(ctx, s.reader, scan, `SELECT source, state, count(*), coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0) FROM enrichment GROUP BY source, state`)
+	all := map[string]enrich.Progress{}
+	for _, v := range rows {
+		p := all[v.source]
+		p.Add(v.state, v.n)
+		if at := instant(v.next); !at.IsZero() && (p.NextAt.IsZero() || at.Before(p.NextAt)) {
+			p.NextAt = at
+		}
+		all[v.source] = p
+	}
+	return all, err
+}
+
+// People returns the IDs of all accounts.
+func (s *Store) People(ctx context.Context) ([]int64, error) {
+	scan := func(r scanner) (id int64, err error) { return id, r.Scan(&id) }
+	return list(ctx, s.reader, scan, "SELECT id FROM users ORDER BY id")
+}
+
+// Music returns what is known of an entity that a person has heard, or providers.ErrNotFound.
+func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
+	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+"WHERE id = $1 AND kind = $2", id, kind))
+	if err != nil {
+		return m, found(err)
+	}
+	// The names lead to the index by artists; two tracks of one artist are told apart by the key.
+	heard := "artist IN (SELECT artist FROM entity_names WHERE kind = $2 AND match_key = $3)"
+	switch kind {
+	case providers.KindAlbum:
+		heard = "(artist, album) IN (SELECT artist, album FROM entity_names WHERE kind = $2 AND match_key = $3)"
+	case providers.KindTrack:
+		heard += " AND match_key = $3"
+	}
+	var last int64
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*), coalesce(max(played_at), 0) FROM listens WHERE user_id = $1 AND "+heard, user, kind, e.key).Scan(&m.Plays, &last)
+	if err != nil {
+		return m, local(err)
+	}
+	if m.Plays == 0 {
+		return m, providers.ErrNotFound
+	}
+	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, instant(last)
+	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, artist_mbid, album_mbid, name, tags, released, picture
+		FROM enrichment WHERE entity_id = $1 ORDER BY source`, id)
+	return m, err
+}
+
+func scanTold(r scanner) (t enrich.Told, err error) {
+	var asked, due int64
+	var tags string
+	err = r.Scan(&t.Source, &t.State, &asked, &due, &t.Reason, &t.MBID, &t.ArtistMBID, &t.AlbumMBID, &t.Name, &tags, &t.Released, &t.Picture)
+	t.AskedAt, t.Due = instant(asked), instant(due)
+	if tags != "" {
+		t.Tags = strings.Split(tags, "\n")
+	}
+	return t, err
+}
+
+// Links returns, for each of these tracks, where it leads and the picture that goes with it.
+func (s *Store) Links(ctx context.Context, tracks []providers.Track) ([]enrich.Links, error) {
+	var keys []entityKey
+	for _, t := range tracks {
+		for _, e := range entitiesOf(t) {
+			keys = append(keys, entityKey{e.Kind, e.key})
+		}
+	}
+	known, err := knownEntities(ctx, s.reader, keys)
+	if err != nil || len(known) == 0 {
+		return make([]enrich.Links, len(tracks)), err
+	}
+	pictures, err := s.pictures(ctx, known)
+	links := make([]enrich.Links, len(tracks))
+	for i, t := range tracks {
+		l, portrait := &links[i], ""
+		for _, e := range entitiesOf(t) {
+			k := known[entityKey{e.Kind, e.key}]
+			if k == nil {
+				continue
+			}
+			switch e.Kind {
+			case providers.KindArtist:
+				l.Artist, portrait = k.id, pictures[k.id]
+			case providers.KindAlbum:
+				l.Album, l.Picture = k.id, pictures[k.id]
+			case providers.KindTrack:
+				l.Track = k.id
+			}
+		}
+		if l.Picture == "" && portrait != "" {
+			l.Picture, l.Portrait = portrait, true
+		}
+	}
+	return links, err
+}
+
+// pictures returns the pictures of those entities that have one, by their IDs.
+func (s *Store) pictures(ctx context.Context, known map[entityKey]*keyed) (map[int64]string, error) {
+	args := make([]any, 0, len(known))
+	for k, e := range known {
+		if k.kind != providers.KindTrack {
+			args = append(args, e.id)
+		}
+	}
+	all := make(map[int64]string, len(args))
+	if len(args) == 0 {
+		return all, nil
+	}
+	type row struct {
+		id   int64
+		name string
+	}
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.name) }
+	rows, err := list(ctx, s.reader, scan, "SELECT entity_id, picture FROM enrichment WHERE picture <> '' AND entity_id IN "+numbered(1, len(args))+" ORDER BY source DESC", args...)
+	for _, r := range rows {
+		all[r.id] = r.name
+	}
+	return all, err
+}

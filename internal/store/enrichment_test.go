@@ -1,0 +1,185 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/enrich"
+	"reprise/internal/providers"
+)
+
+// heard is a play with its names.
+func heard(minute float64, artist, album, title string) providers.Listen {
+	return providers.Listen{SourceID: fmt.Sprint(minute, title), PlayedAt: at(minute), Track: providers.Track{Artist: artist, Album: album, Title: title}}
+}
+
+// lookedThrough looks through all listens and fills the queue of a source that knows everything.
+func lookedThrough(t testing.TB, s *Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = s.FindEntities(t.Context())
+		require.NoError(t, err)
+	}
+	for more := true; more; {
+		var err error
+		more, err = s.Enqueue(t.Context(), "facts", []string{providers.KindArtist, providers.KindAlbum, providers.KindTrack}, "")
+		require.NoError(t, err)
+	}
+}
+
+// tasks takes everything that is due out of the queue, and returns it in order.
+func tasks(t testing.TB, s *Store) (all []enrich.Task) {
+	t.Helper()
+	for {
+		task, err := s.NextTask(t.Context(), "facts")
+		if err != nil {
+			require.ErrorIs(t, err, providers.ErrNotFound)
+			return all
+		}
+		all = append(all, task)
+		require.NoError(t, s.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now().Add(time.Hour)}))
+	}
+}
+
+func TestEntitiesAreToldApartAsListensAre(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "spotify",
+		heard(0, "Sigur Rós", "Takk...", "Glósóli"),
+		heard(10, "sigur ros", "TAKK", "Glosoli - 2015 Remaster"), // the same under other names
+		heard(20, "Simon & Garfunkel", "Bookends", "America"),
+		heard(30, "Simon", "", "Another"),                 // another artist than the two
+		heard(40, "Massive Attack feat. Tricky", "", "K"), // without the guest
+		heard(50, "!!!", "", "???"),                       // symbols only
+		heard(60, "", "No artist", "Untitled"),
+		heard(70, "Nobody", "", ""))
+	lookedThrough(t, s)
+	var names []string
+	for _, task := range tasks(t, s) {
+		names = append(names, fmt.Sprintf("%s %s/%s", task.Kind, task.Artist, task.Title))
+	}
+	require.Equal(t, []string{"artist Sigur Rós/", "album Sigur Rós/Takk...", "track Sigur Rós/Glósóli", "artist Simon & Garfunkel/", "album Simon & Garfunkel/Bookends",
+		"track Simon & Garfunkel/America", "artist Simon/", "track Simon/Another", "artist Massive Attack/", "track Massive Attack/K", "artist !!!/", "track !!!/???", "artist Nobody/"}, names)
+}
+
+func TestListensAreLookedThroughInBatchesAndOnlyOnce(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	all := make([]providers.Listen, 2*lookAtOnce+7)
+	for i := range all {
+		all[i] = heard(float64(i)*10, fmt.Sprint("Artist ", i%50), fmt.Sprint("Album ", i%200), fmt.Sprint("Track ", i%1000))
+	}
+	for page := range slices.Chunk(all, 1000) {
+		save(t, s, user, "spotify", page...)
+	}
+	for range 2 {
+		more, err := s.FindEntities(t.Context())
+		require.NoError(t, err)
+		require.True(t, more)
+	}
+	more, err := s.FindEntities(t.Context())
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, 50+200+1000, number(t, s, "SELECT count(*) FROM entities"))
+	require.Equal(t, 1250, number(t, s, "SELECT max(id) FROM entities"))
+	lookedThrough(t, s)
+	require.Equal(t, 1250, number(t, s, "SELECT count(*) FROM enrichment WHERE due_at > 0"))
+	lookedThrough(t, s)
+	require.Equal(t, 1250, number(t, s, "SELECT count(*) FROM enrichment"))
+
+	// A play that is imported later is an old one with a new number.
+	save(t, s, user, "lastfm", heard(-1000, "Artist 7", "", "Long ago"))
+	lookedThrough(t, s)
+	require.Equal(t, 1251, number(t, s, "SELECT count(*) FROM enrichment"))
+}
+
+func TestALaterListenTellsWhatWasMissing(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "spotify", heard(0, "A", "", "T"))
+	lookedThrough(t, s)
+	better := heard(10, "A", "Album", "T")
+	better.ISRC, better.RecordingMBID, better.Duration = "IS1230500001", "mbid", 3*time.Minute
+	worse := heard(20, "A", "Best of", "T")
+	worse.ISRC = "IS1230500002"
+	save(t, s, user, "spotify", better, worse)
+	lookedThrough(t, s)
+	all := tasks(t, s)
+	require.Equal(t, providers.Entity{Kind: providers.KindTrack, Artist: "A", Title: "T", Album: "Album", Duration: 3 * time.Minute, ISRC: "IS1230500001", MBID: "mbid"}, all[1].Entity)
+}
+
+func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	save(t, s, user, "spotify", heard(0, "Sigur Rós", "Takk...", "Glósóli"), heard(10, "SIGUR RÓS", "Takk…", "Hoppípolla"), heard(20, "Sigur Rós", "( )", "Glósóli"))
+	save(t, s, bob, "spotify", heard(30, "Nobody", "Alone", "Fog"))
+	lookedThrough(t, s)
+	links, err := s.Links(t.Context(), []providers.Track{{Artist: "Sigur Rós", Album: "TAKK...", Title: "Glósóli"}, {Artist: "Nobody", Album: "Alone", Title: "Fog"}, {}})
+	require.NoError(t, err)
+	for kind, want := range map[string]struct {
+		id, foreign int64
+		plays       int
+		last        time.Time
+	}{
+		providers.KindArtist: {links[0].Artist, links[1].Artist, 3, at(20)},
+		providers.KindAlbum:  {links[0].Album, links[1].Album, 2, at(10)},
+		providers.KindTrack:  {links[0].Track, links[1].Track, 2, at(20)},
+	} {
+		m, err := s.Music(t.Context(), user, kind, want.id)
+		require.NoError(t, err)
+		require.Equal(t, want.plays, m.Plays, kind)
+		require.Equal(t, want.last, m.LastHeard, kind)
+		require.Len(t, m.Told, 1)
+		for _, id := range []int64{want.foreign, 999} {
+			_, err = s.Music(t.Context(), user, kind, id)
+			require.ErrorIs(t, err, providers.ErrNotFound, "another person's music is nobody else's business")
+		}
+		_, err = s.Music(t.Context(), user, "playlist", want.id)
+		require.ErrorIs(t, err, providers.ErrNotFound)
+	}
+	require.Equal(t, enrich.Links{}, links[2])
+}
+
+func TestAnotherIDMakesWhatDependsOnItDueAgain(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	save(t, s, user, "spotify", heard(0, "A", "", ""))
+	lookedThrough(t, s)
+	_, err := s.Enqueue(t.Context(), "art", []string{providers.KindArtist}, "facts")
+	require.NoError(t, err)
+	_, err = s.NextTask(t.Context(), "art")
+	require.ErrorIs(t, err, providers.ErrNotFound, "it waits for an id")
+
+	learn := func(source, mbid string) {
+		t.Helper()
+		task, err := s.NextTask(t.Context(), source)
+		require.NoError(t, err)
+		o := enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now(), Facts: providers.Facts{MBID: mbid, Tags: []string{"a b", "c"}}}
+		if source == "facts" {
+			o.Then = []string{"art"}
+		} else {
+			o.Due = o.Due.Add(time.Hour)
+		}
+		require.NoError(t, s.SaveOutcome(t.Context(), o))
+	}
+	learn("facts", "one")
+	learn("art", "one")
+	learn("facts", "one")
+	_, err = s.NextTask(t.Context(), "art")
+	require.ErrorIs(t, err, providers.ErrNotFound, "the same as before")
+	learn("facts", "two")
+	task, err := s.NextTask(t.Context(), "art")
+	require.NoError(t, err)
+	require.Equal(t, "two", task.MBID)
+	m, err := s.Music(t.Context(), user, providers.KindArtist, task.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a b", "c"}, m.Told[1].Tags)
+	require.Equal(t, "two", m.MBID)
+}
