@@ -46,7 +46,7 @@ func newForeign(c *catalog) foreign {
 			"recording_msid": t.recordingMSID, "submission_client": "listenbrainz",
 		})
 		m.atHome = trackMetadata(c, i, object{
-			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "tracknumber": t.number, "recording_mbid": t.mbid,
+			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "tracknumber": t.number, "recording_mbid": c.tagged(i),
 			"recording_msid": t.recordingMSID, "submission_client": "navidrome", "submission_client_version": navidromeVersion,
 		})
 		f.byName[m.compare] = len(f.metas)

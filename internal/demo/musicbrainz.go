@@ -49,6 +49,14 @@ func (a album) groupMBID() string { return uuid("release-group" + a.artist + "\x
 // unmatched says whether MusicBrainz, and so ListenBrainz, does not know a track, as happens now and then.
 func unmatched(track int) bool { return track%11 == 7 }
 
+// tagged is the MBID that the file of a track at home bears; empty when MusicBrainz does not know it.
+func (c *catalog) tagged(track int) string {
+	if unmatched(track) {
+		return ""
+	}
+	return c.tracks[track].mbid
+}
+
 // entities are all that MusicBrainz knows of a kind: the album and, of a recording, the track, by MBID in the order of
 // the catalog.
 func (mb *musicBrainz) entities(kind string, each func(mbid string, a album, track int)) {

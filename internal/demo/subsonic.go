@@ -185,7 +185,7 @@ func (nd *navidrome) song(id int, plays count) object {
 		"contentType": "audio/flac", "suffix": "flac", "duration": int(t.duration.Seconds()), "bitRate": 880, "playCount": plays.n,
 		"path": a.artist + "/" + a.title + "/" + fmt.Sprintf("%02d - %s.flac", t.number, t.title), "discNumber": 1,
 		"created": nd.home.born.AddDate(-1, 0, -id).UTC().Format(time.RFC3339), "albumId": albumID, "artistId": artistID, "type": "music",
-		"isVideo": false, "mediaType": "song", "musicBrainzId": t.mbid, "isrc": []string{t.isrc},
+		"isVideo": false, "mediaType": "song", "musicBrainzId": nd.home.cat.tagged(id), "isrc": []string{t.isrc},
 		"artists": []object{{"id": artistID, "name": a.artist}}, "displayArtist": a.artist,
 	}
 	if plays.n > 0 {

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/providers/s3"
 	"reprise/internal/providers/spotify"
 	"reprise/internal/providers/youtube"
+	"reprise/internal/resilience"
 )
 
 var update = flag.Bool("update", false, "write the tables and the counts in docs/providers.md anew")
@@ -57,7 +58,8 @@ func TestWhatThePageSaysOfTheTables(t *testing.T) {
 		for _, n := range tables.Of {
 			require.NotEmpty(t, n.Table, "%s: %s", tables.Provider, n.Calls)
 			for i, r := range n.Table {
-				require.True(t, r.Meaning.Class.String() != "ok" && r.Meaning.Category.String() != "" && r.Meaning.Scope.String() != "",
+				none := r.Meaning.Category == resilience.None && r.Meaning.Scope == resilience.ScopeNone
+				require.Equal(t, r.Meaning.Class == resilience.OK, none,
 					"%s: %s: %d %s has no whole meaning", tables.Provider, n.Calls, r.Status, r.Code)
 				for _, before := range n.Table[:i] {
 					hidden := (before.Status == 0 || before.Status == r.Status) && (before.Code == "" || before.Code == r.Code)

@@ -92,6 +92,9 @@ func (t Tables) line(rows Table) string {
 }
 
 func verdictOf(m resilience.Meaning) string {
+	if m.Class == resilience.OK {
+		return m.Class.String()
+	}
 	text := fmt.Sprintf("%s · %s · %s", m.Class, m.Category, m.Scope)
 	if m.FatalAfter > 0 {
 		text += fmt.Sprintf("; after %d in a row fatal · %s", m.FatalAfter, resilience.Contract)

@@ -339,7 +339,10 @@ func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *h
 	if err != nil {
 		v := Classify(err)
 		status, outcome = v.Category.String(), v.Class.String()
-		if v.Category == Quota || v.Category == CircuitOpen {
+		switch {
+		case v.Class == OK: // in its own table, what this provider answers is no failure
+			outcome = "success"
+		case v.Category == Quota, v.Category == CircuitOpen:
 			outcome = status
 		}
 		if e, ok := errors.AsType[*AnswerError](err); ok {

@@ -20,7 +20,7 @@ const KeyAdvice = "Fanart.tv does not accept the project keys in providers.fanar
 var (
 	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
 	tooFast = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	nothing = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	nothing = resilience.Meaning{Class: resilience.OK} // an answer like any other
 )
 
 // table is the providers page's for every call; what it does not name is as the general table says.
