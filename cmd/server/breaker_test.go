@@ -23,8 +23,8 @@ func (v *person) breakerOf(w *demo.World) object {
 	return nil
 }
 
-// TestABreakerOpensProbesAndCloses: the administrator sees it and may have it tried at once; nobody else may.
-func TestABreakerOpensProbesAndCloses(t *testing.T) {
+// TestAnAdministratorClosesABreaker: the administrator sees it and may have it tried at once; nobody else may.
+func TestAnAdministratorClosesABreaker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_BREAKER_FAILURES=2", "REPRISE_BREAKER_COOLDOWN=1h")...)
@@ -32,7 +32,7 @@ func TestABreakerOpensProbesAndCloses(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	v.eventually("a closed breaker", func() bool { b := v.breakerOf(w); return b != nil && b["state"] == "closed" })
-	require.Contains(t, v.page("/settings", 200), "that were called since the start work")
+	require.Contains(t, v.page("/settings", 200), "none is left alone")
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool { return v.breakerOf(w)["state"] == "open" })
@@ -59,4 +59,19 @@ func TestABreakerOpensProbesAndCloses(t *testing.T) {
 	ben.call("GET", "/admin/breakers", nil, 403)
 	ben.call("POST", "/admin/breakers/"+url.PathEscape(name)+"/reset", nil, 403)
 	require.NotContains(t, ben.page("/settings", 200), "Endpoints")
+}
+
+// TestABreakerOpensProbesAndCloses by itself, when the service works again.
+func TestABreakerOpensProbesAndCloses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_BREAKER_FAILURES=2")...)
+	v := p.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.becomes("listenbrainz", "healthy")
+	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
+	v.eventually("an open breaker", func() bool { return v.breakerOf(w)["state"] == "open" })
+	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
+	v.eventually("a closed breaker", func() bool { return v.breakerOf(w)["state"] == "closed" })
+	v.becomes("listenbrainz", "healthy")
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"code.dny.dev/ssrf"
 
@@ -47,19 +48,40 @@ func newTransport(c config.Config, base http.RoundTripper, log *slog.Logger, gua
 	}
 }
 
-// upstreams are the hosts that are reached over the uplink, with the name of their upstream. A server of a person's own
-// is none of them.
+// upstreams are the hosts that are reached over the uplink, with the name of who runs them. A server at home is none of
+// them.
 func upstreams(c config.Config) map[string]string {
 	all := map[string]string{}
-	for name, p := range map[string]config.Provider{"spotify": c.Spotify, "lastfm": c.LastFM, "listenbrainz": c.ListenBrainz, "youtube": c.YouTube,
-		"musicbrainz": c.MusicBrainz, "fanarttv": c.FanartTV} {
-		for _, address := range []string{p.APIURL, p.TokenURL} {
-			if host := hostOf(address); host != "" {
-				all[host] = name
+	for owner, services := range map[string][]config.Provider{"spotify": {c.Spotify}, "lastfm": {c.LastFM}, "metabrainz": {c.ListenBrainz, c.MusicBrainz},
+		"google": {c.YouTube}, "fanarttv": {c.FanartTV}, "openai": {{APIURL: c.OpenAI.APIURL}}} {
+		for _, p := range services {
+			for _, host := range []string{hostOf(p.APIURL), hostOf(p.TokenURL)} {
+				if c.Simulated || away(host) {
+					all[host] = owner
+				}
 			}
 		}
 	}
+	delete(all, "")
 	return all
+}
+
+// away says whether a host is reached over the uplink: it is neither an address of a private network nor a name that is
+// known there only.
+func away(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	if ip := net.ParseIP(strings.Trim(name, "[]")); ip != nil {
+		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
+	}
+	for _, home := range []string{".local", ".lan", ".internal", ".home.arpa", ".localhost"} {
+		if strings.HasSuffix(name, home) {
+			return false
+		}
+	}
+	return strings.Contains(name, ".")
 }
 
 // hostOf is the host of an address, with its port when it names one.

@@ -63,6 +63,9 @@ type Config struct {
 	MusicBrainz  Provider
 	FanartTV     Provider
 	OpenAI       OpenAI
+
+	// Simulated is no setting: the demo's services stand for those on the internet, although they are on loopback.
+	Simulated bool
 }
 
 // OpenAI are the settings of the language model that writes digests.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // least is the share of a playlist's tracks that a provider must have. Below it nothing is written: what would come of
@@ -105,7 +106,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []providers.Track) (R
 		var now []string
 		report.Done, now, err = w.bring(ctx, ids)
 		lost := missing(ids, now)
-		if err != nil && !errors.Is(err, context.Canceled) {
+		if resilience.Classify(err).Class == resilience.Fatal {
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {

@@ -22,7 +22,7 @@ const (
 )
 
 // Offline is what is said of a service that cannot be reached because nothing can.
-const Offline = "It seems to be this server's own connection to the internet. Nothing is lost; what was missed is caught up when it is back."
+const Offline = "It seems to be this server's own connection to the internet. What the services still offer is caught up when it is back."
 
 // Owner is who must act.
 type Owner uint8
@@ -189,8 +189,8 @@ func Ending(p *providers.Provider, c providers.Connection) Words {
 // WhenOffline is the warning that our own connection to the internet is lost.
 func WhenOffline() Words {
 	return Words{Title: "This server is offline", Owner: Administrator, Message: "Several services cannot be reached at once, so the fault " +
-		"lies with this server's own connection to the internet. Nothing is lost: it is tried again every few minutes, and what was missed is " +
-		"caught up when it is back. If it stays so, look at the router and its cable."}
+		"lies with this server's own connection to the internet. It is tried again every few minutes, and what the " +
+		"services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
 }
 
 // StillFailing is the warning about trouble that has lasted at the longest backoff for a day.

@@ -145,9 +145,9 @@ func TestTheDecisionsOfAGoodCallAllocateNothing(t *testing.T) {
 	uplink := NewUplink(UplinkOptions{Upstreams: map[string]string{"api.example.org": "spotify"}})
 	decide := func() {
 		p, _, _ := breakers.enter("api.example.org", "GET /v1/me")
-		uplink.enter("api.example.org")
+		trip, _, _ := uplink.enter("api.example.org")
 		paces.reserve("api.example.org", "")
-		uplink.leave("api.example.org", Verdict{})
+		trip.leave(Verdict{})
 		p.done(Verdict{})
 	}
 	decide() // the first call makes the endpoint known

@@ -64,7 +64,7 @@ type breaker struct {
 	state    BreakerState
 	failures int       // in a row
 	trips    int       // times it has opened since it was last closed
-	since    time.Time // of the state; zero for one that was never open
+	since    time.Time // when it left or came back to being closed; zero for one that was never open
 	until    time.Time // of an open one: the first probe
 	probing  bool      // the probe of a half-open one is under way
 	changes  uint64    // of state: calls that began before the latest are late
@@ -177,7 +177,10 @@ func (b *breaker) outcome(v Verdict, opt BreakerOptions) {
 }
 
 func (b *breaker) change(to BreakerState, now time.Time) {
-	b.state, b.since, b.until = to, now, time.Time{}
+	if b.state == BreakerClosed || to == BreakerClosed {
+		b.since = now
+	}
+	b.state, b.until = to, time.Time{}
 	b.changes++
 }
 
@@ -192,7 +195,7 @@ type BreakerStatus struct {
 	Endpoint string // method, host and route template: "GET api.spotify.com/v1/me"
 	State    BreakerState
 	Failures int       // in a row
-	Since    time.Time // of the state; zero for one that was never open
+	Since    time.Time // when it left or came back to being closed; zero for one that was never open
 	Until    time.Time // the first probe of an open one; zero otherwise
 }
 

@@ -311,3 +311,33 @@ func TestServersThatComeAndGoDoNotFillTheMemory(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(all.all), maxBreakers)
 }
+
+// TestWhyAStreamWaitsIsSaidAnewWhenItChanges: being offline, and later an open breaker, have different words.
+func TestWhyAStreamWaitsIsSaidAnewWhenItChanges(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		put := func(why Category) Change {
+			defer time.Sleep(2 * time.Minute)
+			return b.call(listens, Classify(shared("GET /v1/me", why, time.Now().Add(time.Minute))))
+		}
+		require.Equal(t, Began, put(Network).Kind)
+		require.Equal(t, Change{}, put(Network))
+		ch := put(CircuitOpen)
+		require.Equal(t, Unchanged, ch.Kind)
+		require.Equal(t, CircuitOpen, ch.State.Category)
+	})
+}
+
+// TestStillFailingIsSaidAlsoToThoseWhoMeetTheBreakerOnly: the probes are others'.
+func TestStillFailingIsSaidAlsoToThoseWhoMeetTheBreakerOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		began, said := time.Now(), 0
+		for time.Since(began) < 72*time.Hour {
+			if ch := b.call(listens, Classify(shared("GET /v1/me", CircuitOpen, time.Now().Add(10*time.Minute)))); ch.Kind == StillFailing {
+				require.WithinDuration(t, began.Add(stillFailingAfter), time.Now(), 30*time.Minute)
+				said++
+			}
+			time.Sleep(time.Until(b.State(listens).Until))
+		}
+		require.Equal(t, 1, said)
+	})
+}

@@ -166,8 +166,12 @@ func ofKey(v Verdict) bool {
 // coolLocked lets a key cool with all that share its project. A wait is never shortened by a later one.
 func (p *KeyPool) coolLocked(k *pooled, v Verdict) (begun []Cooldown) {
 	now := time.Now()
-	k.failed(now)
-	k.limits++
+	if !k.until.After(now) { // else the request was under way when the first of them failed, and is no further failure
+		k.failed(now)
+		k.limits++
+	} else if v.NotBefore.IsZero() {
+		return nil
+	}
 	until := v.notBefore(k.limits, now)
 	if !until.After(now) {
 		wait, _ := p.pace.delay(k.limits, v.FirstDelay)

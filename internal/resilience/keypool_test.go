@@ -447,3 +447,40 @@ func BenchmarkKeyPool(b *testing.B) {
 		}
 	})
 }
+
+func TestRequestsThatWereUnderWayTogetherAreOneFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := NewKeyPool("youtube", []PoolKey{{Secret: "secret-part-aaaa"}}, Options{Jitter: -1})
+		var leases []Lease
+		for range 8 {
+			l, _, _ := p.Acquire()
+			leases = append(leases, l)
+		}
+		for i := range leases {
+			leases[i].Done(tooFast)
+		}
+		require.Equal(t, 30*time.Second, time.Until(p.Keys()[0].Until))
+		require.Equal(t, 1, p.Keys()[0].Failures)
+	})
+}
+
+func TestAServerThatRepeatsAKeyRevealsNothing(t *testing.T) {
+	t.Parallel()
+	const secret = "secret-part-aaaa"
+	for _, header := range []string{"Authorization", "X-Goog-Api-Key", "Api-Key"} {
+		far := roundTripper(func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 401, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("Invalid API key: " + secret + ", really"))}, nil
+		})
+		var read string
+		client := NewClient(&KeyTransport{Base: &Transport{Base: far}, Pool: NewKeyPool("openai", []PoolKey{{Secret: secret}}, Options{}),
+			Put: func(r *http.Request, k Secret) { r.Header.Set(header, "Bearer "+string(k)) }})
+		req, err := http.NewRequestWithContext(WithReader(t.Context(), Reader{Explain: func(e *AnswerError) {
+			read, e.Message = string(e.Body), string(e.Body)
+		}}), "GET", "https://api.example.org/", nil)
+		require.NoError(t, err)
+		_, err = Send(client, req, "GET /")
+		require.Equal(t, "Invalid API key: …, really", read)
+		require.NotContains(t, err.Error(), secret)
+	}
+}

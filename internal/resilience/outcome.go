@@ -134,7 +134,11 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	now := time.Now()
 	began := u.kind == Ready
 	if began {
-		u.since, u.category = now, v.Category
+		u.since = now
+	}
+	news := u.failures == 0 && u.category != v.Category
+	if news { // beside a failure of its own, that is why
+		u.category = v.Category
 	}
 	wait := max(v.NotBefore.Sub(now), time.Second)
 	wait += time.Duration(float64(wait) * max(b.opt.Jitter, 0) * b.opt.Rand())
@@ -142,10 +146,16 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	u.settle(now)
 	b.seq++
 	u.failedAt = b.seq
-	if !began {
+	ch := Change{State: u.state(ScopeStream, now)}
+	switch {
+	case began:
+		ch.Kind = Began
+	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // its breaker's wait is its longest
+		u.capTold, ch.Kind = true, StillFailing
+	case !news:
 		return Change{}
 	}
-	return Change{Kind: Began, State: u.state(ScopeStream, now)}
+	return ch
 }
 
 // delay is the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)], so that it never

@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -45,8 +46,8 @@ func NewPaces(rates map[string]float64) *Paces {
 	return &Paces{rates: rates, all: map[paceKey]*pace{}}
 }
 
-// wait returns when the request may go out. The time is not zero when that is too far off, and the request has to come
-// back then; the error is the context's.
+// wait returns when the request may go out. The time is not zero when that is too far off, or later than ctx ends, and the
+// request has to come back then; the error is that of a context that was canceled.
 func (ps *Paces) wait(ctx context.Context, host, key string) (time.Time, error) {
 	if ps == nil {
 		return time.Time{}, nil
@@ -58,13 +59,17 @@ func (ps *Paces) wait(ctx context.Context, host, key string) (time.Time, error) 
 	if pause <= 0 {
 		return time.Time{}, nil
 	}
+	turn := time.Now().Add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return time.Time{}, nil
 	case <-ctx.Done():
-		return time.Time{}, context.Cause(ctx)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return time.Time{}, context.Canceled
+		}
+		return turn, nil // the run's time is over, which is no fault of the upstream's
 	}
 }
 

@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -71,7 +72,12 @@ func TestOurOwnEndWhileWaitingForATurn(t *testing.T) {
 		require.NoError(t, through(t, tr, t.Context(), api))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, through(t, tr, ctx, api), context.DeadlineExceeded)
+		v := Classify(through(t, tr, ctx, api))
+		require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint, NotBefore: v.NotBefore}, v, "the run's time is over: no fault of the upstream's")
+		time.Sleep(10 * time.Second)
+		stopped, stop := context.WithCancelCause(t.Context())
+		stop(errors.New("the queue stops"))
+		require.ErrorIs(t, through(t, tr, stopped, api), context.Canceled)
 		require.Len(t, far.seen, 1)
 	})
 }

@@ -200,16 +200,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // reach makes the call unless the uplink is lost, and when it is the request's turn.
 func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err error) {
 	host := req.URL.Host
-	if until, ok := t.Uplink.enter(host); !ok {
+	trip, until, ok := t.Uplink.enter(host)
+	if !ok {
 		return nil, shared(c.endpoint, Network, until)
 	}
 	verdict := Verdict{Class: Canceled}
 	defer func() {
-		if until, lost := t.Uplink.leave(host, verdict); lost {
+		if until, lost := trip.leave(verdict); lost {
 			resp, err = nil, shared(c.endpoint, Network, until)
 		}
 	}()
-	until, err := t.Paces.wait(req.Context(), host, c.key)
+	until, err = t.Paces.wait(req.Context(), host, c.key)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +250,7 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	}
 	reader, _ := ctx.Value(readerKey{}).(Reader)
 	if failed || reader.Refused != nil && resp.StatusCode < 300 {
-		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: body[:min(len(body), MaxBody)], header: resp.Header}
+		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: conceal(req, body[:min(len(body), MaxBody)]), header: resp.Header}
 		e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 		if reader.read(e, failed) {
 			return nil, resp.Header, e
@@ -262,6 +263,21 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	}
 	resp.Body = &memory{Reader: bytes.NewReader(body), all: body}
 	return resp, resp.Header, nil
+}
+
+// credentials are the headers in which requests carry what nobody may see.
+var credentials = []string{"Authorization", "Api-Key", "Client-Key", "X-Goog-Api-Key", "X-Nd-Authorization"}
+
+// conceal takes the request's own credentials out of an answer: some servers repeat what they refuse.
+func conceal(req *http.Request, body []byte) []byte {
+	for _, name := range credentials {
+		secret := req.Header.Get(name)
+		secret = secret[strings.LastIndexByte(secret, ' ')+1:] // behind "Bearer" and the like
+		if len(secret) >= 8 && bytes.Contains(body, []byte(secret)) {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte("…"))
+		}
+	}
+	return body
 }
 
 // read lets the provider's words be read, and says whether the answer is a failure.

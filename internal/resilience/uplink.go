@@ -73,22 +73,31 @@ func (u *Uplink) Offline() (until time.Time, offline bool) {
 	return u.probe, u.offline
 }
 
-// enter says whether a call may go out, or when to come back. A call that may must be followed by leave.
-func (u *Uplink) enter(host string) (time.Time, bool) {
+// trip is a call on its way. The zero trip does not go over the uplink.
+type trip struct {
+	of       *Uplink
+	upstream string
+	probe    bool // it goes out to find out whether the uplink is back
+}
+
+// enter says whether a call may go out, or when to come back. A trip must be followed by leave.
+func (u *Uplink) enter(host string) (trip, time.Time, bool) {
 	if u == nil || u.opt.Upstreams[host] == "" {
-		return time.Time{}, true
+		return trip{}, time.Time{}, true
 	}
+	t := trip{of: u, upstream: u.opt.Upstreams[host]}
+	now := time.Now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.called[t.upstream] = now
 	if !u.offline {
-		return time.Time{}, true
+		return t, time.Time{}, true
 	}
-	now := time.Now()
 	if u.probing || u.probe.After(now) {
-		return u.laterLocked(now), false
+		return trip{}, u.laterLocked(now), false
 	}
-	u.probing = true
-	return time.Time{}, true
+	u.probing, t.probe = true, true
+	return t, time.Time{}, true
 }
 
 // laterLocked is when a call that was refused comes back: after the next probe, and not with all the others.
@@ -102,25 +111,28 @@ func (u *Uplink) laterLocked(now time.Time) time.Time {
 
 // leave notes what a call came to. It returns when to come back if the call failed for want of an uplink; it then says
 // nothing about the upstream.
-func (u *Uplink) leave(host string, v Verdict) (time.Time, bool) {
-	if u == nil || u.opt.Upstreams[host] == "" {
+func (t trip) leave(v Verdict) (time.Time, bool) {
+	u := t.of
+	if u == nil {
 		return time.Time{}, false
 	}
-	upstream := u.opt.Upstreams[host]
 	now := time.Now()
 	u.mu.Lock()
 	was := u.offline
-	u.probing = false
+	if t.probe {
+		u.probing = false
+	}
 	switch {
 	case v.Class == Canceled:
 	case v.Category != Network:
-		u.called[upstream] = now
 		clear(u.failed)
 		u.offline = false
-	default:
-		u.called[upstream] = now
-		u.failed[upstream] = true
+	case !u.offline:
+		u.failed[t.upstream] = true
 		u.lostLocked(now)
+	case t.probe:
+		u.every = min(2*u.every, maxProbe)
+		u.probe = now.Add(u.every)
 	}
 	ours := was && u.offline && v.Category == Network
 	var later time.Time
@@ -142,13 +154,8 @@ func (u *Uplink) stateLocked() uplinkState {
 	return uplinkThere
 }
 
-// lostLocked decides, after a failure, whether it is the uplink, and when it is next tried.
+// lostLocked decides, after a failure, whether it is the uplink.
 func (u *Uplink) lostLocked(now time.Time) {
-	if u.offline {
-		u.every = min(2*u.every, maxProbe)
-		u.probe = now.Add(u.every)
-		return
-	}
 	used := 0
 	for _, at := range u.called {
 		if now.Sub(at) < inUse {

@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,5 +158,27 @@ func TestAProbeOfTheUplinkThatWeStopOurselves(t *testing.T) {
 		close(u.far.waiting)
 		u.cut(false)
 		require.Equal(t, OK, u.call("d.example.org").Class, "its place is free")
+	})
+}
+
+// TestCallsThatWereUnderWayAtTheLossAreNoProbes: they make the first probe no later.
+func TestCallsThatWereUnderWayAtTheLossAreNoProbes(t *testing.T) {
+	uplinkBubble(t, sixUpstreams, func(t *testing.T, u uplinkTest) {
+		for host := range sixUpstreams {
+			u.call(host)
+		}
+		u.cut(true)
+		u.far.waiting = make(chan struct{})
+		var all sync.WaitGroup
+		for host := range sixUpstreams {
+			all.Go(func() { u.call(host) })
+		}
+		synctest.Wait()
+		lost := time.Now()
+		close(u.far.waiting)
+		all.Wait()
+		probe, offline := u.Uplink.Offline()
+		require.True(t, offline)
+		require.Equal(t, minProbe, probe.Sub(lost))
 	})
 }

@@ -70,18 +70,22 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 		verdict.FirstDelay = g.FirstDelay
 	}
 	change := permit.Done(verdict)
-	g.comeBack(err, keyOf(c, stream))
+	err = g.comeBack(err, keyOf(c, stream))
 	// What was learned must be kept although the run's own time may be over.
 	ctx = context.WithoutCancel(ctx)
 	return errors.Join(err, g.learn(ctx, p, c, stream, verdict, change, err))
 }
 
-// comeBack notes on the refusal of a call by something that all users share when this stream is let in again: the
-// backoff has spread that.
-func (g *Guard) comeBack(err error, key resilience.Key) {
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		e.State.Until = g.Backoff.State(key).Until
+// comeBack is err with the time at which this stream is let in again, where a call was refused by something that all
+// users share: the backoff has spread that. Others may hold the same error.
+func (g *Guard) comeBack(err error, key resilience.Key) error {
+	e, ok := errors.AsType[*resilience.NotBeforeError](err)
+	if !ok {
+		return err
 	}
+	mine := *e
+	mine.State.Until = g.Backoff.State(key).Until
+	return &mine
 }
 
 // call lets an adapter work with the connection's credentials.

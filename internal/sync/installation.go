@@ -25,7 +25,7 @@ func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream stri
 		v = resilience.Verdict{}
 	}
 	ch := permit.Done(v)
-	g.comeBack(err, key)
+	err = g.comeBack(err, key)
 	g.logOutcome(c, stream, v, ch, err)
 	ctx = context.WithoutCancel(ctx)
 	switch {

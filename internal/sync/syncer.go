@@ -175,7 +175,9 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		default: // whoever was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
 		}
-		return
+		if e.Endpoint == "" { // it was not even let in, and so found out nothing
+			return
+		}
 	}
 	for other := range s.behind {
 		if other.Provider == k.Provider {
