@@ -146,3 +146,14 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	}
 	require.NotContains(t, p.log.String(), "secret-of-alice")
 }
+
+// TestTwoServersDoNotShareADirectory: each would keep to every service's pace, and together to none. One that was killed
+// leaves it to the next.
+func TestTwoServersDoNotShareADirectory(t *testing.T) {
+	t.Parallel()
+	dir := used(t)
+	p := start(t, dir)
+	require.Contains(t, refuses(t, nil, "-data-dir", dir, "-listen", "127.0.0.1:0"), "another Reprise is running with the data directory "+dir)
+	require.Error(t, p.stop(syscall.SIGKILL))
+	start(t, dir).returning()
+}

@@ -60,6 +60,14 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
 	}
+	if err := makeDataDir(c); err != nil {
+		return err
+	}
+	unlock, err := lock(c.DataDir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	db, err := openStore(ctx, c)
 	if err != nil {
 		return err
@@ -218,11 +226,15 @@ func tidy(ctx context.Context, db *store.Store, log *slog.Logger) error {
 	}
 }
 
+func makeDataDir(c config.Config) error {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("the data directory %s cannot be made: %w. Choose another with -data-dir", c.DataDir, plain(err))
+	}
+	return nil
+}
+
 // openStore opens the database with its key. Every error is a sentence that says what to do.
 func openStore(ctx context.Context, c config.Config) (*store.Store, error) {
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be made: %w. Choose another with -data-dir", c.DataDir, plain(err))
-	}
 	secret, err := secretKey(c)
 	if err != nil {
 		return nil, err

@@ -251,7 +251,14 @@ func Refused(p *providers.Provider, err error) Words {
 		advice = e.Meaning.Advice
 	}
 	v := resilience.Classify(err)
+	kept, _ := errors.AsType[*resilience.NotBeforeError](err)
 	switch {
+	case kept != nil && kept.Offline:
+		w.Message = "This server has no connection to the internet at present. Please connect once more when it is back."
+	case kept != nil && v.Category == resilience.RateLimit:
+		w.Message = p.DisplayName + " is asked as often as it allows just now. Please connect once more in a minute."
+	case kept != nil:
+		w.Message = p.DisplayName + " has trouble, and is left alone for a moment. Please connect once more in a few minutes."
 	case advice != "":
 		w.Message = advice
 	case (v.Scope == resilience.ScopeApp || v.Scope == resilience.ScopeKey) && v.Class == resilience.Fatal:

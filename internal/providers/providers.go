@@ -51,6 +51,7 @@ type Field struct {
 type OAuth struct {
 	ClientID     string
 	ClientSecret string // empty for a public client
+	Confidential bool   // the provider wants the secret, too
 	AuthURL      string
 	TokenURL     string
 	Scopes       []string
@@ -209,15 +210,17 @@ func (p *Provider) InBrowser() bool { return p.OAuth != nil || p.SignIn != nil }
 
 // Registered says whether the installation has what it needs to ask people for their consent.
 func (p *Provider) Registered() bool {
-	return (p.OAuth == nil || p.OAuth.ClientID != "") && (p.SignIn == nil || p.SignIn.Ready)
+	return (p.OAuth == nil || p.OAuth.ClientID != "" && (p.OAuth.ClientSecret != "" || !p.OAuth.Confidential)) && (p.SignIn == nil || p.SignIn.Ready)
 }
 
 // Registration names the settings without which a provider is not Registered, and tells how to come by them.
 func (p *Provider) Registration() (settings []string, settingUp string) {
 	prefix := "providers." + p.Name + "."
 	switch {
-	case p.OAuth != nil:
+	case p.OAuth != nil && !p.OAuth.Confidential:
 		return []string{prefix + "client_id"}, p.OAuth.SettingUp
+	case p.OAuth != nil:
+		return []string{prefix + "client_id", prefix + "client_secret"}, p.OAuth.SettingUp
 	case p.SignIn != nil:
 		return []string{prefix + "client_id", prefix + "client_secret"}, p.SignIn.SettingUp
 	}

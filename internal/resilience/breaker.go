@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,7 @@ type breaker struct {
 	failures int       // in a row
 	trips    int       // times it has opened since it was last closed
 	since    time.Time // when it left or came back to being closed; zero for one that was never open
+	opened   time.Time // the latest time that it did
 	until    time.Time // of an open one: the first probe
 	probing  bool      // the probe of a half-open one is under way
 	changes  uint64    // of state: calls that began before the latest are late
@@ -73,8 +75,16 @@ type breaker struct {
 // maxBreakers bounds what servers that come and go can fill: beyond it, those without trouble are forgotten.
 const maxBreakers = 4096
 
-// probeAgain is how long callers are sent away while a probe is under way.
+// probeAgain is how long callers are sent away while a probe is under way, and how often a person may have one made.
 const probeAgain = 5 * time.Second
+
+type probeKey struct{}
+
+// WithProbe returns a context whose upstream calls a person is waiting for: an open breaker lets one of them through as
+// its probe, however long it meant to wait.
+func WithProbe(ctx context.Context) context.Context {
+	return context.WithValue(ctx, probeKey{}, true)
+}
 
 // NewBreakers returns closed breakers for every endpoint.
 func NewBreakers(opt BreakerOptions) *Breakers {
@@ -92,8 +102,8 @@ type pass struct {
 	changes uint64
 }
 
-// enter gives a pass, or says until when not.
-func (bs *Breakers) enter(host, endpoint string) (pass, time.Time, bool) {
+// enter gives a pass, or says until when not. With eager a person is waiting.
+func (bs *Breakers) enter(host, endpoint string, eager bool) (pass, time.Time, bool) {
 	if bs == nil {
 		return pass{}, time.Time{}, true
 	}
@@ -107,7 +117,7 @@ func (bs *Breakers) enter(host, endpoint string) (pass, time.Time, bool) {
 	if from != BreakerClosed {
 		now := time.Now()
 		switch {
-		case from == BreakerOpen && b.until.After(now):
+		case from == BreakerOpen && b.until.After(now) && !(eager && now.Sub(b.opened) >= probeAgain):
 			bs.mu.Unlock()
 			return pass{}, b.until, false
 		case b.probing:
@@ -170,6 +180,7 @@ func (b *breaker) outcome(v Verdict, opt BreakerOptions) {
 		if b.state == BreakerHalfOpen || b.failures >= opt.Failures {
 			now := time.Now()
 			b.change(BreakerOpen, now)
+			b.opened = now
 			b.until = now.Add(min(opt.Cooldown<<min(b.trips, 20), opt.MaxCooldown))
 			b.trips++
 		}

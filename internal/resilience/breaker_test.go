@@ -209,6 +209,23 @@ func TestAProbeThatWeStopOurselvesLeavesItsPlaceToTheNext(t *testing.T) {
 	})
 }
 
+func TestAPersonWhoWaitsIsTheProbe(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		try := func() error { return through(t, b.Transport, WithProbe(t.Context()), api) }
+		require.Equal(t, CircuitOpen, Classify(try()).Category, "but not within seconds of the latest failure")
+		time.Sleep(probeAgain)
+		require.Equal(t, Upstream, Classify(try()).Category)
+		require.Equal(t, CircuitOpen, Classify(try()).Category)
+		b.far.set(api, 0)
+		time.Sleep(probeAgain)
+		b.refuses()
+		require.NoError(t, try())
+		require.NoError(t, b.call())
+	})
+}
+
 func TestAPanicBelowLeavesNoProbeBehind(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 503)
@@ -305,7 +322,7 @@ func TestServersThatComeAndGoDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
 	all := NewBreakers(BreakerOptions{})
 	for i := range 3 * maxBreakers {
-		p, _, ok := all.enter("host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), "GET /")
+		p, _, ok := all.enter("host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), "GET /", false)
 		require.True(t, ok)
 		p.done(Verdict{})
 	}

@@ -182,7 +182,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
-	pass, until, ok := t.Breakers.enter(req.URL.Host, c.endpoint)
+	pass, until, ok := t.Breakers.enter(req.URL.Host, c.endpoint, req.Context().Value(probeKey{}) != nil)
 	if !ok {
 		err := shared(c.endpoint, CircuitOpen, until)
 		t.log(req.Context(), c, 0, nil, err)

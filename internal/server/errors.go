@@ -144,7 +144,7 @@ func notBefore(state resilience.State) *problem {
 
 // refused puts the failed proof of new credentials into words.
 func refused(p *providers.Provider, err error) error {
-	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
 		return err
 	}
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {

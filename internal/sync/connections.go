@@ -220,8 +220,12 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 	if err := m.store.ClearStops(ctx, user, provider); err != nil {
 		return err
 	}
-	m.guard.Registry.Get(provider).Keys.Readmit()
+	p := m.guard.Registry.Get(provider)
+	p.Keys.Readmit()
 	m.guard.Backoff.Retry(keyOf(c, ""))
+	for _, stream := range p.Guarded() {
+		m.guard.eager.Store(keyOf(c, stream), true)
+	}
 	m.publish(user, provider)
 	if err := m.carrier.Release(ctx, user, provider); err != nil {
 		return err

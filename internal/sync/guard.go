@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"reprise/internal/delivery"
@@ -45,6 +46,7 @@ type Guard struct {
 
 	alerts
 	noted successes
+	eager sync.Map // streams (resilience.Key) whose next call a person is waiting for
 }
 
 // keyOf is where the backoff keeps a stream of a connection.
@@ -64,6 +66,9 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 		return errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, keyOf(c, stream)))
 	}
 	ctx = resilience.WithUser(ctx, c.User, c.Provider)
+	if _, ok := g.eager.LoadAndDelete(keyOf(c, stream)); ok {
+		ctx = resilience.WithProbe(ctx)
+	}
 	err := g.call(ctx, p, c, call)
 	verdict := resilience.WholeCall(resilience.Classify(err))
 	if stream == providers.Deliveries && verdict.Scope == resilience.ScopeStream && verdict.FirstDelay == 0 {

@@ -19,7 +19,11 @@ func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream stri
 	if !ok {
 		return errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, key))
 	}
-	err := g.recovered(c, p, func() error { return call(resilience.WithUser(ctx, 0, p.Name)) })
+	called := resilience.WithUser(ctx, 0, p.Name)
+	if _, ok := g.eager.LoadAndDelete(key); ok {
+		called = resilience.WithProbe(called)
+	}
+	err := g.recovered(c, p, func() error { return call(called) })
 	v := resilience.Classify(err)
 	if errors.Is(err, providers.ErrNotThere) || v.Scope == resilience.ScopeItem {
 		v = resilience.Verdict{}
@@ -83,5 +87,8 @@ func (g *Guard) StateForAll(p *providers.Provider) (resilience.State, notify.Wor
 // what stands against them still, if anything dictated does.
 func (g *Guard) RetryForAll(p *providers.Provider) (resilience.State, bool) {
 	p.Keys.Readmit()
+	for _, stream := range p.Guarded() {
+		g.eager.Store(keyOf(providers.Connection{Provider: p.Name}, stream), true)
+	}
 	return g.Backoff.Retry(appKey(providers.Connection{Provider: p.Name}))
 }

@@ -29,7 +29,7 @@
       if (s <= 0) return "now";
       if (s < 3600) return `in ${Math.floor(s / 60)}:${two(s % 60)}`;
       if (s < 86400) return `in ${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)} h`;
-      return short.format(at);
+      return (at.getFullYear() === new Date(now).getFullYear() ? short : shortYear).format(at);
     },
     date: (at) => longDate.format(at),
     at: (at, now) => (at.toDateString() === new Date(now).toDateString() ? clock : short).format(at),

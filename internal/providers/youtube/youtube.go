@@ -51,6 +51,7 @@ func New(cfg Config) *providers.Provider {
 		OAuth: &providers.OAuth{
 			ClientID:     cfg.ClientID,
 			ClientSecret: cfg.ClientSecret,
+			Confidential: true,
 			AuthURL:      cmp.Or(cfg.AuthURL, "https://accounts.google.com/o/oauth2/v2/auth"),
 			TokenURL:     cmp.Or(cfg.TokenURL, "https://oauth2.googleapis.com/token"),
 			Scopes:       []string{"https://www.googleapis.com/auth/youtube.readonly"},
