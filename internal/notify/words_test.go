@@ -177,6 +177,15 @@ func TestRefused(t *testing.T) {
 	own := &resilience.AnswerError{Status: 403, Message: "HTTP error", Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Advice: advice}}
 	require.Equal(t, advice+" Nothing was stored.", Refused(spotify, own).Message)
 	require.Equal(t, Refused(spotify, own), Refused(spotify, fmt.Errorf("prove: %w", own)))
+
+	for why, says := range map[resilience.Category]string{resilience.Network: "no connection to the internet", resilience.CircuitOpen: "left alone for a moment",
+		resilience.RateLimit: "as often as it allows"} {
+		kept := &resilience.NotBeforeError{Endpoint: "POST token endpoint", Offline: why == resilience.Network, State: resilience.State{Kind: resilience.Waiting, Category: why}}
+		w := Refused(spotify, kept)
+		requirePlain(t, w)
+		require.Contains(t, w.Message, says)
+		require.Contains(t, w.Message, "Nothing was stored.")
+	}
 }
 
 func notices(t *testing.T, b *book) {

@@ -1,0 +1,26 @@
+package sync
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/events"
+	"reprise/internal/resilience"
+)
+
+// TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind: others waited for what it would find out, and now find out themselves.
+func TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind(t *testing.T) {
+	t.Parallel()
+	s := NewSyncer(Options{}, &Guard{Log: slog.New(slog.DiscardHandler)}, nil, &events.Bus{})
+	listens, playlists := Key{1, "spotify", "listens"}, Key{1, "spotify", "playlists"}
+	s.runs[listens] = &run{}
+	s.requeueLocked(playlists, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting}})
+	require.True(t, s.behind[playlists])
+	delete(s.runs, listens) // its second call met an open breaker
+	s.requeueLocked(listens, &resilience.NotBeforeError{Endpoint: "GET /v1/me", State: resilience.State{Kind: resilience.Waiting, Until: time.Now().Add(time.Minute)}})
+	require.Contains(t, s.queue.at, listens)
+	require.Contains(t, s.queue.at, playlists)
+}
