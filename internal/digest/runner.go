@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -39,7 +40,7 @@ type Weeks interface {
 	// Heard counts what a person heard in a week.
 	Heard(ctx context.Context, user int64, w Week, most Limits) (Heard, error)
 	// SaveDigest stores what was written, or why not, in the place of what there is of that week. What was spent on it
-	// before is added to.
+	// before is added to. What its person has deleted meanwhile stays deleted, and only what it cost is added.
 	SaveDigest(ctx context.Context, d Digest) error
 }
 
@@ -279,6 +280,10 @@ func (r *Runner) write(ctx context.Context, user int64, week Week) error {
 	}
 	d := Digest{User: user, Week: week.Name(), State: Written, CreatedAt: time.Now()}
 	for _, most := range []Limits{usual, short} {
+		// Others' may have taken minutes: a person who has said no meanwhile is not written about.
+		if due, dueErr := r.store.DueDigests(ctx, week); dueErr != nil || !slices.ContainsFunc(due, func(d Due) bool { return d.User == user }) {
+			return dueErr
+		}
 		d.Prompt = promptOf(heard, most)
 		if d.Completion, err = r.complete(ctx, d.Prompt); resilience.Classify(err).Scope != resilience.ScopeItem {
 			break

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/digest"
+	"reprise/internal/providers"
 )
 
 const selectDigest = `SELECT id, user_id, week, state, instructions, prompt, text, model, cut, prompt_tokens, completion_tokens, cost, currency, reason, detail,
@@ -114,6 +115,15 @@ func (s *Store) AskDigest(ctx context.Context, d digest.Digest) error {
 // SaveDigest implements digest.Store.
 func (s *Store) SaveDigest(ctx context.Context, d digest.Digest) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
+		var deleted int
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM digests WHERE user_id = $1 AND week = $2 AND state = 'deleted'", d.User, d.Week).Scan(&deleted)
+		if err != nil {
+			return err
+		}
+		if deleted > 0 { // its person does without it: no word of it stays, but it was paid for
+			d = digest.Digest{User: d.User, Week: d.Week, State: digest.Deleted, Cost: d.Cost, CreatedAt: d.CreatedAt, WrittenAt: d.WrittenAt,
+				Completion: providers.Completion{PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens}}
+		}
 		id, err := nextIDs(ctx, tx, "digests", 1)
 		if err != nil {
 			return err
