@@ -153,6 +153,29 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 	})
 }
 
+func TestAnOutageDropsNoIDAndNoFacts(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		rain := track("A", "", "T")
+		rain.RecordingMBID = "as a service told"
+		b.facts.answers(byID)
+		b.hear(b.user, rain)
+		b.tick()
+		b.seldom()
+		b.facts.answers(but("track A/T", refused))
+		pass(91 * day)
+		m := told(b.music(providers.KindTrack, rain), "facts")
+		require.NotEmpty(t, m.Reason)
+		require.Equal(t, []string{"rain", "fog"}, m.Tags, "what is known stays")
+		b.facts.answers(byID)
+		pass(day)
+		m = told(b.music(providers.KindTrack, rain), "facts")
+		require.Equal(t, enrich.Done, m.State)
+		require.Equal(t, []string{"rain", "fog"}, m.Tags)
+		ids := b.facts.with()
+		require.Equal(t, "id of track A/T", ids[len(ids)-1])
+	})
+}
+
 // One answer of a whole source that nobody understands, again and again, for one thing only.
 func TestOneThingThatBringsASourceToItsKneesDoesNotStarveTheOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {

@@ -2,6 +2,7 @@ package enrich_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -97,6 +98,16 @@ func but(name string, err error) func(providers.Entity) (providers.Facts, error)
 		return knows(e)
 	}
 }
+
+// byID answers as knows does, but goes by ids alone for tracks.
+func byID(e providers.Entity) (providers.Facts, error) {
+	if e.Kind == providers.KindTrack && e.MBID == "" {
+		return providers.Facts{}, providers.ErrNotThere
+	}
+	return knows(e)
+}
+
+var refused = &resilience.NetworkError{Endpoint: "GET /", Err: errors.New("refused")}
 
 func fails(status int) error { return &resilience.AnswerError{Endpoint: "GET /", Status: status} }
 

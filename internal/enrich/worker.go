@@ -123,7 +123,7 @@ func (w *worker) count(ctx context.Context) error {
 // task's, or that what it told cannot be kept here.
 func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 	o := Outcome{Task: t, State: t.State, Then: w.then}
-	if t.Failures > 0 && w.Needs == "" {
+	if t.State == Failed && w.Needs == "" {
 		t.MBID = "" // it may be what leads nowhere: ids are merged and deleted
 	}
 	var picture []byte
