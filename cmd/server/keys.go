@@ -22,7 +22,7 @@ import (
 func newYouTube(ctx context.Context, c config.Config, db *store.Store, client *http.Client, log *slog.Logger) (*providers.Provider, error) {
 	y := youtube.Config{APIURL: c.YouTube.APIURL, AuthURL: c.YouTube.AuthURL, TokenURL: c.YouTube.TokenURL,
 		ClientID: c.YouTube.ClientID, ClientSecret: string(c.YouTube.ClientSecret)}
-	t := &resilience.KeyTransport{Put: youtube.PutKey, Advice: youtube.KeyAdvice}
+	t := &resilience.KeyTransport{Put: youtube.PutKey, Advice: youtube.KeyAdvice, Spent: youtube.SpentAdvice}
 	var err error
 	y.Public, y.Keys, err = keyed(ctx, "youtube", c.YouTube.Keys, c, db, client, t, log)
 	return youtube.New(y), err
@@ -40,7 +40,7 @@ func newDigests(ctx context.Context, c config.Config, db *store.Store, client *h
 	if c.OpenAI.Model == "" {
 		return digest.New(opt, nil, nil, guard, db, bus, log), nil
 	}
-	t := &resilience.KeyTransport{Put: openai.PutKey, Advice: openai.KeyAdvice}
+	t := &resilience.KeyTransport{Put: openai.PutKey, Advice: openai.KeyAdvice, Spent: openai.SpentAdvice}
 	with, pool, err := keyed(ctx, "openai", c.OpenAI.Keys, c, db, client, t, log)
 	if err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		s3.New(),
 	}
 	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
-	if err := restore(ctx, backoff, db); err != nil {
+	if err := restore(ctx, backoff, registry, db); err != nil {
 		return nil, err
 	}
 	guard = &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
@@ -170,7 +170,7 @@ func jitter(share float64) float64 {
 	return share
 }
 
-func restore(ctx context.Context, b *resilience.Backoff, db *store.Store) error {
+func restore(ctx context.Context, b *resilience.Backoff, known providers.Registry, db *store.Store) error {
 	stops, err := db.Stops(ctx)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func restore(ctx context.Context, b *resilience.Backoff, db *store.Store) error 
 	if err != nil {
 		return err
 	}
-	syncer.Restore(b, stops, holds)
+	syncer.Restore(b, known, stops, holds)
 	return nil
 }
 

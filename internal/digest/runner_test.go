@@ -113,6 +113,28 @@ func TestSpentKeysHoldDigestsForADayAndAreToldOnceToTheAdministrators(t *testing
 	})
 }
 
+func TestAnotherKeyIsUsedAtOnce(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.alice, "Untitled 1")
+		require.NoError(t, h.Switch(t.Context(), h.alice, true))
+		h.far.answers(429, noQuota)
+		h.until(3, 6)
+		require.Len(t, h.far.prompts(), 2)
+		h.far.answers(200, answer)
+		h.stop()
+		h.start()
+		require.Len(t, h.far.prompts(), 2, "the same ones are spent still")
+		_, words := h.Guard.StateForAll(h.Provider())
+		require.Contains(t, words.Message, "billing page")
+		h.stop()
+		h.keys = append(h.keys, resilience.PoolKey{Secret: "key-three-3333"})
+		h.start()
+		require.Len(t, h.far.prompts(), 3)
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))
+		require.Empty(t, h.Open(h.alice))
+	})
+}
+
 func TestAWrongModelStopsUntilTheAdministratorTriesAgain(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.bob, "Untitled 2")

@@ -78,6 +78,7 @@ type house struct {
 	t          *testing.T
 	dir        string
 	far        *far
+	keys       []resilience.PoolKey
 	wrap       func(digest.Store) digest.Store
 	every      time.Duration // see digest.Options
 	alice, bob int64
@@ -88,7 +89,8 @@ func inHouse(t *testing.T, story func(t *testing.T, h *house)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, far: &far{status: 200, body: answer}, wrap: func(s digest.Store) digest.Store { return s }, dir: dir}
+		h := &house{t: t, far: &far{status: 200, body: answer}, wrap: func(s digest.Store) digest.Store { return s }, dir: dir,
+			keys: []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}}}
 		h.start()
 		h.alice, h.bob = h.AddUser("Alice Liddell", accounts.Admin), h.AddUser("Bob Cratchit", accounts.Member)
 		story(t, h)
@@ -101,10 +103,10 @@ func (h *house) start() {
 	h.Engine = enginetest.Start(h.t, h.dir, enginetest.NewUpstreams(), syncer.Options{ListensEvery: 1000 * time.Hour, PlaylistsEvery: 1000 * time.Hour}, nil)
 	waits, err := h.Store.Cooldowns(h.t.Context())
 	require.NoError(h.t, err)
-	pool := resilience.NewKeyPool("openai", []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}}, resilience.Options{})
+	pool := resilience.NewKeyPool("openai", h.keys, resilience.Options{})
 	pool.Restore(waits)
 	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool, Put: openai.PutKey,
-		Advice: openai.KeyAdvice, Save: h.Store.SaveCooldowns})
+		Advice: openai.KeyAdvice, Spent: openai.SpentAdvice, Save: h.Store.SaveCooldowns})
 	opt := digest.Options{Every: h.every, Zone: time.UTC, Late: 3 * time.Hour, Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}}
 	h.Runner = digest.New(opt, openai.Provider(pool), openai.New(client, openai.Config{Model: "a-model"}), h.Guard, h.wrap(h.Store), h.Bus, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())

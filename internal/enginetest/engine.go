@@ -66,7 +66,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	require.NoError(t, err)
 	holds, err := db.Holds(ctx)
 	require.NoError(t, err)
-	syncer.Restore(e.Backoff, stops, holds)
+	syncer.Restore(e.Backoff, e.Registry, stops, holds)
 	e.Guard = &syncer.Guard{Backoff: e.Backoff, Client: client, Tokens: oauth.NewTokens(db, client), Registry: e.Registry, Store: db,
 		Notifier: notify.New(db, e.Bus), Bus: e.Bus, Log: log, FirstDelay: time.Second}
 	var pulled syncer.Store = db

@@ -99,7 +99,7 @@ func (e *Engine) newYouTube(ctx context.Context, db *store.Store, client *http.C
 	pool := resilience.NewKeyPool("youtube", YouTubeKeys, resilience.Options{})
 	pool.Restore(waits)
 	public := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Pool: pool, Put: youtube.PutKey,
-		Advice: youtube.KeyAdvice, Save: db.SaveCooldowns})
+		Advice: youtube.KeyAdvice, Spent: youtube.SpentAdvice, Save: db.SaveCooldowns})
 	e.Registry = append(e.Registry, youtube.New(youtube.Config{ClientID: "client", Public: public, Keys: pool}))
 }
 

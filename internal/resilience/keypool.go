@@ -3,6 +3,7 @@ package resilience
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"sync"
 	"time"
 )
@@ -101,6 +102,20 @@ func (p *KeyPool) Acquire() (Lease, Shortage, bool) {
 	}
 	p.turn = best + 1
 	return Lease{pool: p, index: best, key: p.keys[best].PoolKey}, Shortage{}, true
+}
+
+// Short says whether no key can be used now, and why. A nil pool is never short.
+func (p *KeyPool) Short() (Shortage, bool) {
+	if p == nil {
+		return Shortage{}, false
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.ContainsFunc(p.keys, func(k pooled) bool { return !k.invalid && !k.until.After(now) }) {
+		return Shortage{}, false
+	}
+	return p.shortageLocked(), true
 }
 
 // Shortage says why a pool has no key to lease.

@@ -232,7 +232,7 @@ func (s *keyServer) explained(rt http.RoundTripper) http.RoundTripper {
 
 // keyed is a client whose requests go by the keys of a pool to a keyServer.
 func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
-	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: "Make new keys.",
+	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: "Make new keys.", Spent: "Wait for the next day.",
 		Put: func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
 	return NewClient(t), t
 }
@@ -278,6 +278,9 @@ func TestAllKeysSpent(t *testing.T) {
 			err := ask(t, client)
 			require.Equal(t, Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp, NotBefore: reset}, Classify(err), "%v", err)
 			require.Contains(t, err.Error(), "none of 3 keys")
+			e, ok := errors.AsType[*KeysError](err)
+			require.True(t, ok)
+			require.Equal(t, "Wait for the next day.", e.Advice, "also without a request")
 		}
 		require.Equal(t, []string{"aaaa", "bbbb", "cccc"}, s.seen, "afterwards no request goes out")
 		s.answers = nil

@@ -20,6 +20,8 @@ type KeyTransport struct {
 	Put func(*http.Request, Secret)
 	// Advice is what the administrator should do when a provider refuses every key, in whole sentences.
 	Advice string
+	// Spent is what the administrator should know when the quota of every key is used up, in whole sentences.
+	Spent string
 	// Save keeps waits across restarts; nil for none. A failure of it is reported by Failed and stops nothing: what
 	// the pool knows counts until the next start.
 	Save   func(context.Context, []Cooldown) error
@@ -98,15 +100,16 @@ func (t *KeyTransport) save(ctx context.Context, begun []Cooldown) {
 
 // short is the error of a request for which no key is left. last is the outcome of its own latest try; nil without one.
 func (t *KeyTransport) short(ctx context.Context, last error) error {
-	_, s, ok := t.Pool.Acquire()
-	if ok { // one has come back meanwhile, but this request has had its tries
+	s, short := t.Pool.Short()
+	if !short { // one has come back meanwhile, but this request has had its tries
 		s = Shortage{Keys: t.Pool.Size(), Category: Classify(last).Category, Until: time.Now().Add(time.Second)}
 	}
 	e := &KeysError{Endpoint: callOf(ctx).endpoint, Shortage: s, Last: last}
-	if s.Until.IsZero() {
+	switch {
+	case s.Until.IsZero():
 		e.Advice = t.Advice
-	} else if a, ok := errors.AsType[*AnswerError](last); ok && a.Meaning != nil {
-		e.Advice = a.Meaning.Advice
+	case s.Category == Quota: // also without an answer to this request: the keys may cool since before a restart
+		e.Advice = t.Spent
 	}
 	return e
 }

@@ -113,6 +113,9 @@ func (m *Connections) Refused(ctx context.Context, p *providers.Provider, creden
 	}
 	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category, Since: time.Now(), Until: v.NotBefore}
 	m.guard.Backoff.RestoreHold(hold)
+	if ofKeys(err) {
+		return nil
+	}
 	return m.guard.Store.SaveHold(context.WithoutCancel(ctx), hold)
 }
 

@@ -161,7 +161,7 @@ func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.C
 		key.Stream = ""
 	}
 	errs := []error{g.Store.SaveFailure(ctx, c.User, c.Provider, key.Stream, advice, detail)}
-	if ch.NewHold {
+	if ch.NewHold && !ofKeys(err) {
 		errs = append(errs, g.saveHold(ctx, key, ch.State))
 	}
 	a := alert{provider: p, connection: c, category: v.Category, detail: detail}
@@ -181,6 +181,13 @@ func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.C
 		errs = append(errs, g.publishToAll(ctx, c))
 	}
 	return errors.Join(errs...)
+}
+
+// ofKeys says whether a hold is that of the keys of a pool. Their waits are stored key by key, so that they end with the
+// keys: an administrator who has set another one waits for nothing.
+func ofKeys(err error) bool {
+	_, ok := errors.AsType[*resilience.KeysError](err)
+	return ok
 }
 
 func (g *Guard) saveHold(ctx context.Context, key resilience.Key, s resilience.State) error {

@@ -51,7 +51,7 @@ func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream 
 	advice := adviceOf(err)
 	g.adviseApp(c, advice)
 	var errs []error
-	if ch.NewHold { // of the installation, whatever stream met it
+	if ch.NewHold && !ofKeys(err) { // of the installation, whatever stream met it
 		s := ch.State
 		errs = append(errs, g.Store.SaveHold(ctx, resilience.Hold{Key: appKey(c), Category: s.Category, Since: s.Since, Until: s.Until}))
 	}

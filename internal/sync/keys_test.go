@@ -98,6 +98,10 @@ func TestAllKeysSpentAreHeldUntilMidnightPacific(t *testing.T) {
 				require.Equal(t, notify.CauseQuota, e.Open(admin)[0].Cause)
 				require.Empty(t, e.Open(member), "it is the administrator's")
 
+				holds, err := e.Store.Holds(context.Background())
+				require.NoError(t, err)
+				require.Empty(t, holds, "the waits are the keys': after a restart with another one nobody waits")
+
 				before := len(up.Calls("youtube"))
 				e.Stop()
 				e = e.Again()

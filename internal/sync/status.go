@@ -159,12 +159,18 @@ func condition(c providers.Connection, s resilience.State, r providers.StreamRec
 	return Healthy
 }
 
-// Restore puts back what the backoff must know after a restart: the stops, and the waits that upstreams dictated.
-func Restore(b *resilience.Backoff, stops []resilience.Stop, holds []resilience.Hold) {
+// Restore puts back what the backoff must know after a restart: the stops, and the waits that upstreams dictated. Those of
+// keys are in their pools.
+func Restore(b *resilience.Backoff, known providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
 	for _, s := range stops {
 		b.RestoreStop(s)
 	}
 	for _, h := range holds {
 		b.RestoreHold(h)
+	}
+	for _, p := range known {
+		if s, short := p.Keys.Short(); short {
+			b.RestoreHold(resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(nil)}, Category: s.Category, Since: time.Now(), Until: s.Until})
+		}
 	}
 }

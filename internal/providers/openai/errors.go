@@ -29,9 +29,11 @@ const (
 const KeyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, or wants one where none is set. " +
 	"Make a new one there and put it into the settings, or empty providers.openai.model to do without digests."
 
+// SpentAdvice is what an administrator does about keys that are used up.
+const SpentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. Look at its billing page; we try again once a day."
+
 var (
-	spent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour,
-		Advice: "The credit or the spending limit of the account behind providers.openai.keys is used up. Look at its billing page; we try again once a day."}
+	spent   = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour, Advice: SpentAdvice}
 	limited = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
 	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
 	// notServed is a region or an account that the server does not serve.

@@ -241,7 +241,7 @@ func TestKeysTakeTurns(t *testing.T) {
 			_, _ = fmt.Sscan(answers[last][:3], &status)
 			return status, nil, providertest.Golden(t, answers[last]+".json")
 		})
-		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Advice: KeyAdvice})
+		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Advice: KeyAdvice, Spent: SpentAdvice})
 		c := New(client, Config{Model: "a-model"})
 		got, err := c.Complete(t.Context(), prompt)
 		require.NoError(t, err)

@@ -25,10 +25,9 @@ const (
 )
 
 var (
-	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
-		Advice: "YouTube allows every project so many calls a day, and today's are used up. It goes on by itself at midnight Pacific time."}
-	tooFast = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Advice: SpentAdvice}
+	tooFast  = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
 	// shutOut is a project or a key that Google does not let at this API.
 	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
 		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be allowed to call it from this server's address."}
@@ -46,6 +45,9 @@ var (
 // KeyAdvice is what an administrator does about keys that are refused.
 const KeyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's console, under \"Credentials\", " +
 	"or take the setting away: then everything is asked for with people's own permission."
+
+// SpentAdvice is what an administrator is told about keys that are used up.
+const SpentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by itself at midnight Pacific time."
 
 // table is the providers page's for every call; what it does not name is as the general table says.
 var table = providers.Table{
