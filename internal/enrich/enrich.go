@@ -47,7 +47,7 @@ type Task struct {
 	ID       int64 // of the entity
 	Source   string
 	State    State // so far
-	Failures int   // in a row
+	Failures int   // in a row; 0 after a success, and at least 1 while it is put off
 	providers.Entity
 }
 
@@ -69,6 +69,8 @@ type Outcome struct {
 type Progress struct {
 	Done, NotThere, Waiting, Failed int
 	NextAt                          time.Time // when the next one is due; zero when none ever is
+	PutOff                          int       // of all of them, those of which the latest call failed
+	PutOffUntil                     time.Time // when the first of those is due
 }
 
 // Total is how many entities there are for the source.
@@ -131,7 +133,7 @@ type Store interface {
 	NextTask(ctx context.Context, source string) (Task, error)
 	// SaveOutcome stores an outcome, with what it means for the sources that come after.
 	SaveOutcome(context.Context, Outcome) error
-	// RetryFailed makes due what has failed at a source.
+	// RetryFailed makes due what is put off at a source.
 	RetryFailed(ctx context.Context, source string) error
 	// EnrichmentProgress is how far each source has got.
 	EnrichmentProgress(context.Context) (map[string]Progress, error)

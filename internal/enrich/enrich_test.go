@@ -125,7 +125,7 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 		b.tick()
 		require.Equal(t, []string{"artist A", "track A/Bad", "track A/Good"}, b.facts.calls())
 		require.Equal(t, []string{"", "as a service told", ""}, b.facts.with())
-		require.Equal(t, enrich.Progress{Done: 2, Failed: 1}, b.progress("facts"))
+		require.Equal(t, enrich.Progress{Done: 2, Failed: 1, PutOff: 1}, b.progress("facts"))
 		m := b.music(providers.KindTrack, bad)
 		require.Contains(t, told(m, "facts").Reason, "400")
 
@@ -150,6 +150,35 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 		settle()
 		require.Equal(t, enrich.Progress{Done: 3}, b.progress("facts"))
 		require.Empty(t, told(b.music(providers.KindTrack, bad), "facts").Reason)
+	})
+}
+
+func TestWhatAnOutageKeepsFromBeingAskedIsAskedSoonAfterIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, refused })
+		rain := track("A", "", "T")
+		b.hear(b.user, rain)
+		b.tick()
+		pass(60 * time.Hour)
+		require.WithinDuration(t, time.Now(), told(b.music(providers.KindArtist, rain), "facts").Due, time.Hour)
+		require.Equal(t, enrich.Progress{Waiting: 2, PutOff: 2}, b.progress("facts"))
+
+		again := func(answer func(providers.Entity) (providers.Facts, error)) {
+			t.Helper()
+			b.facts.answers(answer)
+			b.facts.calls()
+			b.guard.RetryForAll(b.provider[0])
+			require.NoError(t, b.Retry(t.Context(), "facts"))
+			settle()
+		}
+		again(but("artist A", fails(http.StatusBadRequest)))
+		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls(), "whatever they failed of")
+		require.Equal(t, enrich.Progress{Done: 1, Failed: 1, PutOff: 1}, b.progress("facts"))
+		for _, answer := range []error{refused, fails(http.StatusBadRequest)} {
+			require.LessOrEqual(t, time.Until(told(b.music(providers.KindArtist, rain), "facts").Due), time.Hour, "the first failure of its own")
+			again(but("artist A", answer))
+		}
+		require.Greater(t, time.Until(told(b.music(providers.KindArtist, rain), "facts").Due), 23*time.Hour, "the second")
 	})
 }
 
@@ -183,11 +212,11 @@ func TestOneThingThatBringsASourceToItsKneesDoesNotStarveTheOthers(t *testing.T)
 		b.hear(b.user, track("A", "", "T"), track("B", "", "U"))
 		b.tick()
 		require.Equal(t, []string{"artist A"}, b.facts.calls())
-		require.Equal(t, enrich.Progress{Waiting: 4}, b.progress("facts"), "an outage is nothing that is known of it")
+		require.Equal(t, enrich.Progress{Waiting: 4, PutOff: 1}, b.progress("facts"), "an outage is nothing that is known of it")
 		pass(time.Minute)
 		require.Equal(t, []string{"track A/T", "artist B", "track B/U"}, b.facts.calls(), "the rest goes on when the backoff ends, not with the next tick")
 		pass(5 * time.Hour)
-		require.Len(t, b.facts.calls(), 1)
+		require.InDelta(t, 4, len(b.facts.calls()), 1, "about once an hour")
 	})
 }
 
@@ -344,6 +373,6 @@ func TestAnAdapterThatPanicsIsASourceWithTrouble(t *testing.T) {
 		b.tick()
 		pass(time.Minute)
 		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls())
-		require.Equal(t, enrich.Progress{Done: 1, Waiting: 1}, b.progress("facts"))
+		require.Equal(t, enrich.Progress{Done: 1, Waiting: 1, PutOff: 1}, b.progress("facts"))
 	})
 }

@@ -66,7 +66,7 @@ func (r *Runner) Running(source string) bool {
 // Tick lets a tick happen now, and returns at once.
 func (r *Runner) Tick() { wake(r.ticked) }
 
-// Retry makes due what has failed at a source, and lets a tick happen now.
+// Retry makes due what is put off at a source, and lets a tick happen now.
 func (r *Runner) Retry(ctx context.Context, source string) error {
 	err := r.store.RetryFailed(ctx, source)
 	r.Tick()

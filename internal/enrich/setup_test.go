@@ -256,7 +256,7 @@ func (b *bench) progress(source string) enrich.Progress {
 	all, err := b.db.EnrichmentProgress(context.Background())
 	require.NoError(b.t, err)
 	p := all[source]
-	p.NextAt = time.Time{}
+	p.NextAt, p.PutOffUntil = time.Time{}, time.Time{}
 	return p
 }
 

@@ -20,7 +20,8 @@ const (
 	mostPictures = 3                   // that are tried of one entity
 )
 
-// putOff is how long what has failed waits, after the first failure in a row, the second, and all others.
+// putOff is how long what has failed waits, after the first failure in a row, the second, and all others. What failed for
+// a reason that is not its own waits as after the first: outages pass.
 var putOff = [...]time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
 // worker asks one source, one thing at a time.
@@ -167,11 +168,13 @@ func (o *Outcome) fail(err error, now time.Time) error {
 	case resilience.RateLimit, resilience.Quota, resilience.Auth, resilience.Config:
 		return errSource
 	}
+	o.Facts, o.Failures, o.Due = providers.Facts{}, max(o.Task.Failures, 1), now.Add(putOff[0])
 	if v.Scope == resilience.ScopeItem {
-		o.State = Failed
+		if o.Task.State == Failed {
+			o.Failures = o.Task.Failures + 1
+		}
+		o.State, o.Due = Failed, now.Add(putOff[min(o.Failures, len(putOff))-1])
 	}
-	o.Facts, o.Failures = providers.Facts{}, o.Task.Failures+1
-	o.Due = now.Add(putOff[min(o.Failures, len(putOff))-1])
 	o.Reason = resilience.Excerpt(err.Error())
 	return nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -61,7 +62,7 @@ func (s *Server) viewSource(source enrich.Source, p enrich.Progress) sourceView 
 		return v
 	}
 	state, words := s.Guard.StateForAll(source.Provider)
-	v.Message, v.Retry = words.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting || p.Failed > 0
+	v.Message, v.Retry = words.Message, state.Kind == resilience.Stopped || state.Kind == resilience.Waiting || p.PutOff > 0 && state.Kind == resilience.Ready
 	switch {
 	case state.Kind == resilience.Stopped:
 		v.State = string(syncer.NeedsAdmin)
@@ -73,7 +74,11 @@ func (s *Server) viewSource(source enrich.Source, p enrich.Progress) sourceView 
 		v.State, v.Message = string(syncer.Syncing), source.Provider.DisplayName+" is being asked."
 	default:
 		v.State, v.Message = string(syncer.Healthy), idle(p)
-		if p.NextAt.After(time.Now()) {
+		switch {
+		case !p.NextAt.After(time.Now()):
+		case p.PutOff > 0:
+			v.NextAttemptAt = moment(p.PutOffUntil)
+		default:
 			v.NextAttemptAt = moment(p.NextAt)
 		}
 	}
@@ -85,10 +90,14 @@ func idle(p enrich.Progress) string {
 	switch {
 	case p.Total() == 0:
 		return "Nothing has been heard yet that it could be asked about."
-	case p.NextAt.After(time.Now()) || p.NextAt.IsZero():
-		return "It has been asked about everything there is to ask it now."
+	case !p.NextAt.IsZero() && !p.NextAt.After(time.Now()):
+		return "It is asked in a moment."
+	case p.PutOff == 1:
+		return "It has been asked about everything else there is; one thing is put off because asking about it failed."
+	case p.PutOff > 1:
+		return fmt.Sprintf("It has been asked about everything else there is; %d things are put off because asking about them failed.", p.PutOff)
 	}
-	return "It is asked in a moment."
+	return "It has been asked about everything there is to ask it now."
 }
 
 func (s *Server) enrichmentAPI(c echo.Context) error {

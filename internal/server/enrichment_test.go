@@ -71,6 +71,17 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
 		require.EqualValues(t, 2, h.source()["total"])
 
+		for range 2 {
+			task, err := h.db.NextTask(t.Context(), "musicbrainz")
+			require.NoError(t, err)
+			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Waiting, Failures: 1, Due: time.Now().Add(50 * time.Minute), Reason: "refused"}))
+		}
+		require.Contains(t, h.page("/settings"), "everything else there is; 2 things are put off")
+		require.Equal(t, providers.Stamp(time.Now().Add(50*time.Minute)), h.source()["next_attempt_at"])
+		require.Contains(t, h.page("/settings"), "/retry")
+		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
+
 		until := time.Now().Add(time.Hour)
 		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}, until)
 		require.Equal(t, "held", h.source()["state"])

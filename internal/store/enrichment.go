@@ -106,9 +106,9 @@ func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error
 	return execTx(ctx, tx, "UPDATE enrichment SET state = $2, failures = 0, due_at = $3"+which, args...)
 }
 
-// RetryFailed makes due what has failed at a source.
+// RetryFailed makes due what is put off at a source.
 func (s *Store) RetryFailed(ctx context.Context, source string) error {
-	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND state = 'failed' AND due_at > $1", millis(time.Now()), source)
+	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND failures > 0 AND due_at > $1", millis(time.Now()), source)
 }
 
 // EnrichmentProgress is how far each source has got.
@@ -116,21 +116,33 @@ func (s *Store) EnrichmentProgress(ctx context.Context) (map[string]enrich.Progr
 	type row struct {
 		source string
 		state  enrich.State
+		failed int
 		n      int
 		next   int64
 	}
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.source, &v.state, &v.n, &v.next) }
-	rows, err := list(ctx, s.reader, scan, `SELECT source, state, count(*), coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0) FROM enrichment GROUP BY source, state`)
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.source, &v.state, &v.failed, &v.n, &v.next) }
+	rows, err := list(ctx, s.reader, scan, `SELECT source, state, failures, count(*), coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0)
+		FROM enrichment GROUP BY source, state, failures`)
 	all := map[string]enrich.Progress{}
 	for _, v := range rows {
 		p := all[v.source]
 		p.Add(v.state, v.n)
-		if at := instant(v.next); !at.IsZero() && (p.NextAt.IsZero() || at.Before(p.NextAt)) {
-			p.NextAt = at
+		at := instant(v.next)
+		p.NextAt = earlier(p.NextAt, at)
+		if v.failed > 0 {
+			p.PutOff, p.PutOffUntil = p.PutOff+v.n, earlier(p.PutOffUntil, at)
 		}
 		all[v.source] = p
 	}
 	return all, err
+}
+
+// earlier is the earlier one of two times, of which a zero one stands for never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // People returns the IDs of all accounts.
