@@ -3,8 +3,8 @@
 // What there is to ask stands in one ordered queue in the database, a row per entity and source, each with the time at
 // which it is due. What is due longest is asked first, so new work and repeated work share one queue and nothing starves; what
 // fails is put off, longer every time, and never blocks the rest. A row is done only after a success or a definite "not
-// there", and both are asked again after a while. A source that needs the MBID which another one finds is asked as soon
-// as it is found.
+// there", and both are asked again after a while. A source that needs the MBID which another one finds is asked
+// within seconds of its being found.
 //
 // The sources work side by side, each with one call at a time, and every call goes through the guard: what is held or
 // stopped there is not asked, and does not stop the others. What is known is written down after each call, so a process

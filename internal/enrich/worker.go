@@ -16,7 +16,7 @@ import (
 const (
 	refreshAfter = 90 * 24 * time.Hour // facts that were found
 	tellEvery    = 2 * time.Second     // progress
-	showEvery    = 10 * time.Second    // that there is something new to be shown
+	showEvery    = 10 * time.Second    // that there is something new to be shown, and to be asked for by other sources
 	mostPictures = 3                   // that are tried of one entity
 )
 
@@ -68,8 +68,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	defer func() {
 		w.busy.Store(false)
 		if asked {
-			w.shown = time.Now()
-			w.r.tell(context.WithoutCancel(ctx), events.Event{Type: events.Enrichment, Provider: w.Provider.Name})
+			w.show(context.WithoutCancel(ctx))
 		}
 	}()
 	for ctx.Err() == nil {
@@ -206,22 +205,26 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 	}
 	w.progress.Add(o.Task.State, -1)
 	w.progress.Add(o.State, 1)
-	if o.State == Done || o.State == NotThere {
-		for _, name := range w.then {
-			wake(w.r.workers[name].poke)
-		}
-	}
 	now := time.Now()
 	if now.Sub(w.told) >= tellEvery {
 		w.told = now
 		w.r.tell(ctx, events.Event{Type: events.Progress, Provider: w.Provider.Name, Stream: providers.Enrichment, Done: w.progress.Asked(), Total: w.progress.Total()})
 	}
 	if now.Sub(w.shown) >= showEvery {
-		w.shown = now
 		if err := w.count(ctx); err != nil { // a tick may have found more
 			return err
 		}
-		w.r.tell(ctx, events.Event{Type: events.Enrichment, Provider: w.Provider.Name})
+		w.show(ctx)
 	}
 	return nil
+}
+
+// show tells everybody that more is known, and lets the sources go on that may have waited for it. They are not poked for
+// every single MBID: each time would be a turn of theirs, and a turn is counted and told.
+func (w *worker) show(ctx context.Context) {
+	w.shown = time.Now()
+	w.r.tell(ctx, events.Event{Type: events.Enrichment, Provider: w.Provider.Name})
+	for _, name := range w.then {
+		wake(w.r.workers[name].poke)
+	}
 }
