@@ -208,10 +208,12 @@ func TestPicturesAreFetchedFromWhereTheyBelongOnly(t *testing.T) {
 		resp.Header.Set("Location", "http://192.168.1.1/admin")
 		return resp, err
 	}
+	page := []byte("<html><head><title>404 Not Found</title></head><body><h1>404 Not Found</h1></body></html>")
 	c := open(t, t.TempDir(), 1<<20)
 	c.client = resilience.NewClient(&resilience.Transport{Base: server{
 		"https://assets.fanart.tv/a.jpg": answer(200, b), "http://fanart.tv/a.jpg": answer(200, b), "http://127.0.0.1:81/a.jpg": answer(200, b),
-		"https://fanart.tv/gone": answer(404, nil), "https://fanart.tv/page": answer(200, []byte("just text")), "https://fanart.tv/broken": answer(502, nil),
+		"https://fanart.tv/gone": answer(404, nil), "https://fanart.tv/nginx": answer(404, page), "https://fanart.tv/removed": answer(410, page), "https://fanart.tv/maintenance": answer(503, page),
+		"https://fanart.tv/challenge": answer(403, page), "https://fanart.tv/fast": answer(429, page), "https://fanart.tv/page": answer(200, []byte("just text")), "https://fanart.tv/broken": answer(502, nil),
 		"https://fanart.tv/large": answer(200, append(b, make([]byte, MaxPicture)...)), "https://fanart.tv/portal": answer(200, []byte("<html>Sign in</html>")),
 		"https://fanart.tv/away": away,
 	}})
@@ -220,16 +222,18 @@ func TestPicturesAreFetchedFromWhereTheyBelongOnly(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, b, got)
 	}
-	for _, url := range []string{"https://fanart.tv/gone", "https://fanart.tv/page", "https://fanart.tv/large", "", "fanart.tv/a.jpg", "ftp://fanart.tv/a.jpg", "file:///etc/passwd",
+	for _, url := range []string{"https://fanart.tv/gone", "https://fanart.tv/nginx", "https://fanart.tv/removed", "https://fanart.tv/page", "https://fanart.tv/large", "", "fanart.tv/a.jpg", "ftp://fanart.tv/a.jpg", "file:///etc/passwd",
 		"http://127.0.0.1/a.jpg", "http://127.0.0.1:82/a.jpg", "http://localhost:81/a.jpg", "https://evilfanart.tv/a.jpg", "https://fanart.tv.evil.example/a.jpg",
 		"https://fanart.tv:8443/a.jpg", "https://fanart.tv@evil.example/a.jpg", "https://user:secret@fanart.tv/a.jpg", "https://[::1]/a.jpg", "https://fanart.tv/\x7f"} {
 		_, err := c.Fetch(t.Context(), url)
 		require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "%q: %v", url, err)
 		require.NotContains(t, err.Error(), "secret")
 	}
-	for _, url := range []string{"https://fanart.tv/broken", "https://fanart.tv/portal", "https://fanart.tv/away"} {
-		_, err := c.Fetch(t.Context(), url)
-		require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "%q: %v", url, err)
+	for url, want := range map[string]resilience.Category{"broken": resilience.Upstream, "portal": resilience.Upstream, "away": resilience.Upstream, "maintenance": resilience.Upstream,
+		"challenge": resilience.Upstream, "fast": resilience.RateLimit} {
+		_, err := c.Fetch(t.Context(), "https://fanart.tv/"+url)
+		v := resilience.Classify(err)
+		require.Equal(t, [2]any{resilience.Retriable, want}, [2]any{v.Class, v.Category}, "%q: %v", url, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

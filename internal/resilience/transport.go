@@ -109,6 +109,20 @@ func WithXML(ctx context.Context) context.Context {
 
 type xmlKey struct{}
 
+// WithFiles returns a context whose upstream calls ask a server of files, which says with a page that it has not got one,
+// or wants to be asked less often. Any other page speaks for nobody there as well.
+func WithFiles(ctx context.Context) context.Context {
+	return context.WithValue(ctx, filesKey{}, true)
+}
+
+type filesKey struct{}
+
+// ofFileServer says whether a page of that status is a server of files' own word.
+func ofFileServer(ctx context.Context, status int) bool {
+	m := StatusMeaning(status)
+	return ctx.Value(filesKey{}) != nil && (m.Scope == ScopeItem || m.Category == RateLimit)
+}
+
 // Reader reads a provider's own words in its answers, and notes what its table says about them, before anybody judges
 // them.
 type Reader struct {
@@ -243,7 +257,7 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	if err != nil {
 		return nil, nil, lost(req.Context(), endpoint, err)
 	}
-	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil)
+	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) && !ofFileServer(ctx, resp.StatusCode)
 	failed := resp.StatusCode >= 400 || html && resp.StatusCode < 300
 	if !failed && len(body) > MaxBody {
 		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
