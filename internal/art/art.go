@@ -23,7 +23,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// MaxPicture is how many bytes a picture may have.
+// MaxPicture is how many bytes a picture may have, if the cache may have as many.
 const MaxPicture = 5 << 20
 
 // seenEvery is how exactly the cache knows when a picture was looked at last.
@@ -99,7 +99,8 @@ func trouble(err error) error {
 // Keep stores a picture and returns its name. What is no picture, or too large, is an error; so is trouble with the disk,
 // a *resilience.LocalError.
 func (c *Cache) Keep(picture []byte) (name string, err error) {
-	if kindOf(picture) == "" || len(picture) > MaxPicture {
+	size := int64(len(picture))
+	if kindOf(picture) == "" || size > c.largest() {
 		return "", errors.New("keep picture: not a picture that can be kept")
 	}
 	sum := sha256.Sum256(picture)
@@ -110,10 +111,6 @@ func (c *Cache) Keep(picture []byte) (name string, err error) {
 		c.sawLocked(name)
 		return name, nil
 	}
-	size := int64(len(picture))
-	if size > c.most {
-		return "", trouble(fmt.Errorf("keep picture: %d bytes are more than the cache may hold", size))
-	}
 	if err := write(c.dir, name, picture); err != nil {
 		return "", trouble(fmt.Errorf("keep picture: %w", err))
 	}
@@ -122,6 +119,9 @@ func (c *Cache) Keep(picture []byte) (name string, err error) {
 	c.makeRoomLocked(name) // last, so that trouble with the disk costs no other picture
 	return name, nil
 }
+
+// largest is how many bytes a picture may have here.
+func (c *Cache) largest() int64 { return min(MaxPicture, c.most) }
 
 // write makes a file that is there whole or not at all.
 func write(dir, name string, b []byte) error {

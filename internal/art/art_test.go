@@ -235,8 +235,11 @@ func TestPicturesAreFetchedFromWhereTheyBelongOnly(t *testing.T) {
 		v := resilience.Classify(err)
 		require.Equal(t, [2]any{resilience.Retriable, want}, [2]any{v.Class, v.Category}, "%q: %v", url, err)
 	}
+	c.most = int64(len(b)) - 1
+	_, err := c.Fetch(t.Context(), "http://fanart.tv/a.jpg")
+	require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "more than the whole cache may hold: %v", err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := c.Fetch(ctx, "https://fanart.tv/never")
+	_, err = c.Fetch(ctx, "https://fanart.tv/never")
 	require.ErrorIs(t, err, context.Canceled)
 }

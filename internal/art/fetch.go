@@ -28,8 +28,8 @@ func (c *Cache) Fetch(ctx context.Context, address string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(answer.Body) > MaxPicture:
-		return nil, unusable(answer.Status, fmt.Sprintf("the picture has more than %d MiB", MaxPicture>>20))
+	case int64(len(answer.Body)) > c.largest():
+		return nil, unusable(answer.Status, fmt.Sprintf("the picture has more than %d MiB", c.largest()>>20))
 	case kindOf(answer.Body) == "":
 		return nil, unusable(answer.Status, "what came is no picture")
 	}

@@ -110,8 +110,11 @@ func TestWhereADiskIsFullNothingIsLost(t *testing.T) {
 		require.Equal(t, enrich.Progress{Waiting: 1}, b.progress("art"))
 		state, _ := b.guard.StateForAll(b.provider[1])
 		require.Equal(t, resilience.Ready, state.Kind, "the source is not to blame")
+		require.Equal(t, "The disk is full.", b.Trouble("art"))
+		require.Empty(t, b.Trouble("facts"))
 		b.gallery.fill(nil)
 		pass(2 * time.Hour)
+		require.Empty(t, b.Trouble("art"))
 		require.Equal(t, enrich.Progress{Done: 1}, b.progress("art"))
 	})
 }

@@ -63,6 +63,17 @@ func (r *Runner) Running(source string) bool {
 	return w != nil && w.busy.Load()
 }
 
+// Trouble is what a person should know of a fault on our own side because of which a source is not being asked; empty
+// without one. It is tried again with the next tick.
+func (r *Runner) Trouble(source string) string {
+	if w := r.workers[source]; w != nil {
+		if said := w.trouble.Load(); said != nil {
+			return *said
+		}
+	}
+	return ""
+}
+
 // Tick lets a tick happen now, and returns at once.
 func (r *Runner) Tick() { wake(r.ticked) }
 

@@ -31,6 +31,8 @@ type worker struct {
 	then []string // the sources that need this one's MBIDs
 	poke chan struct{}
 	busy atomic.Bool
+	// trouble is what a person should know of a fault on our own side that has ended the latest turn; nil without one.
+	trouble atomic.Pointer[string]
 
 	progress    Progress
 	told, shown time.Time
@@ -66,6 +68,10 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	}()
 	asked := false
 	defer func() {
+		w.trouble.Store(nil)
+		if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+			w.trouble.Store(&e.Problem)
+		}
 		w.busy.Store(false)
 		if asked {
 			w.show(context.WithoutCancel(ctx))

@@ -72,6 +72,8 @@ func (s *Server) viewSource(source enrich.Source, p enrich.Progress) sourceView 
 		v.State, v.NextAttemptAt = string(syncer.Waiting), moment(state.Until)
 	case s.Enrichment.Running(v.Provider):
 		v.State, v.Message = string(syncer.Syncing), source.Provider.DisplayName+" is being asked."
+	case s.Enrichment.Trouble(v.Provider) != "":
+		v.State, v.Message, v.Retry = string(syncer.NeedsAdmin), s.Enrichment.Trouble(v.Provider), true
 	default:
 		v.State, v.Message = string(syncer.Healthy), idle(p)
 		switch {

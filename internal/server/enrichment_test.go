@@ -2,11 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/art"
@@ -106,6 +110,33 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusForbidden)
 		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2, "counts are no secret")
+	})
+}
+
+// full is a database on a full disk.
+type full struct{ enrich.Store }
+
+func (full) NextTask(context.Context, string) (enrich.Task, error) {
+	return enrich.Task{}, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: errors.New("full")}
+}
+
+func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		guard, source := h.enriched()
+		h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{providers.KindArtist}}}, full{h.db}, guard, nil, h.Bus, h.Log)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { assert.NoError(t, h.Enrichment.Run(ctx)) })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, "needs_admin", h.source()["state"])
+		page := h.page("/settings")
+		require.Contains(t, page, "The disk is full. Make room on it.")
+		require.Contains(t, page, "/retry")
+		require.NotContains(t, page, "in a moment")
+		cancel()
+		running.Wait()
 	})
 }
 
