@@ -39,7 +39,7 @@ type Digest struct {
 	Reason    string // why it failed, in words
 	Detail    string // the same as the server put it
 	CreatedAt time.Time
-	WrittenAt time.Time // when the answer came; zero while there is none
+	WrittenAt time.Time // when the latest answer came that took something; zero while there is none
 }
 
 // Cost is what an answer has cost.

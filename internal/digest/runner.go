@@ -285,7 +285,10 @@ func (r *Runner) write(ctx context.Context, user int64, week Week) error {
 			return dueErr
 		}
 		d.Prompt = promptOf(heard, most)
-		if d.Completion, err = r.complete(ctx, d.Prompt); resilience.Classify(err).Scope != resilience.ScopeItem {
+		before := d.Completion
+		d.Completion, err = r.complete(ctx, d.Prompt)
+		d.PromptTokens, d.CompletionTokens = d.PromptTokens+before.PromptTokens, d.CompletionTokens+before.CompletionTokens
+		if resilience.Classify(err).Scope != resilience.ScopeItem {
 			break
 		}
 	}
@@ -293,8 +296,9 @@ func (r *Runner) write(ctx context.Context, user int64, week Week) error {
 		return err
 	}
 	if err != nil {
-		d.State, d.Reason, d.Detail = Failed, "The model did not want to write about this week, or it was too much for it even in a few words.", resilience.Excerpt(err.Error())
-	} else {
+		d.State, d.Reason, d.Detail = Failed, refusal(err), resilience.Excerpt(err.Error())
+	}
+	if err == nil || d.PromptTokens+d.CompletionTokens > 0 { // a refusal may have been paid for
 		d.WrittenAt, d.Cost = time.Now(), r.opt.Prices.Of(d.Completion)
 	}
 	if err := r.store.SaveDigest(context.WithoutCancel(ctx), d); err != nil {
@@ -304,6 +308,14 @@ func (r *Runner) write(ctx context.Context, user int64, week Week) error {
 	r.log.Info("digest written", "user_id", user, "outcome", string(d.State))
 	r.tell(user)
 	return nil
+}
+
+// refusal says why a week was not written about.
+func refusal(err error) string {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
+		return e.Meaning.Advice
+	}
+	return "The model did not want to write about this week, or it was too much for it even in a few words."
 }
 
 func (r *Runner) complete(ctx context.Context, p providers.Prompt) (out providers.Completion, err error) {

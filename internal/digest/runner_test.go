@@ -194,6 +194,31 @@ func TestAPromptThatIsTooLongIsShortenedOnceAndThenGivenUp(t *testing.T) {
 	})
 }
 
+func TestAWeekThatAModelHasNoWordsForStopsNobodyElsesAndIsPaidFor(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.alice, "Untitled 1")
+		require.NoError(t, h.Switch(t.Context(), h.alice, true))
+		h.far.answers(200, speechless)
+		h.until(5, 0)
+		require.Len(t, h.far.prompts(), 2)
+		all, err := h.Store.Digests(t.Context(), h.alice)
+		require.NoError(t, err)
+		require.Equal(t, digest.Failed, all[0].State)
+		require.Contains(t, all[0].Reason, "limit of length")
+		require.Empty(t, h.Open(h.alice))
+		spent, err := h.Store.DigestsSpent(t.Context(), h.alice, time.Time{})
+		require.NoError(t, err)
+		require.Equal(t, []digest.Spent{{At: all[0].WrittenAt, PromptTokens: 800, CompletionTokens: 8000, Cost: digest.Cost{Micros: 4920, Currency: "EUR"}}}, spent)
+
+		h.far.answers(200, answer)
+		h.hears(h.bob, "Untitled 2")
+		h.until(10, 1)
+		require.NoError(t, h.Ask(t.Context(), h.bob))
+		enginetest.Settle()
+		require.Equal(t, []string{"2000-01-03 written"}, h.written(h.bob))
+	})
+}
+
 // broken is a store whose disk is full for a while.
 type broken struct {
 	digest.Store

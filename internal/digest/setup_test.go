@@ -25,10 +25,11 @@ import (
 )
 
 const (
-	answer    = `{"model":"a-model","choices":[{"message":{"content":"A calm week."},"finish_reason":"stop"}],"usage":{"prompt_tokens":400,"completion_tokens":100}}`
-	noQuota   = `{"error":{"message":"You exceeded your current quota.","code":"insufficient_quota"}}`
-	tooLong   = `{"error":{"message":"Too long.","code":"context_length_exceeded"}}`
-	wrongName = `{"error":{"message":"No such model.","code":"model_not_found"}}`
+	answer     = `{"model":"a-model","choices":[{"message":{"content":"A calm week."},"finish_reason":"stop"}],"usage":{"prompt_tokens":400,"completion_tokens":100}}`
+	noQuota    = `{"error":{"message":"You exceeded your current quota.","code":"insufficient_quota"}}`
+	speechless = `{"choices":[{"message":{"content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":400,"completion_tokens":4000}}`
+	tooLong    = `{"error":{"message":"Too long.","code":"context_length_exceeded"}}`
+	wrongName  = `{"error":{"message":"No such model.","code":"model_not_found"}}`
 )
 
 // far is the model's server.

@@ -9,9 +9,9 @@ type Prompt struct {
 	User   string // what about
 }
 
-// Completion is what a language model has written.
+// Completion is what a language model has written. Beside an error it says only what that took.
 type Completion struct {
-	Text             string // plain text, never empty
+	Text             string // plain text, never empty without an error
 	Model            string // which wrote it, as the server calls it
 	PromptTokens     int    // as the server counts them; 0 when it does not say
 	CompletionTokens int

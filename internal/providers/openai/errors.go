@@ -18,6 +18,7 @@ const (
 	tooLong  = "context_length_exceeded"
 	tooFast  = "rate_limit_exceeded"
 	refused  = "refusal" // inside a success: the model does not want to write about this
+	unsaid   = "length"  // inside a success: it reached a limit of length before its first word
 )
 
 const (
@@ -43,6 +44,9 @@ var (
 		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the account may not use it, or the address is not the one " +
 			"that /chat/completions follows. Correct the settings and restart."}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	// speechless is a model that thinks aloud: about something shorter it may come to an end.
+	speechless = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: "The model reached its limit of length before it had written a word. One that thinks first may need a higher limit on its server."}
 	// notTaken is a request that the server does not take at all: another one would fare no better.
 	notTaken = resilience.Meaning{Class: fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
 		Advice: "It may be that the model in providers.openai.model cannot chat."}
@@ -55,6 +59,7 @@ var table = providers.Table{
 	{Code: "content_filter", Meaning: object},
 	{Code: "content_policy_violation", Meaning: object},
 	{Status: http.StatusOK, Code: refused, Meaning: object},
+	{Status: http.StatusOK, Code: unsaid, Meaning: speechless},
 	{Code: "insufficient_quota", Meaning: spent},
 	{Code: "credit_balance_exhausted", Meaning: spent},
 	{Code: "billing_hard_limit_reached", Meaning: spent},
@@ -81,6 +86,7 @@ func Tables() providers.Tables {
 		Own: map[string]string{
 			spentOut: "any other code that ends in `_limit_exceeded`",
 			refused:  "the model does not want to write, or its words were filtered",
+			unsaid:   "an answer without words that ended at a limit of length",
 		},
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
@@ -196,7 +202,7 @@ func parseReset(text string) (time.Duration, bool) {
 }
 
 // refusedInside reads what a success says instead of an answer: an error of the server's (some send every one so), or
-// that the model does not want to write.
+// that the model does not want to write, or did not come to it.
 func refusedInside(e *resilience.AnswerError) bool {
 	if f := faultOf(e.Body); f.Type != "" || f.Message != "" {
 		explain(e)
@@ -215,9 +221,15 @@ func refusedInside(e *resilience.AnswerError) bool {
 		return false
 	}
 	first := a.Choices[0]
-	if written(first.Message.Content) != "" || first.Message.Refusal == "" && first.FinishReason != "content_filter" {
+	switch {
+	case written(first.Message.Content) != "":
+		return false
+	case first.Message.Refusal != "" || first.FinishReason == "content_filter":
+		e.Code, e.Message = refused, resilience.Excerpt(first.Message.Refusal)
+	case first.FinishReason == "length":
+		e.Code = unsaid
+	default:
 		return false
 	}
-	e.Code, e.Message = refused, resilience.Excerpt(first.Message.Refusal)
 	return true
 }

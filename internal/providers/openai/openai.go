@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -55,7 +56,8 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// Complete lets the model write one answer. One that is empty is a broken contract; one that ended at a limit of length
+// Complete lets the model write one answer. One that is empty is a broken contract, or an item failure where it ended at
+// a limit of length; one that ended at a limit of length
 // is taken as it is, and says so, because it was paid for and asking again would end there once more.
 func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
 	body, err := json.Marshal(map[string]any{"model": c.model, "messages": []message{{"system", p.System}, {"user", p.User}}})
@@ -70,10 +72,14 @@ func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Co
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
 	answer, err := refusals.Call(c.client, req, endpoint)
+	var out chat
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		_ = json.Unmarshal(e.Body, &out) // a refusal was paid for as well, where its body says so
+		return out.spent(), err
+	}
 	if err != nil {
 		return providers.Completion{}, err
 	}
-	var out chat
 	if err := providers.DecodeJSON(answer, &out); err != nil {
 		return providers.Completion{}, err
 	}
@@ -106,14 +112,16 @@ func (a *chat) completion(asked string) (providers.Completion, error) {
 	first := a.Choices[0]
 	text := written(first.Message.Content)
 	if text == "" {
-		what := "an empty answer"
-		if first.FinishReason == "length" {
-			what += ", which ended at a limit of length"
-		}
-		return providers.Completion{}, &resilience.ContractError{Endpoint: endpoint, What: what}
+		return providers.Completion{}, &resilience.ContractError{Endpoint: endpoint, What: "an empty answer"}
 	}
-	return providers.Completion{Text: text, Model: cmp.Or(a.Model, asked), PromptTokens: max(a.Usage.PromptTokens, 0),
-		CompletionTokens: max(a.Usage.CompletionTokens, 0), Cut: first.FinishReason == "length"}, nil
+	out := a.spent()
+	out.Text, out.Model, out.Cut = text, cmp.Or(a.Model, asked), first.FinishReason == "length"
+	return out, nil
+}
+
+// spent is what the answer took, whatever it says.
+func (a *chat) spent() providers.Completion {
+	return providers.Completion{PromptTokens: max(a.Usage.PromptTokens, 0), CompletionTokens: max(a.Usage.CompletionTokens, 0)}
 }
 
 var thinking = regexp.MustCompile(`(?s)^\s*<think>.*?(</think>|$)`)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,14 +86,26 @@ func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty":      `{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
-		"null":       `{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"length"}]}`,
-		"thinking":   `{"choices":[{"message":{"content":"<think>Hm"},"finish_reason":"length"}]}`,
+		"null":       `{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`,
+		"thinking":   `{"choices":[{"message":{"content":"<think>Hm"},"finish_reason":"stop"}]}`,
 		"no choices": `{"choices":[]}`, "no object": `[]`, "no json": `data: {}`, "a number": `{"choices":[{"message":{"content":7}}]}`,
 	} {
 		_, err := complete(t, providertest.Always(200, body))
 		v := resilience.Classify(err)
 		require.Equal(t, [2]any{resilience.Retriable, resilience.Contract}, [2]any{v.Class, v.Category}, name)
 		require.EqualValues(t, 3, v.FatalAfter, "it was paid for: three times at most")
+	}
+}
+
+func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]providers.Completion{"200-refusal": {PromptTokens: 10, CompletionTokens: 5}, "200-length": {PromptTokens: 400, CompletionTokens: 4000},
+		"200-content_filter": {}, "400-context_length_exceeded": {}} {
+		status, err := strconv.Atoi(name[:3])
+		require.NoError(t, err)
+		got, err := complete(t, providertest.Always(status, providertest.Golden(t, name+".json")))
+		require.Error(t, err)
+		require.Equal(t, want, got, name)
 	}
 }
 
@@ -104,7 +117,7 @@ func TestTable(t *testing.T) {
 		"429-rate_limit_exceeded": limit, "429-other": limit,
 		"401-invalid_api_key": keyAuth, "403-region": config, "404-model_not_found": config, "404-ollama": config,
 		"400-context_length_exceeded": item, "400-vllm-context": item, "400-llamacpp-context": item, "413-groq": item, "400-content_filter": item,
-		"200-refusal": item, "200-content_filter": item,
+		"200-refusal": item, "200-content_filter": item, "200-length": item,
 		"200-error":      quota,
 		"400-parameter":  contract,
 		"503-overloaded": upstream, "500-server_error": upstream,
@@ -127,7 +140,7 @@ func TestTable(t *testing.T) {
 				require.Equal(t, want, resilience.Classify(err), "%v", err)
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, err, &refusal)
-				if name != "200-content_filter" {
+				if name != "200-content_filter" && name != "200-length" {
 					require.NotEmpty(t, refusal.Message)
 				}
 				switch want.Category {
