@@ -81,6 +81,12 @@ func (w Week) Name() string { return w.From.Format(time.DateOnly) }
 // Before is the week before. A week may have an hour more or less than others.
 func (w Week) Before() Week { return Week{From: w.From.AddDate(0, 0, -7), To: w.From} }
 
+// named is the week of that name in a zone.
+func named(name string, zone *time.Location) (Week, error) {
+	from, err := time.ParseInLocation(time.DateOnly, name, zone)
+	return Week{From: from, To: from.AddDate(0, 0, 7)}, err
+}
+
 // LastFull is the latest week that was over at that time, in its zone.
 func LastFull(now time.Time) Week {
 	sinceMonday := (int(now.Weekday()) + 6) % 7

@@ -30,6 +30,9 @@ func TestTheLastFullWeekIsFromMondayToSunday(t *testing.T) {
 		require.Equal(t, w.From.Format(time.DateOnly), w.Name())
 		require.Equal(t, w.From, w.Before().To)
 		require.Equal(t, LastFull(w.From), w.Before())
+		again, err := named(w.Name(), berlin)
+		require.NoError(t, err)
+		require.Equal(t, w, again)
 	}
 }
 

@@ -34,8 +34,8 @@ type Store interface {
 
 // Weeks are what there is to write about, and what was written.
 type Weeks interface {
-	// DueDigests returns the people of whose week something is to be written: those who asked for it by hand, and those
-	// who have wanted digests since before the end of the week after it, have none of it, and heard something in it.
+	// DueDigests returns what is to be written: of whatever week somebody asked for by hand, and this one of those who
+	// have wanted digests since before the end of the week after it, have none of it, and heard something in it.
 	DueDigests(ctx context.Context, w Week) ([]Due, error)
 	// Heard counts what a person heard in a week.
 	Heard(ctx context.Context, user int64, w Week, most Limits) (Heard, error)
@@ -57,7 +57,8 @@ type Wishes interface {
 // Due is a person of whose week something is to be written.
 type Due struct {
 	User  int64
-	Asked bool // by hand
+	Week  string // see Digest
+	Asked bool   // by hand
 }
 
 // Options are how a Runner works. The zero value is a good one.
@@ -262,7 +263,11 @@ func (r *Runner) writeDue(ctx context.Context) error {
 			if !d.Asked && now.Before(week.To.Add(r.opt.Late)) {
 				continue
 			}
-			if err := r.write(ctx, d.User, week); err != nil {
+			of, err := named(d.Week, r.opt.Zone)
+			if err != nil {
+				return err
+			}
+			if err := r.write(ctx, d, of); err != nil {
 				r.tell(d.User)
 				return err
 			}
@@ -273,15 +278,19 @@ func (r *Runner) writeDue(ctx context.Context) error {
 }
 
 // write writes about one week of one person. An error leaves it due.
-func (r *Runner) write(ctx context.Context, user int64, week Week) error {
-	heard, err := r.store.Heard(ctx, user, week, usual)
-	if err != nil || heard.Plays == 0 {
+func (r *Runner) write(ctx context.Context, due Due, week Week) error {
+	heard, err := r.store.Heard(ctx, due.User, week, usual)
+	if err != nil {
 		return err
 	}
-	d := Digest{User: user, Week: week.Name(), State: Written, CreatedAt: time.Now()}
+	d := Digest{User: due.User, Week: due.Week, State: Written, CreatedAt: time.Now()}
+	if heard.Plays == 0 { // they were removed after it was asked for
+		d.State, d.Reason = Failed, "What was heard in this week has been removed since, so there is nothing to write about."
+		return r.keep(ctx, d)
+	}
 	for _, most := range []Limits{usual, short} {
 		// Others' may have taken minutes: a person who has said no meanwhile is not written about.
-		if due, dueErr := r.store.DueDigests(ctx, week); dueErr != nil || !slices.ContainsFunc(due, func(d Due) bool { return d.User == user }) {
+		if now, dueErr := r.store.DueDigests(ctx, week); dueErr != nil || !slices.ContainsFunc(now, func(d Due) bool { return d.User == due.User && d.Week == due.Week }) {
 			return dueErr
 		}
 		d.Prompt = promptOf(heard, most)
@@ -301,12 +310,17 @@ func (r *Runner) write(ctx context.Context, user int64, week Week) error {
 	if err == nil || d.PromptTokens+d.CompletionTokens > 0 { // a refusal may have been paid for
 		d.WrittenAt, d.Cost = time.Now(), r.opt.Prices.Of(d.Completion)
 	}
+	return r.keep(ctx, d)
+}
+
+// keep stores what has become of a digest.
+func (r *Runner) keep(ctx context.Context, d Digest) error {
 	if err := r.store.SaveDigest(context.WithoutCancel(ctx), d); err != nil {
 		r.unsaved = append(r.unsaved, d)
 		return err
 	}
-	r.log.Info("digest written", "user_id", user, "outcome", string(d.State))
-	r.tell(user)
+	r.log.Info("digest written", "user_id", d.User, "outcome", string(d.State))
+	r.tell(d.User)
 	return nil
 }
 

@@ -156,6 +156,50 @@ func TestAWrongModelStopsUntilTheAdministratorTriesAgain(t *testing.T) {
 	})
 }
 
+func TestWhatWasAskedForIsWrittenHoweverLongItTakes(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.rarely()
+		h.hears(h.bob, "Untitled 2")
+		h.far.answers(404, wrongName)
+		h.until(3, 1)
+		require.NoError(t, h.Ask(t.Context(), h.bob))
+		time.Sleep(40 * 24 * time.Hour)
+		require.Equal(t, []string{"1999-12-27 waiting"}, h.written(h.bob))
+		h.far.answers(200, answer)
+		h.Guard.RetryForAll(h.Provider())
+		h.Look()
+		enginetest.Settle()
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
+		require.Contains(t, h.far.prompts()[1], "Untitled 2")
+	})
+}
+
+// forgetful is a store from which all listens have been removed.
+type forgetful struct{ digest.Store }
+
+func (forgetful) Heard(context.Context, int64, digest.Week, digest.Limits) (digest.Heard, error) {
+	return digest.Heard{}, nil
+}
+
+func TestWhatThereIsNothingLeftToWriteAboutIsGivenUp(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.hears(h.bob, "Untitled 2")
+		h.far.answers(503, `{}`)
+		h.until(3, 1)
+		require.NoError(t, h.Ask(t.Context(), h.bob))
+		enginetest.Settle()
+		h.stop()
+		h.wrap = func(s digest.Store) digest.Store { return forgetful{s} }
+		h.far.answers(200, answer)
+		h.start()
+		all, err := h.Store.Digests(t.Context(), h.bob)
+		require.NoError(t, err)
+		require.Equal(t, digest.Failed, all[0].State)
+		require.Contains(t, all[0].Reason, "has been removed")
+		require.Len(t, h.far.prompts(), 1)
+	})
+}
+
 func TestAnOutageIsWaitedOut(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.bob, "Untitled 2")

@@ -54,13 +54,13 @@ func (s *Store) DigestsSpent(ctx context.Context, user int64, since time.Time) (
 
 // DueDigests implements digest.Store.
 func (s *Store) DueDigests(ctx context.Context, w digest.Week) ([]digest.Due, error) {
-	scan := func(r scanner) (d digest.Due, err error) { return d, r.Scan(&d.User, &d.Asked) }
-	return list(ctx, s.reader, scan, `SELECT user_id, 1 FROM digests WHERE week = $1 AND state = 'waiting'
+	scan := func(r scanner) (d digest.Due, err error) { return d, r.Scan(&d.User, &d.Week, &d.Asked) }
+	return list(ctx, s.reader, scan, `SELECT user_id, week, 1 FROM digests WHERE state = 'waiting'
 		UNION ALL
-		SELECT user_id, 0 FROM digest_people p WHERE since < $2
+		SELECT user_id, CAST($1 AS TEXT), 0 FROM digest_people p WHERE since < $2
 			AND NOT EXISTS (SELECT 1 FROM digests d WHERE d.user_id = p.user_id AND d.week = $1)
 			AND EXISTS (SELECT 1 FROM listens l WHERE l.user_id = p.user_id AND l.played_at >= $3 AND l.played_at < $4)
-		ORDER BY 1`, w.Name(), millis(w.To.AddDate(0, 0, 7)), millis(w.From), millis(w.To))
+		ORDER BY 1, 2`, w.Name(), millis(w.To.AddDate(0, 0, 7)), millis(w.From), millis(w.To))
 }
 
 // Heard implements digest.Store.

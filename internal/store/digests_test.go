@@ -70,12 +70,13 @@ func TestWhoseDigestIsDue(t *testing.T) {
 	require.Empty(t, due(november.Before()), "it was not wanted then")
 	hear(t, s, alice, "Can", "", "Paperhouse", time.Hour, 1)
 	hear(t, s, bob, "Can", "", "Paperhouse", time.Hour, 1)
-	require.Equal(t, []digest.Due{{User: alice}}, due(november))
+	require.Equal(t, []digest.Due{{User: alice, Week: november.Name()}}, due(november))
 
 	ask := digest.Digest{User: bob, Week: november.Name(), State: digest.Waiting, CreatedAt: november.To}
 	require.NoError(t, s.AskDigest(t.Context(), ask))
 	require.ErrorIs(t, s.AskDigest(t.Context(), ask), digest.ErrThere)
-	require.Equal(t, []digest.Due{{User: alice}, {User: bob, Asked: true}}, due(november))
+	require.Equal(t, []digest.Due{{User: alice, Week: november.Name()}, {User: bob, Week: november.Name(), Asked: true}}, due(november))
+	require.Equal(t, []digest.Due{{User: bob, Week: november.Name(), Asked: true}}, due(november.Before()), "what was asked for is due in whatever week one looks")
 	for _, user := range []int64{alice, bob} {
 		require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: user, Week: november.Name(), State: digest.Written, WrittenAt: november.To, CreatedAt: november.To}))
 	}
