@@ -98,6 +98,8 @@ func LastFull(now time.Time) Week {
 var (
 	// ErrThere says that there is a digest of that week already, or that one is being written.
 	ErrThere = errors.New("there is a digest of that week")
+	// ErrAnother says that a digest was asked for of a week that is not the last full one any more.
+	ErrAnother = errors.New("another week has ended since")
 	// ErrSilent says that nothing was heard in that week.
 	ErrSilent = errors.New("nothing was heard in that week")
 	// ErrOff says that the installation has no model to write with.

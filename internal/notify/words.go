@@ -170,13 +170,13 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 	name := p.DisplayName
 	if s.Category == resilience.Contract {
 		return Words{Title: name + " cannot be understood", Owner: Administrator, Message: join(
-			name+" answers in a way that Reprise does not understand.", advice, "Look for a newer version of Reprise, then press Try again in the settings.")}
+			name+" answers in a way that Reprise does not understand.", advice, "Look for a newer version of Reprise, then press Try again.")}
 	}
 	if advice == "" {
 		advice = "Check what the settings say about it."
 	}
 	return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
-		name+" does not accept this installation.", advice, "Then press Try again in the settings.")}
+		name+" does not accept this installation.", advice, "Then press Try again.")}
 }
 
 // Ending is the notice before an authorization's end.

@@ -181,6 +181,7 @@ type digestPage struct {
 	Obstacle   obstacleView
 	Busy       bool // one is due or was asked for
 	Week       string
+	Monday     string // the same, as a form sends it
 	Plays      int
 	Preview    *promptView // of the last week; nil when there is a digest of it, or nothing was heard
 	Mine       []spendingView
@@ -195,7 +196,7 @@ func (s *Server) digestPage(c echo.Context) error {
 	}
 	week, admin := s.Digests.Week().Name(), user.Role == accounts.Admin
 	v := digestPage{Configured: s.Digests.Provider() != nil, Host: s.Digests.Options().Host, Digests: viewAll(all, viewDigest), Obstacle: s.digestObstacle(admin),
-		Week: weekName(week)}
+		Week: weekName(week), Monday: week}
 	if v.Enabled, err = s.Store.DigestsWanted(ctx, user.ID); err != nil {
 		return err
 	}
@@ -290,6 +291,9 @@ func (s *Server) askDigestAPI(c echo.Context) error {
 }
 
 func (s *Server) askDigestForm(c echo.Context) error {
+	if week := c.FormValue("week"); week != "" && week != s.Digests.Week().Name() { // what it shows is what is sent
+		return digest.ErrAnother
+	}
 	err := s.Digests.Ask(c.Request().Context(), userOf(c).ID)
 	if err != nil && !errors.Is(err, digest.ErrThere) { // the button was pressed in another tab
 		return err

@@ -195,6 +195,36 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 	})
 }
 
+func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		h.enriched()
+		h.heard("Rain")
+		_, err := h.db.FindEntities(t.Context())
+		require.NoError(t, err)
+		for source, needs := range map[string]string{"musicbrainz": "", "fanarttv": "musicbrainz"} {
+			_, err = h.db.Enqueue(t.Context(), source, []string{providers.KindArtist}, needs)
+			require.NoError(t, err)
+		}
+		task, err := h.db.NextTask(t.Context(), "musicbrainz")
+		require.NoError(t, err)
+		path := "/music/artist/" + strconv.FormatInt(task.ID, 10)
+		answers := func(o enrich.Outcome) string {
+			t.Helper()
+			o.Task, o.Then, o.Due = task, []string{"fanarttv"}, time.Now().Add(time.Hour)
+			require.NoError(t, h.db.SaveOutcome(t.Context(), o))
+			return h.page(path)
+		}
+		require.NotContains(t, h.page(path), "knows nothing")
+		html := answers(enrich.Outcome{State: enrich.Waiting, Failures: 1, Reason: "refused"})
+		require.Contains(t, html, "could not say")
+		require.Contains(t, html, "not asked yet")
+		html = answers(enrich.Outcome{State: enrich.NotThere})
+		require.Contains(t, html, "knows nothing of it")
+		require.Contains(t, html, "not asked yet", "without an id there is nothing to ask Fanart.tv for")
+	})
+}
+
 func TestThoseWhoWatchAreToldThatMoreIsKnown(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		h := newHousehold(t, s, delivery.Options{})

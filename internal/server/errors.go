@@ -93,6 +93,8 @@ var known = map[error]problem{
 	imports.ErrBusy: {Status: http.StatusConflict, Title: "One after the other", Detail: "You are sending a file already, or three wait to be imported. Go on when " +
 		"one of them is done."},
 	digest.ErrThere: {Status: http.StatusConflict, Title: "There is one already", Detail: "The last week's digest has been written already, or is being written."},
+	digest.ErrAnother: {Status: http.StatusConflict, Title: "Another week has ended", Detail: "The page that you asked on was about an earlier week. Open it again: it " +
+		"shows what would be sent about the last one. Nothing was sent."},
 	digest.ErrSilent: {Status: http.StatusConflict, Title: "Nothing to write about", Detail: "You heard nothing in the last full week, as far as your services have " +
 		"told. Nothing was sent."},
 	digest.ErrOff: {Status: http.StatusConflict, Title: "Not set up", Detail: "This installation has no language model. The administrator can name one in the settings " +

@@ -37,6 +37,7 @@ type alert struct {
 	severity   notify.Severity
 	words      notify.Words
 	detail     string
+	page       string // where administrators see to it; the settings by default
 }
 
 func (a alert) notification(user, generation int64, action notify.Action) notify.Notification {
@@ -55,8 +56,12 @@ func (g *Guard) tell(ctx context.Context, a alert) error {
 // tellAdmins tells every administrator once, whoever's connection met the cause.
 func (g *Guard) tellAdmins(ctx context.Context, a alert) error {
 	admins, err := g.Store.Admins(ctx)
+	action := notify.Action{Label: "Open settings", URL: "/settings"}
+	if a.page != "" {
+		action = notify.Action{Label: "Look at it", URL: a.page}
+	}
 	for _, id := range admins {
-		err = errors.Join(err, g.Notifier.Open(ctx, a.notification(id, 0, notify.Action{Label: "Open settings", URL: "/settings"})))
+		err = errors.Join(err, g.Notifier.Open(ctx, a.notification(id, 0, action)))
 	}
 	return err
 }

@@ -41,6 +41,9 @@ func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream stri
 	return errors.Join(err, g.consequence(ctx, key, func(ctx context.Context) error { return g.failedForAll(ctx, p, stream, v, ch, err) }))
 }
 
+// pages are where administrators see how the installation's own calls of a stream stand, and have them tried again.
+var pages = map[string]string{providers.Enrichment: "/settings#enrichment", providers.Digest: "/digest"}
+
 // failedForAll keeps and tells what a failure that changed something has led to. It may be repeated. A stop is not kept:
 // a restart may try again.
 func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
@@ -55,7 +58,7 @@ func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream 
 		s := ch.State
 		errs = append(errs, g.Store.SaveHold(ctx, resilience.Hold{Key: appKey(c), Category: s.Category, Since: s.Since, Until: s.Until}))
 	}
-	a := alert{provider: p, connection: c, category: v.Category, detail: resilience.Excerpt(err.Error())}
+	a := alert{provider: p, connection: c, category: v.Category, detail: resilience.Excerpt(err.Error()), page: pages[stream]}
 	switch {
 	case ch.Kind == resilience.BecameFatal:
 		a.category = ch.State.Category
