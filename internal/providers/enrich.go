@@ -30,13 +30,11 @@ type Entity struct {
 
 // Facts are what a source knows about an entity. All of it may be missing.
 type Facts struct {
-	MBID       string
-	ArtistMBID string   // of an album or a track: its first artist's
-	AlbumMBID  string   // of a track: the release group it first came out on
-	Name       string   // as the source writes it
-	Tags       []string // the most given first, at most MaxTags, in lower case
-	Released   string   // first release as far as it is known: "1999", "1999-06" or "1999-06-12"
-	Pictures   []Picture
+	MBID     string
+	Name     string   // as the source writes it
+	Tags     []string // the most given first, at most MaxTags, in lower case
+	Released string   // first release as far as it is known: "1999", "1999-06" or "1999-06-12"
+	Pictures []Picture
 }
 
 // MaxTags is how many tags of an entity are kept.

@@ -67,9 +67,9 @@ func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
 				o.State, millis(o.Due), o.Failures, o.Reason, now, o.ID, o.Source)
 		}
 		f := o.Facts
-		err := execTx(ctx, tx, `UPDATE enrichment SET state = $1, due_at = $2, failures = 0, reason = '', asked_at = $3, mbid = $4, artist_mbid = $5, album_mbid = $6,
-			name = $7, tags = $8, released = $9, picture = $10 WHERE entity_id = $11 AND source = $12`,
-			o.State, millis(o.Due), now, f.MBID, f.ArtistMBID, f.AlbumMBID, f.Name, strings.Join(f.Tags, "\n"), f.Released, o.Picture, o.ID, o.Source)
+		err := execTx(ctx, tx, `UPDATE enrichment SET state = $1, due_at = $2, failures = 0, reason = '', asked_at = $3, mbid = $4,
+			name = $5, tags = $6, released = $7, picture = $8 WHERE entity_id = $9 AND source = $10`,
+			o.State, millis(o.Due), now, f.MBID, f.Name, strings.Join(f.Tags, "\n"), f.Released, o.Picture, o.ID, o.Source)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 		return m, providers.ErrNotFound
 	}
 	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, instant(last)
-	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, artist_mbid, album_mbid, name, tags, released, picture
+	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags, released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, id)
 	return m, err
 }
@@ -182,7 +182,7 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 func scanTold(r scanner) (t enrich.Told, err error) {
 	var asked, due int64
 	var tags string
-	err = r.Scan(&t.Source, &t.State, &asked, &due, &t.Reason, &t.MBID, &t.ArtistMBID, &t.AlbumMBID, &t.Name, &tags, &t.Released, &t.Picture)
+	err = r.Scan(&t.Source, &t.State, &asked, &due, &t.Reason, &t.MBID, &t.Name, &tags, &t.Released, &t.Picture)
 	t.AskedAt, t.Due = instant(asked), instant(due)
 	if tags != "" {
 		t.Tags = strings.Split(tags, "\n")

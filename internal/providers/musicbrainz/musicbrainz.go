@@ -57,14 +57,13 @@ func (s *Source) Enrich(ctx context.Context, e providers.Entity) (providers.Fact
 // resource is one kind of MusicBrainz' entities.
 type resource struct {
 	name  string // in the path
-	inc   string // what a lookup has to tell beside the bare entity
 	query func(providers.Entity) string
 }
 
 var (
-	artistResource    = resource{"artist", "tags", artistQuery}
-	groupResource     = resource{"release-group", "artist-credits tags", groupQuery}
-	recordingResource = resource{"recording", "artist-credits releases release-groups tags", recordingQuery}
+	artistResource    = resource{"artist", artistQuery}
+	groupResource     = resource{"release-group", groupQuery}
+	recordingResource = resource{"recording", recordingQuery}
 )
 
 // found is an entity of MusicBrainz, as lookup and search tell of it.
@@ -81,7 +80,7 @@ func enrich[F found](ctx context.Context, s *Source, r resource, e providers.Ent
 	if e.MBID != "" {
 		var one F
 		endpoint := "GET /ws/2/" + r.name + "/{mbid}"
-		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {r.inc}}, &one); err != nil {
+		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {"tags"}}, &one); err != nil {
 			return providers.Facts{}, err
 		}
 		if one.key() == "" {

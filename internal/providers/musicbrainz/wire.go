@@ -57,10 +57,7 @@ type recording struct {
 
 // release is one edition on which a recording came out.
 type release struct {
-	Title  string       `json:"title"`
-	Status string       `json:"status"`
-	Date   string       `json:"date"`
-	Group  releaseGroup `json:"release-group"`
+	Title string `json:"title"`
 }
 
 // credit is the artists of something, as it names them.
@@ -79,43 +76,16 @@ func (a artist) facts() providers.Facts {
 }
 
 func (g releaseGroup) facts() providers.Facts {
-	return providers.Facts{MBID: g.ID, ArtistMBID: g.Credit.first(), Name: g.Title, Tags: tagNames(g.Tags), Released: date(g.Released)}
+	return providers.Facts{MBID: g.ID, Name: g.Title, Tags: tagNames(g.Tags), Released: date(g.Released)}
 }
 
 func (r recording) facts() providers.Facts {
-	return providers.Facts{MBID: r.ID, ArtistMBID: r.Credit.first(), AlbumMBID: r.album(), Name: r.Title, Tags: tagNames(r.Tags), Released: date(r.Released)}
-}
-
-// album is the release group on which the recording first came out, as far as that is known: an official one before
-// others, and of those of one day an album.
-func (r recording) album() string {
-	known := slices.DeleteFunc(slices.Clone(r.Releases), func(l release) bool { return l.Group.ID == "" })
-	if len(known) == 0 {
-		return ""
-	}
-	return slices.MinFunc(known, func(a, b release) int {
-		return cmp.Or(cmp.Compare(unofficial(a.Status), unofficial(b.Status)), cmp.Compare(sortable(a.Date), sortable(b.Date)),
-			cmp.Compare(a.Group.rank(), b.Group.rank()))
-	}).Group.ID
-}
-
-func unofficial(status string) int {
-	if status == "Official" {
-		return 0
-	}
-	return 1
+	return providers.Facts{MBID: r.ID, Name: r.Title, Tags: tagNames(r.Tags), Released: date(r.Released)}
 }
 
 // rank puts plain albums before the rest.
 func (g releaseGroup) rank() int {
 	return 4*min(len(g.Secondary), 1) + (slices.Index([]string{"Album", "EP", "Single"}, g.Type)+4)%4
-}
-
-func (c credit) first() string {
-	if len(c) == 0 {
-		return ""
-	}
-	return c[0].Artist.ID
 }
 
 var dates = regexp.MustCompile(`^\d{4}(-\d\d){0,2}$`)

@@ -38,8 +38,6 @@ CREATE TABLE enrichment (
     reason      TEXT NOT NULL DEFAULT '',
     asked_at    BIGINT NOT NULL DEFAULT 0,
     mbid        TEXT NOT NULL DEFAULT '',
-    artist_mbid TEXT NOT NULL DEFAULT '',
-    album_mbid  TEXT NOT NULL DEFAULT '',
     name        TEXT NOT NULL DEFAULT '',
     tags        TEXT NOT NULL DEFAULT '', -- one per line
     released    TEXT NOT NULL DEFAULT '',
