@@ -184,6 +184,26 @@ func (c *Cache) Has(name string) bool {
 	return c.kept[name] != nil
 }
 
+// Missing returns those of these pictures that are not kept, but no more than certainly fit beside what is: getting them
+// anew drives nothing else out.
+func (c *Cache) Missing(names []string) (missing []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fit := 0
+	if largest := c.largest(); largest > 0 {
+		fit = int(max(c.most-c.size, 0) / largest)
+	}
+	for _, name := range names {
+		if len(missing) == fit {
+			break
+		}
+		if c.kept[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
 // Read returns a picture that somebody looks at, and its type; fs.ErrNotExist when it is not kept.
 func (c *Cache) Read(name string) (picture []byte, kind string, err error) {
 	c.mu.Lock()

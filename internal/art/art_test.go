@@ -145,6 +145,19 @@ func TestWhatWasLookedAtLeastRecentlyMakesRoom(t *testing.T) {
 	require.Len(t, files(t, dir), 1)
 }
 
+func TestWhatIsMissingIsToldAsFarAsThereIsRoom(t *testing.T) {
+	t.Parallel()
+	c := open(t, t.TempDir(), 3*MaxPicture+1000)
+	kept := keep(t, c, dot(t, 1))
+	all := []string{nameOf(dot(t, 2)), kept, nameOf(dot(t, 3)), nameOf(dot(t, 4)), nameOf(dot(t, 5))}
+	require.Equal(t, []string{all[0], all[2], all[3]}, c.Missing(all))
+	require.Empty(t, c.Missing([]string{kept}))
+	c.size = c.most - MaxPicture
+	require.Equal(t, all[:1], c.Missing(all))
+	c.size++
+	require.Empty(t, c.Missing(all), "nothing that is kept makes room for it")
+}
+
 func TestLookingAtAPictureIsNotedOnceADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -135,6 +135,8 @@ type Store interface {
 	SaveOutcome(context.Context, Outcome) error
 	// RetryFailed makes due what is put off at a source.
 	RetryFailed(ctx context.Context, source string) error
+	// RenewPictures makes due whatever has one of the pictures that are missing, unless it is put off.
+	RenewPictures(ctx context.Context, missing func(names []string) []string) error
 	// EnrichmentProgress is how far each source has got.
 	EnrichmentProgress(context.Context) (map[string]Progress, error)
 	// People are those who may be watching.
@@ -152,4 +154,6 @@ type Pictures interface {
 	Fetch(ctx context.Context, url string) ([]byte, error)
 	// Keep stores a picture and returns its name.
 	Keep(picture []byte) (name string, err error)
+	// Missing returns those of these pictures that it has lost and has room for.
+	Missing(names []string) []string
 }

@@ -90,6 +90,26 @@ func TestPicturesAreLookedForByTheIDsThatWereFound(t *testing.T) {
 	})
 }
 
+func TestAPictureThatIsMissingIsFetchedAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.hear(b.user, track("A", "First", "T"), track("B", "", "U"))
+		b.tick()
+		require.Len(t, b.art.calls(), 3)
+		pass(3 * time.Hour)
+		require.Empty(t, b.art.calls())
+		b.gallery.lose("kept id of artist B", "another's")
+		pass(2 * time.Hour)
+		require.Equal(t, []string{"artist B"}, b.art.calls())
+
+		b.gallery.lose("kept id of artist B")
+		b.art.answers(func(providers.Entity) (providers.Facts, error) {
+			return providers.Facts{}, fails(http.StatusBadRequest)
+		})
+		pass(3 * time.Hour)
+		require.Equal(t, []string{"artist B", "artist B"}, b.art.calls(), "what fails is put off as always")
+	})
+}
+
 func TestFactsAreKeptWhenNoPictureCanBeHad(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		for _, url := range []string{"id of artist A", "second"} {

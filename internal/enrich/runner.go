@@ -131,7 +131,7 @@ func (r *Runner) tick(ctx context.Context) {
 	}
 }
 
-// fill brings the queue up to date.
+// fill brings the queue up to date: with new music, and with pictures that had to make room or were removed.
 func (r *Runner) fill(ctx context.Context) error {
 	if err := all(func() (bool, error) { return r.store.FindEntities(ctx) }); err != nil {
 		return err
@@ -144,7 +144,10 @@ func (r *Runner) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if r.pictures == nil {
+		return nil
+	}
+	return r.store.RenewPictures(ctx, r.pictures.Missing)
 }
 
 // all does a thing until there is no more of it.

@@ -117,6 +117,19 @@ type gallery struct {
 	fetched []string
 	bad     map[string]error // by address
 	full    error            // what Keep says
+	lost    []string         // the names of pictures that have had to make room
+}
+
+func (g *gallery) lose(names ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lost = names
+}
+
+func (g *gallery) Missing(names []string) (missing []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(g.lost, name) })
 }
 
 func (g *gallery) fill(err error) {
@@ -132,10 +145,12 @@ func (g *gallery) Fetch(_ context.Context, url string) ([]byte, error) {
 	return []byte(url), g.bad[url]
 }
 
-func (g *gallery) Keep(picture []byte) (string, error) {
+func (g *gallery) Keep(picture []byte) (name string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return "kept " + string(picture), g.full
+	name = "kept " + string(picture)
+	g.lost = slices.DeleteFunc(g.lost, func(lost string) bool { return lost == name })
+	return name, g.full
 }
 
 // bench is a household's music over a real database and guard, with two sources: facts knows everything, art goes by its

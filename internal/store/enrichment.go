@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,33 @@ func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error
 // RetryFailed makes due what is put off at a source.
 func (s *Store) RetryFailed(ctx context.Context, source string) error {
 	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND failures > 0 AND due_at > $1", millis(time.Now()), source)
+}
+
+// RenewPictures makes due whatever has one of the pictures that are missing, unless it is put off.
+func (s *Store) RenewPictures(ctx context.Context, missing func(names []string) []string) error {
+	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
+	now := millis(time.Now())
+	all, err := list(ctx, s.reader, scan, "SELECT DISTINCT picture FROM enrichment WHERE picture <> '' AND failures = 0 AND due_at > $1", now)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	gone := missing(all)
+	if len(gone) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for some := range slices.Chunk(gone, queueAtOnce) {
+			args := []any{now}
+			for _, name := range some {
+				args = append(args, name)
+			}
+			err := execTx(ctx, tx, "UPDATE enrichment SET due_at = $1 WHERE picture <> '' AND failures = 0 AND due_at > $1 AND picture IN "+numbered(2, len(some)), args...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // EnrichmentProgress is how far each source has got.

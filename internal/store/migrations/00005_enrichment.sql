@@ -45,6 +45,7 @@ CREATE TABLE enrichment (
     PRIMARY KEY (entity_id, source)
 );
 CREATE INDEX enrichment_due ON enrichment (source, due_at, entity_id);
+CREATE INDEX enrichment_pictures ON enrichment (picture, failures, due_at) WHERE picture <> '';
 CREATE INDEX enrichment_progress ON enrichment (source, state, failures, due_at);
 
 CREATE INDEX listens_by_artist ON listens (user_id, artist, played_at);
