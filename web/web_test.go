@@ -75,7 +75,7 @@ func digests() object {
 		"Model": "a-model", "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost, "Prompt": prompt}
 	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost}, {"Month": "October 2026", "Digests": 1, "PromptTokens": 0, "CompletionTokens": 0, "Cost": nil}}
 	return object{"Configured": true, "Host": "api.example.org", "Enabled": true, "Obstacle": object{"State": "held", "Message": "Wait.", "NextAttemptAt": stamp}, "Busy": true,
-		"Week": "9–15 November 2026", "Plays": 37, "Preview": prompt, "Mine": month, "Everybody": month, "Digests": []object{one,
+		"Week": "9–15 November 2026", "Monday": "2026-11-09", "Plays": 37, "Preview": prompt, "Mine": month, "Everybody": month, "Digests": []object{one,
 			without(one, "ID", "2", "State", "waiting", "WrittenAt", nil, "Paragraphs", nil, "Prompt", nil, "Cut", false),
 			without(one, "ID", "3", "State", "failed", "Reason", "Too long.", "Detail", "400", "Paragraphs", nil, "Cost", nil)}}
 }
