@@ -72,8 +72,11 @@ func TestTheWeeklyDigest(t *testing.T) {
 	require.Equal(t, "held", v.call("GET", "/digests", nil, http.StatusOK)["model"].(object)["state"])
 	require.Contains(t, v.page("/digest", 200), "It is written as soon as the language model can be used.")
 	require.Len(t, v.openAlerts(), 1)
+	calls = len(w.Calls(demo.OpenAI))
 	require.NoError(t, p.stop(syscall.SIGTERM))
 	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), openAIEnv(w)...)
-	require.Equal(t, "held", v.call("GET", "/digests", nil, http.StatusOK)["model"].(object)["state"], "across a restart")
+	v.eventually("held across a restart", func() bool { return strings.Contains(v.page("/digest", 200), "billing page") })
+	require.Equal(t, "held", v.call("GET", "/digests", nil, http.StatusOK)["model"].(object)["state"])
+	require.Len(t, w.Calls(demo.OpenAI), calls, "the keys are known to be spent")
 	require.Equal(t, "waiting", v.digests()[0].(object)["state"])
 }
