@@ -20,7 +20,16 @@
 // # Transport
 //
 // [Transport] is the one http.RoundTripper of the program: bounded bodies, timeouts, User-Agent, and every failure as
-// one of the types above. It never retries and never sleeps.
+// one of the types above. An adapter hands it a [Reader] of the provider's own words, so that what an attempt meant is
+// known there. It never retries.
+//
+// # What all users share
+//
+// Three guards stand on the way of every call, and are told the same verdict: [Breakers] (an endpoint that fails for
+// everybody), [Uplink] (our own connection to the internet) and [Paces] (how often an upstream may be asked, for whose turn
+// a request waits a few seconds). A [KeyTransport] above them gives a request one key of a [KeyPool] after the other. A
+// call that one of the three stands against is not made: its error is a [NotBeforeError], and its stream is put off without
+// a failure being counted.
 //
 // Everything here is safe for concurrent use.
 package resilience
