@@ -144,6 +144,9 @@ func (p *process) stop(sig syscall.Signal) error {
 	require.NoError(p.t, p.cmd.Process.Signal(sig))
 	select {
 	case err := <-p.exited:
+		if err != nil && sig == syscall.SIGTERM { // which no test expects
+			p.t.Log(p.log.String())
+		}
 		return err
 	case <-time.After(patience):
 		require.FailNow(p.t, "the server does not stop", p.log.String())

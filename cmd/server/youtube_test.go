@@ -103,7 +103,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	before := len(w.Calls(demo.YouTube))
 	require.NoError(t, p.stop(syscall.SIGTERM))
 	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), youtubeEnv(w)...)
-	require.Equal(t, "held", v.state("youtube"))
+	v.becomes("youtube", "held")
 	until, err := time.Parse(time.RFC3339, v.call("GET", "/connections/youtube", nil, 200)["next_attempt_at"].(string))
 	require.NoError(t, err)
 	pacific, err := time.LoadLocation("America/Los_Angeles")
