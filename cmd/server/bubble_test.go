@@ -47,6 +47,9 @@ var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_eve
 
 func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installation)) {
 	t.Helper()
+	if raceEnabled {
+		t.Skip("with the race detector the database is twenty times slower, and these are days; its parts run with it elsewhere")
+	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o.Seed, o.InProcess = 1, true

@@ -17,11 +17,7 @@ func TestADayOfAGoodGuest(t *testing.T) {
 	inBubble(t, demo.Options{Plays: 60, Live: 5 * time.Minute}, func(t *testing.T, i *installation) {
 		began := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // a Monday, so that a week was heard; 16:00 the day before at YouTube
 		time.Sleep(time.Until(began))
-		people := 5
-		if raceEnabled { // the database is many times slower then
-			people = 1
-		}
-		i.people(people)
+		i.people(5)
 		require.NoError(t, i.digests.Switch(context.Background(), i.users[0], true))
 		at := func(hour, minute int) time.Time {
 			return began.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)

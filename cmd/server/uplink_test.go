@@ -13,10 +13,7 @@ import (
 // notification, to the one who can mend it; slow probes; and a return that is spread out, with nobody left behind.
 func TestTheUplinkIsGone(t *testing.T) {
 	inBubble(t, demo.Options{Plays: 60, Live: 10 * time.Minute}, func(t *testing.T, i *installation) {
-		people := 10
-		if raceEnabled { // the database is many times slower then
-			people = 2
-		}
+		const people = 10
 		i.people(people)
 		time.Sleep(time.Hour)
 		i.cut.Store(true)
