@@ -107,7 +107,7 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // startLoop lets the loop tick. A tick only says that it is time, so it takes none itself.
 func (r *Runner) startLoop() (gocron.Scheduler, error) {
-	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(5*time.Second))
+	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("start loop: %w", err)
 	}

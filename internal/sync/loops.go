@@ -19,7 +19,7 @@ const expiryEvery = time.Hour
 
 // startLoops lets the loops tick. Each only fills the queue, so a tick takes no time.
 func (s *Syncer) startLoops(ctx context.Context) (gocron.Scheduler, error) {
-	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(5*time.Second))
+	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("start loops: %w", err)
 	}
