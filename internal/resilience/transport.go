@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -72,79 +69,6 @@ func sameRequest(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-type callKey struct{}
-
-type call struct {
-	provider, endpoint string
-	user               int64
-	key                string        // last four characters of the pooled key that the request carries; empty without
-	attempt            int           // from 1; 0 where a request is made once
-	patience           time.Duration // CallTimeout when it is 0
-}
-
-// WithUser returns a context whose upstream calls are logged as made for user at provider.
-func WithUser(ctx context.Context, user int64, provider string) context.Context {
-	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user})
-}
-
-// WithEndpoint returns a context whose upstream calls go by that method and route template. [Send] does this itself.
-func WithEndpoint(ctx context.Context, endpoint string) context.Context {
-	c := callOf(ctx)
-	c.endpoint = endpoint
-	return context.WithValue(ctx, callKey{}, c)
-}
-
-// WithPatience returns a context whose upstream calls may take that long instead of [CallTimeout], for an upstream whose
-// work takes its time.
-func WithPatience(ctx context.Context, d time.Duration) context.Context {
-	c := callOf(ctx)
-	c.patience = d
-	return context.WithValue(ctx, callKey{}, c)
-}
-
-// WithXML returns a context whose upstream calls may be answered in XML: a document is then no page unless it is HTML.
-func WithXML(ctx context.Context) context.Context {
-	return context.WithValue(ctx, xmlKey{}, true)
-}
-
-type xmlKey struct{}
-
-// WithFiles returns a context whose upstream calls ask a server of files, which says with a page that it has not got one,
-// or wants to be asked less often. Any other page speaks for nobody there as well.
-func WithFiles(ctx context.Context) context.Context {
-	return context.WithValue(ctx, filesKey{}, true)
-}
-
-type filesKey struct{}
-
-// ofFileServer says whether a page of that status is a server of files' own word.
-func ofFileServer(ctx context.Context, status int) bool {
-	m := StatusMeaning(status)
-	return ctx.Value(filesKey{}) != nil && (m.Scope == ScopeItem || m.Category == RateLimit)
-}
-
-// Reader reads a provider's own words in its answers, and notes what its table says about them, before anybody judges
-// them.
-type Reader struct {
-	// Explain notes on a failed answer what it means.
-	Explain func(*AnswerError)
-	// Refused says whether an answer whose status is a success is a refusal all the same, and then notes what it means.
-	// Nil when the provider does not do so.
-	Refused func(*AnswerError) bool
-}
-
-type readerKey struct{}
-
-// WithReader returns a context whose upstream calls are read by r.
-func WithReader(ctx context.Context, r Reader) context.Context {
-	return context.WithValue(ctx, readerKey{}, r)
-}
-
-func callOf(ctx context.Context) call {
-	c, _ := ctx.Value(callKey{}).(call)
-	return c
-}
-
 // Send performs req at the endpoint (method and route template) and returns the answer, its body read and closed.
 // Every error is one of this package's types, or the context's when the caller itself stopped; none holds the URL.
 func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, error) {
@@ -167,17 +91,6 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 	}
 	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
 }
-
-// Answer is a successful answer of an upstream.
-type Answer struct {
-	Endpoint string
-	Status   int
-	Header   http.Header
-	Body     []byte
-}
-
-// Unchanged says that what the request's If-None-Match names still holds. The answer has no body then.
-func (a *Answer) Unchanged() bool { return a.Status == http.StatusNotModified }
 
 // lost types an answer that did not arrive whole: our own end, or the network's fault.
 func lost(ctx context.Context, endpoint string, err error) error {
@@ -279,88 +192,6 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	return resp, resp.Header, nil
 }
 
-// credentials are the headers in which requests carry what nobody may see.
-var credentials = []string{"Authorization", "Api-Key", "Client-Key", "X-Goog-Api-Key", "X-Nd-Authorization"}
-
-// conceal takes the request's own credentials out of an answer: some servers repeat what they refuse.
-func conceal(req *http.Request, body []byte) []byte {
-	for _, name := range credentials {
-		secret := req.Header.Get(name)
-		secret = secret[strings.LastIndexByte(secret, ' ')+1:] // behind "Bearer" and the like
-		if len(secret) >= 8 && bytes.Contains(body, []byte(secret)) {
-			body = bytes.ReplaceAll(body, []byte(secret), []byte("…"))
-		}
-	}
-	return body
-}
-
-// read lets the provider's words be read, and says whether the answer is a failure.
-func (r Reader) read(e *AnswerError, failed bool) bool {
-	switch {
-	case !failed:
-		return r.Refused(e)
-	case r.Explain != nil && !e.HTML: // a page holds no words of the provider's
-		r.Explain(e)
-	}
-	return true
-}
-
-// memory is a body that has been read.
-type memory struct {
-	*bytes.Reader
-	all []byte
-}
-
-func (*memory) Close() error { return nil }
-
-// readBounded reads the whole body, or one byte more than MaxBody of it.
-func readBounded(resp *http.Response) ([]byte, error) {
-	defer resp.Body.Close()
-	var buf bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= MaxBody && resp.Body != http.NoBody { // the answer to a HEAD names a length and has none
-		buf.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, MaxBody+1)); err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	return buf.Bytes(), nil
-}
-
-// isHTML says whether an answer is a page. An empty one is none, whatever it is called: many frameworks call every
-// answer a page, also a 204 and a bare 401. Where XML is due, what begins like a page is one only if it is HTML, or no
-// XML either.
-func isHTML(contentType string, body []byte, xmlIsDue bool) bool {
-	if len(body) == 0 {
-		return false
-	}
-	contentType = strings.ToLower(contentType)
-	if strings.HasPrefix(contentType, "text/html") || strings.HasPrefix(contentType, "application/xhtml") {
-		return true
-	}
-	if !bytes.HasPrefix(bytes.TrimLeft(body[:min(len(body), 64)], " \t\r\n\ufeff"), []byte("<")) {
-		return false
-	}
-	if !xmlIsDue {
-		return true
-	}
-	root := rootElement(body)
-	return root == "" || strings.EqualFold(root, "html")
-}
-
-// rootElement returns the name of the first element of an XML document, or nothing.
-func rootElement(body []byte) string {
-	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return ""
-		}
-		if e, ok := token.(xml.StartElement); ok {
-			return e.Name.Local
-		}
-	}
-}
-
 func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *http.Response, err error) {
 	if t.Log == nil || !t.Log.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -393,13 +224,4 @@ func keyAttr(lastFour string) slog.Attr {
 		return slog.Attr{}
 	}
 	return slog.String("key", lastFour)
-}
-
-// Excerpt shortens an upstream's own words to what a person may want to copy.
-func Excerpt(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
-	return text
 }

@@ -1,0 +1,112 @@
+package resilience
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Answer is a successful answer of an upstream.
+type Answer struct {
+	Endpoint string
+	Status   int
+	Header   http.Header
+	Body     []byte
+}
+
+// Unchanged says that what the request's If-None-Match names still holds. The answer has no body then.
+func (a *Answer) Unchanged() bool { return a.Status == http.StatusNotModified }
+
+// credentials are the headers in which requests carry what nobody may see.
+var credentials = []string{"Authorization", "Api-Key", "Client-Key", "X-Goog-Api-Key", "X-Nd-Authorization"}
+
+// conceal takes the request's own credentials out of an answer: some servers repeat what they refuse.
+func conceal(req *http.Request, body []byte) []byte {
+	for _, name := range credentials {
+		secret := req.Header.Get(name)
+		secret = secret[strings.LastIndexByte(secret, ' ')+1:] // behind "Bearer" and the like
+		if len(secret) >= 8 && bytes.Contains(body, []byte(secret)) {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte("…"))
+		}
+	}
+	return body
+}
+
+// read lets the provider's words be read, and says whether the answer is a failure.
+func (r Reader) read(e *AnswerError, failed bool) bool {
+	switch {
+	case !failed:
+		return r.Refused(e)
+	case r.Explain != nil && !e.HTML: // a page holds no words of the provider's
+		r.Explain(e)
+	}
+	return true
+}
+
+// memory is a body that has been read.
+type memory struct {
+	*bytes.Reader
+	all []byte
+}
+
+func (*memory) Close() error { return nil }
+
+// readBounded reads the whole body, or one byte more than MaxBody of it.
+func readBounded(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	var buf bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= MaxBody && resp.Body != http.NoBody { // the answer to a HEAD names a length and has none
+		buf.Grow(int(n) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, MaxBody+1)); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// isHTML says whether an answer is a page. An empty one is none, whatever it is called: many frameworks call every
+// answer a page, also a 204 and a bare 401. Where XML is due, what begins like a page is one only if it is HTML, or no
+// XML either.
+func isHTML(contentType string, body []byte, xmlIsDue bool) bool {
+	if len(body) == 0 {
+		return false
+	}
+	contentType = strings.ToLower(contentType)
+	if strings.HasPrefix(contentType, "text/html") || strings.HasPrefix(contentType, "application/xhtml") {
+		return true
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(body[:min(len(body), 64)], " \t\r\n\ufeff"), []byte("<")) {
+		return false
+	}
+	if !xmlIsDue {
+		return true
+	}
+	root := rootElement(body)
+	return root == "" || strings.EqualFold(root, "html")
+}
+
+// rootElement returns the name of the first element of an XML document, or nothing.
+func rootElement(body []byte) string {
+	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			return e.Name.Local
+		}
+	}
+}
+
+// Excerpt shortens an upstream's own words to what a person may want to copy.
+func Excerpt(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return text
+}
