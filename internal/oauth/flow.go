@@ -112,6 +112,7 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 		return Grant{}, ErrState
 	}
 	g := Grant{ReturnTo: s.ReturnTo}
+	ctx = resilience.WithUser(ctx, r.User, r.Provider.Name)
 	if r.Provider.SignIn != nil {
 		err = f.signIn(ctx, r.Provider.SignIn, answer, &g)
 	} else {

@@ -175,10 +175,8 @@ func merge(old providers.Credentials, t *oauth2.Token) providers.Credentials {
 // Credentials are a token as connections keep it.
 func Credentials(t *oauth2.Token) providers.Credentials { return merge(nil, t) }
 
-const tokenEndpoint = "POST token endpoint"
-
 func tokenContext(ctx context.Context, client *http.Client) context.Context {
-	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, tokenEndpoint), resilience.Reader{Explain: func(e *resilience.AnswerError) {
+	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, providers.TokenEndpoint), resilience.Reader{Explain: func(e *resilience.AnswerError) {
 		code, _ := refusal(e)
 		e.Meaning = meaning(e.Status, code)
 	}})
@@ -202,7 +200,7 @@ func refusal(e *resilience.AnswerError) (code, description string) {
 func tokenError(err error, secrets ...string) error {
 	words := func(text string) string { return resilience.Excerpt(hide(text, secrets)) }
 	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok { // an error inside a 2xx, or a redirect
-		return &resilience.AnswerError{Endpoint: tokenEndpoint, Status: re.Response.StatusCode, Code: words(re.ErrorCode),
+		return &resilience.AnswerError{Endpoint: providers.TokenEndpoint, Status: re.Response.StatusCode, Code: words(re.ErrorCode),
 			Message: words(re.ErrorDescription), Meaning: meaning(re.Response.StatusCode, re.ErrorCode)}
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
@@ -213,7 +211,7 @@ func tokenError(err error, secrets ...string) error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		return ue.Err // typed by the transport; the URL stays out of it
 	}
-	return &resilience.ContractError{Endpoint: tokenEndpoint, What: words(strings.TrimPrefix(err.Error(), "oauth2: "))}
+	return &resilience.ContractError{Endpoint: providers.TokenEndpoint, What: words(strings.TrimPrefix(err.Error(), "oauth2: "))}
 }
 
 func hide(text string, secrets []string) string {

@@ -26,6 +26,7 @@ type Provider struct {
 	DisplayName string   // as a person writes it: "Spotify"
 	Streams     []string // what is pulled, in the order in which a first sync should run
 	Takes       Takes    // what can be carried there
+	Endpoints   []string // what its adapter calls, each a method and route template; see [TokenEndpoint] for that of OAuth
 	Fields      []Field  // what a person fills in to connect; empty where the person consents in the browser
 	OAuth       *OAuth   // how a person consents at the provider; nil without
 	SignIn      *SignIn  // the same at a provider with a way of its own instead of OAuth; nil without
@@ -37,6 +38,9 @@ type Provider struct {
 	// access token itself and the credentials are not needed.
 	Open func(*http.Client, Credentials) Adapter
 }
+
+// TokenEndpoint is by what the exchange and renewal of OAuth's tokens go, at any provider.
+const TokenEndpoint = "POST token endpoint"
 
 // Field is one input of a provider's connect form.
 type Field struct {

@@ -260,7 +260,7 @@ func TestTheLogLine(t *testing.T) {
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	_, err := u.get(t, t.Context())
 	require.Error(t, err)
-	require.Equal(t, []string{"DEBUG", "upstream attempt", "7", "navidrome", "GET /users/{name}/things", "1", "503", "retriable"}, logged(t, u, names...))
+	require.Equal(t, []string{"INFO", "upstream attempt", "7", "navidrome", "GET /users/{name}/things", "1", "503", "retriable"}, logged(t, u, names...))
 	took := logged(t, u, "took")
 	require.NotEqual(t, "<nil>", took[0])
 
@@ -284,13 +284,13 @@ func TestTheLogLineOfAnUnnamedEndpoint(t *testing.T) {
 	require.NotContains(t, u.log.String(), "geoff")
 }
 
-func TestNoLogAboveDebug(t *testing.T) {
+func TestALogForWarningsHasNoAttempts(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	base := roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
 	})
-	for _, log := range []*slog.Logger{nil, slog.New(slog.NewTextHandler(&out, nil))} {
+	for _, log := range []*slog.Logger{nil, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))} {
 		req, err := http.NewRequestWithContext(context.Background(), "GET", "http://music.home/", nil)
 		require.NoError(t, err)
 		_, err = Send(NewClient(&Transport{Base: base, UserAgent: "Reprise/1.0", Log: log}), req, "GET /")

@@ -144,7 +144,7 @@ func TestTheDecisionsOfAGoodCallAllocateNothing(t *testing.T) {
 	breakers, paces := NewBreakers(BreakerOptions{}), NewPaces(map[string]float64{"api.example.org": 1e9})
 	uplink := NewUplink(UplinkOptions{Upstreams: map[string]string{"api.example.org": "spotify"}})
 	decide := func() {
-		p, _, _ := breakers.enter("api.example.org", "GET /v1/me", false)
+		p, _, _ := breakers.enter("spotify", "api.example.org", "GET /v1/me", false)
 		trip, _, _ := uplink.enter("api.example.org")
 		paces.reserve("api.example.org", "")
 		trip.leave(Verdict{})

@@ -34,8 +34,9 @@ func (s BreakerState) String() string { return breakerStateNames[s] }
 
 // BreakerChange is one change of state.
 type BreakerChange struct {
-	Endpoint string // with the host; see [BreakerStatus]
-	From, To BreakerState
+	Endpoint              string // with the host; see [BreakerStatus]
+	From, To              BreakerState
+	Provider, Host, Route string // the parts of Endpoint, and whose it is
 }
 
 // Breakers keep calls away from endpoints that fail for everybody: one breaker per endpoint, all users together. What
@@ -52,16 +53,20 @@ type Breakers struct {
 type endpointKey struct{ host, endpoint string }
 
 // String puts the host where the design has it: between method and route.
-func (k endpointKey) String() string {
-	method, route, _ := strings.Cut(k.endpoint, " ")
+func (k endpointKey) String() string { return EndpointName(k.host, k.endpoint) }
+
+// EndpointName is the whole name of an endpoint (method and route template) of a host: "GET api.spotify.com/v1/me".
+func EndpointName(host, endpoint string) string {
+	method, route, _ := strings.Cut(endpoint, " ")
 	if !strings.HasPrefix(route, "/") { // told apart by something else than a path
 		route = " " + route
 	}
-	return strings.TrimSpace(method + " " + k.host + route)
+	return strings.TrimSpace(method + " " + host + route)
 }
 
 // breaker is the state of one endpoint, guarded by the lock of Breakers.
 type breaker struct {
+	provider string // whose call was the first; the same for all of them
 	state    BreakerState
 	failures int       // in a row
 	trips    int       // times it has opened since it was last closed
@@ -103,7 +108,7 @@ type pass struct {
 }
 
 // enter gives a pass, or says until when not. With eager a person is waiting.
-func (bs *Breakers) enter(host, endpoint string, eager bool) (pass, time.Time, bool) {
+func (bs *Breakers) enter(provider, host, endpoint string, eager bool) (pass, time.Time, bool) {
 	if bs == nil {
 		return pass{}, time.Time{}, true
 	}
@@ -111,7 +116,7 @@ func (bs *Breakers) enter(host, endpoint string, eager bool) (pass, time.Time, b
 	bs.mu.Lock()
 	b := bs.all[p.key]
 	if b == nil {
-		b = bs.addLocked(p.key)
+		b = bs.addLocked(p.key, provider)
 	}
 	from := b.state
 	if from != BreakerClosed {
@@ -131,11 +136,11 @@ func (bs *Breakers) enter(host, endpoint string, eager bool) (pass, time.Time, b
 	p.b, p.changes = b, b.changes
 	to := b.state
 	bs.mu.Unlock()
-	bs.tell(p.key, from, to)
+	bs.tell(b, p.key, from, to)
 	return p, time.Time{}, true
 }
 
-func (bs *Breakers) addLocked(k endpointKey) *breaker {
+func (bs *Breakers) addLocked(k endpointKey, provider string) *breaker {
 	if len(bs.all) >= maxBreakers {
 		for k, b := range bs.all {
 			if b.state == BreakerClosed {
@@ -143,7 +148,7 @@ func (bs *Breakers) addLocked(k endpointKey) *breaker {
 			}
 		}
 	}
-	b := &breaker{}
+	b := &breaker{provider: provider}
 	bs.all[k] = b
 	return b
 }
@@ -162,7 +167,7 @@ func (p *pass) done(v Verdict) {
 	}
 	to := b.state
 	bs.mu.Unlock()
-	bs.tell(p.key, from, to)
+	bs.tell(b, p.key, from, to)
 }
 
 // outcome draws the consequence of a call that is not late. An open breaker has none.
@@ -195,9 +200,9 @@ func (b *breaker) change(to BreakerState, now time.Time) {
 	b.changes++
 }
 
-func (bs *Breakers) tell(k endpointKey, from, to BreakerState) {
+func (bs *Breakers) tell(b *breaker, k endpointKey, from, to BreakerState) {
 	if from != to && bs.opt.Changed != nil {
-		bs.opt.Changed(BreakerChange{Endpoint: k.String(), From: from, To: to})
+		bs.opt.Changed(BreakerChange{Endpoint: k.String(), From: from, To: to, Provider: b.provider, Host: k.host, Route: k.endpoint})
 	}
 }
 
@@ -208,6 +213,8 @@ type BreakerStatus struct {
 	Failures int       // in a row
 	Since    time.Time // when it left or came back to being closed; zero for one that was never open
 	Until    time.Time // the first probe of an open one; zero otherwise
+
+	Provider, Host, Route string // the parts of Endpoint, and whose it is
 }
 
 // Status returns the breakers of all endpoints that were called, those with trouble first, then by name.
@@ -235,7 +242,7 @@ func closedLast(s BreakerStatus) int {
 }
 
 func (b *breaker) status(k endpointKey) BreakerStatus {
-	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until}
+	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until, Provider: b.provider, Host: k.host, Route: k.endpoint}
 }
 
 // Reset closes the breaker of an endpoint, because an administrator believes that its trouble is over, and returns what
@@ -255,7 +262,7 @@ func (bs *Breakers) Reset(endpoint string) (BreakerState, bool) {
 			b.change(BreakerClosed, time.Now())
 		}
 		bs.mu.Unlock()
-		bs.tell(k, from, BreakerClosed)
+		bs.tell(b, k, from, BreakerClosed)
 		return from, true
 	}
 	bs.mu.Unlock()

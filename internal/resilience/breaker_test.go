@@ -322,7 +322,7 @@ func TestServersThatComeAndGoDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
 	all := NewBreakers(BreakerOptions{})
 	for i := range 3 * maxBreakers {
-		p, _, ok := all.enter("host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), "GET /", false)
+		p, _, ok := all.enter("navidrome", "host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), "GET /", false)
 		require.True(t, ok)
 		p.done(Verdict{})
 	}

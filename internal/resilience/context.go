@@ -73,6 +73,9 @@ func WithReader(ctx context.Context, r Reader) context.Context {
 	return context.WithValue(ctx, readerKey{}, r)
 }
 
+// EndpointOf is the endpoint that upstream calls of a context go by; empty without one.
+func EndpointOf(ctx context.Context) string { return callOf(ctx).endpoint }
+
 func callOf(ctx context.Context) call {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c

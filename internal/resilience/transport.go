@@ -28,7 +28,9 @@ const (
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
-	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended, at debug level; nil for none
+	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
+	// Told, when it is set, is told of the same. It is called by the goroutine of the call, and must not keep it waiting.
+	Told func(context.Context, Attempt)
 
 	Uplink   *Uplink // nil for none, as with the others
 	Breakers *Breakers
@@ -109,10 +111,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
-	pass, until, ok := t.Breakers.enter(req.URL.Host, c.endpoint, req.Context().Value(probeKey{}) != nil)
+	pass, until, ok := t.Breakers.enter(c.provider, req.URL.Host, c.endpoint, req.Context().Value(probeKey{}) != nil)
 	if !ok {
 		err := shared(c.endpoint, CircuitOpen, until)
-		t.log(req.Context(), c, 0, nil, err)
+		t.tell(req.Context(), req.URL.Host, c, time.Time{}, 0, err)
 		return nil, err
 	}
 	verdict := Verdict{Class: Canceled} // nothing is learned from a call that was not made, or that panicked
@@ -146,7 +148,11 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err e
 	}
 	start := time.Now()
 	resp, header, err := t.send(req, c)
-	t.log(req.Context(), c, time.Since(start), resp, err)
+	status := 0
+	if resp != nil {
+		status = resp.StatusCode
+	}
+	t.tell(req.Context(), host, c, start, status, err)
 	verdict = Classify(err)
 	t.Paces.learn(host, c.key, header, verdict)
 	return resp, err
@@ -190,38 +196,4 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	}
 	resp.Body = &memory{Reader: bytes.NewReader(body), all: body}
 	return resp, resp.Header, nil
-}
-
-func (t *Transport) log(ctx context.Context, c call, took time.Duration, resp *http.Response, err error) {
-	if t.Log == nil || !t.Log.Enabled(ctx, slog.LevelDebug) {
-		return
-	}
-	status, outcome := "", "success"
-	if err != nil {
-		v := Classify(err)
-		status, outcome = v.Category.String(), v.Class.String()
-		switch {
-		case v.Class == OK: // in its own table, what this provider answers is no failure
-			outcome = "success"
-		case v.Category == Quota, v.Category == CircuitOpen:
-			outcome = status
-		}
-		if e, ok := errors.AsType[*AnswerError](err); ok {
-			status = fmt.Sprint(e.Status)
-		}
-	} else {
-		status = fmt.Sprint(resp.StatusCode)
-	}
-	t.Log.LogAttrs(ctx, slog.LevelDebug, "upstream attempt",
-		slog.Int64("user_id", c.user), slog.String("provider", c.provider), slog.String("endpoint", c.endpoint),
-		slog.Int("attempt", max(c.attempt, 1)), slog.String("status", status), slog.Duration("took", took), slog.String("outcome", outcome),
-		keyAttr(c.key))
-}
-
-// keyAttr names a pooled key; without one it is empty, and handlers leave it out.
-func keyAttr(lastFour string) slog.Attr {
-	if lastFour == "" {
-		return slog.Attr{}
-	}
-	return slog.String("key", lastFour)
 }

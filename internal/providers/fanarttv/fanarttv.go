@@ -26,7 +26,8 @@ type Config struct {
 // Provider describes Fanart.tv, with the project's keys; nil for none. It has no connections: it is asked on behalf of
 // the installation.
 func Provider(keys *resilience.KeyPool) *providers.Provider {
-	return &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv", Streams: []string{providers.Enrichment}, Keys: keys}
+	return &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv", Streams: []string{providers.Enrichment},
+		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)}, Keys: keys}
 }
 
 // PutKey writes a project's key onto a request.
@@ -48,6 +49,8 @@ const (
 	artistRoute = "/v3/music/"
 	albumRoute  = "/v3/music/albums/"
 )
+
+func endpoint(route string) string { return http.MethodGet + " " + route + "{mbid}" }
 
 // Enrich implements providers.Enricher. It knows artists and albums, by their MBIDs alone.
 func (s *Source) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
@@ -82,7 +85,7 @@ func (s *Source) get(ctx context.Context, route, mbid string, a *art) error {
 	if s.clientKey != "" {
 		req.Header.Set("Client-Key", string(s.clientKey))
 	}
-	endpoint := http.MethodGet + " " + route + "{mbid}"
+	endpoint := endpoint(route)
 	answer, err := refusals.Call(s.client, req, endpoint)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == noArt && !e.HTML {
 		return providers.ErrNotThere

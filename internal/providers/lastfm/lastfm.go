@@ -59,6 +59,7 @@ func New(cfg Config) *providers.Provider {
 		Name:        "lastfm",
 		DisplayName: "Last.fm",
 		Streams:     []string{providers.Listens},
+		Endpoints:   []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
 		Takes:       providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
 		SignIn: &providers.SignIn{
 			AuthURL:   consentURL(cmp.Or(cfg.AuthURL, "https://www.last.fm/api/auth/"), cfg.ClientID),
@@ -141,6 +142,11 @@ func (a api) sign(params url.Values) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+const (
+	getSession = "auth.getSession"
+	userInfo   = "user.getInfo"
+)
+
 // endpoint names a call: all of them go to one address, and the method tells them apart.
 func endpoint(method string) string { return http.MethodPost + " " + method }
 
@@ -165,36 +171,34 @@ func consentURL(page, key string) func(string) (string, error) {
 
 // session turns the token that the consent page gave out into a session key, which lasts until the person takes it back.
 func (a api) session(ctx context.Context, client *http.Client, token string) (providers.Credentials, error) {
-	const method = "auth.getSession"
 	var body struct {
 		Session struct {
 			Name string `json:"name"`
 			Key  string `json:"key"`
 		} `json:"session"`
 	}
-	if err := a.call(ctx, client, method, url.Values{"token": {token}}, table, &body); err != nil {
+	if err := a.call(ctx, client, getSession, url.Values{"token": {token}}, table, &body); err != nil {
 		return nil, err
 	}
 	if body.Session.Name == "" || body.Session.Key == "" {
-		return nil, broken(method, "a session without a name or a key")
+		return nil, broken(getSession, "a session without a name or a key")
 	}
 	return providers.Credentials{sessionField: body.Session.Key, userField: body.Session.Name}, nil
 }
 
 // Prove implements providers.Adapter. It asks without naming a user, so the answer is about whose session key it is.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
-	const method = "user.getInfo"
 	var body struct {
 		User struct {
 			Name string `json:"name"`
 		} `json:"user"`
 	}
-	if err := a.signed(ctx, method, url.Values{}, userTable, &body); err != nil {
+	if err := a.signed(ctx, userInfo, url.Values{}, userTable, &body); err != nil {
 		return providers.Account{}, err
 	}
 	name := body.User.Name
 	if name == "" {
-		return providers.Account{}, broken(method, "a user without a name")
+		return providers.Account{}, broken(userInfo, "a user without a name")
 	}
 	a.user = name
 	// Names differ in more than their case, and people may change the case of theirs.

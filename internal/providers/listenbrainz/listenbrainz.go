@@ -42,7 +42,9 @@ func New(cfg Config) *providers.Provider {
 		Name:        "listenbrainz",
 		DisplayName: "ListenBrainz",
 		Streams:     []string{providers.Listens, providers.Playlists},
-		Takes:       providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
+		Endpoints: []string{endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute), endpoint(createdForRoute),
+			endpoint(playlistRoute), http.MethodPost + " " + submitRoute},
+		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: "User token", Kind: "password",
 			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands there, to be copied.",
@@ -154,6 +156,8 @@ func (a *adapter) getUser(ctx context.Context, route string, query url.Values) (
 	return a.get(ctx, route, strings.Replace(route, "{name}", url.PathEscape(a.user), 1), query, userTable)
 }
 
+const validateRoute = "/1/validate-token"
+
 func endpoint(route string) string { return http.MethodGet + " " + route }
 
 func broken(route, what string) error {
@@ -162,8 +166,7 @@ func broken(route, what string) error {
 
 // Prove implements providers.Adapter. It learns the user's name, which all other calls need.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
-	const route = "/1/validate-token"
-	answer, err := a.get(ctx, route, route, nil, table)
+	answer, err := a.get(ctx, validateRoute, validateRoute, nil, table)
 	if err != nil {
 		return providers.Account{}, err
 	}
@@ -177,10 +180,10 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	}
 	switch {
 	case body.Valid == nil || *body.Valid && body.User == "":
-		return providers.Account{}, broken(route, "neither a user nor a refusal")
+		return providers.Account{}, broken(validateRoute, "neither a user nor a refusal")
 	case !*body.Valid:
 		return providers.Account{}, table.Apply(&resilience.AnswerError{
-			Endpoint: endpoint(route), Status: answer.Status, Code: invalidToken, Message: resilience.Excerpt(body.Message), Body: answer.Body,
+			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken, Message: resilience.Excerpt(body.Message), Body: answer.Body,
 		})
 	}
 	a.user = body.User

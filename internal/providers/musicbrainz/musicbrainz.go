@@ -26,7 +26,8 @@ type Config struct {
 
 // Provider describes MusicBrainz. It has no connections: it is asked on behalf of the installation.
 func Provider() *providers.Provider {
-	return &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+	return &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment},
+		Endpoints: []string{artistResource.lookup(), artistResource.search(), groupResource.lookup(), groupResource.search(), recordingResource.lookup(), recordingResource.search()}}
 }
 
 // Source is a providers.Enricher.
@@ -66,6 +67,10 @@ var (
 	recordingResource = resource{"recording", recordingQuery}
 )
 
+// The endpoints of a resource.
+func (r resource) search() string { return "GET /ws/2/" + r.name }
+func (r resource) lookup() string { return r.search() + "/{mbid}" }
+
 // found is an entity of MusicBrainz, as lookup and search tell of it.
 type found interface {
 	key() string                           // its MBID
@@ -79,7 +84,7 @@ const perSearch = 25
 func enrich[F found](ctx context.Context, s *Source, r resource, e providers.Entity) (providers.Facts, error) {
 	if e.MBID != "" {
 		var one F
-		endpoint := "GET /ws/2/" + r.name + "/{mbid}"
+		endpoint := r.lookup()
 		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {"tags"}}, &one); err != nil {
 			return providers.Facts{}, err
 		}
@@ -97,7 +102,7 @@ func enrich[F found](ctx context.Context, s *Source, r resource, e providers.Ent
 		Groups     []F `json:"release-groups"`
 		Recordings []F `json:"recordings"`
 	}
-	endpoint := "GET /ws/2/" + r.name
+	endpoint := r.search()
 	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}, &hits); err != nil {
 		return providers.Facts{}, err
 	}

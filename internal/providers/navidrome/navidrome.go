@@ -50,6 +50,7 @@ func New(cfg Config) *providers.Provider {
 		Name:        "navidrome",
 		DisplayName: "Navidrome",
 		Streams:     []string{providers.Listens, providers.Playlists},
+		Endpoints:   endpoints(),
 		Takes:       providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
 		Fields: []providers.Field{
 			{Name: credURL, Label: "Address of your server", Kind: "url",
@@ -106,4 +107,17 @@ func ticked(v string) bool {
 		return true
 	}
 	return false
+}
+
+// endpoints are all that an adapter calls: the methods of Subsonic, which some servers want as a form and some as a
+// query, and Navidrome's own.
+func endpoints() []string {
+	all := []string{"POST /auth/login", "GET /api/scrobble", "GET /api/song", "GET /api/song/{id}"}
+	for _, method := range []string{"ping", "getOpenSubsonicExtensions", "tokenInfo", "getAlbumList2", "getAlbum", "getPlaylists", "getPlaylist",
+		"search3", "scrobble", "createPlaylist", "updatePlaylist"} {
+		for _, form := range []bool{true, false} {
+			all = append(all, way{form: form}.verb()+" /rest/"+method)
+		}
+	}
+	return all
 }

@@ -40,7 +40,8 @@ func New(client *http.Client, cfg Config) *Client {
 
 // Provider returns the provider as the rest of the program knows it. keys may be nil.
 func Provider(keys *resilience.KeyPool) *providers.Provider {
-	return &providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{providers.Digest}, Keys: keys}
+	return &providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{providers.Digest},
+		Endpoints: []string{endpoint}, Keys: keys}
 }
 
 // PutKey writes an API key onto a request.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/providers"
@@ -126,7 +127,7 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 	}
 	for _, c := range all {
 		require.NotNil(t, c.Healthy, "%s has no healthy upstream in the suite", c.name)
-		c.suite, c.secrets = s, secrets
+		c.suite, c.secrets, c.Healthy = s, secrets, listed(t, s.Provider, c.Healthy)
 	}
 	return all
 }
@@ -238,3 +239,11 @@ func (c *capability) wanted(status int) resilience.Verdict {
 }
 
 func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, status) }
+
+// listed is an upstream that wants to be called by endpoints that the provider lists.
+func listed(t *testing.T, p *providers.Provider, next Respond) Respond {
+	return func(req *http.Request) (int, http.Header, string) {
+		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()), "%s calls an endpoint that it does not list", p.Name)
+		return next(req)
+	}
+}

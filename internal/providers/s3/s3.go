@@ -40,6 +40,7 @@ func New() *providers.Provider {
 	return &providers.Provider{
 		Name:        "s3",
 		DisplayName: "S3 archive",
+		Endpoints:   []string{endpointHead, endpointGet, endpointPut, endpointDelete},
 		Takes:       providers.Takes{Archive: true},
 		Fields: []providers.Field{
 			{Name: credEndpoint, Label: "Address of the storage", Kind: "url", Optional: true,

@@ -47,6 +47,7 @@ func New(cfg Config) *providers.Provider {
 		Name:        "spotify",
 		DisplayName: "Spotify",
 		Streams:     []string{providers.Listens, providers.Playlists},
+		Endpoints:   []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute)},
 		OAuth: &providers.OAuth{
 			ClientID:     cfg.ClientID,
 			ClientSecret: cfg.ClientSecret,
@@ -99,6 +100,8 @@ func (a *adapter) send(ctx context.Context, route, path string, query url.Values
 	return providers.Call(a.client, req, endpoint(route), t, explain)
 }
 
+const meRoute = "/v1/me"
+
 func endpoint(route string) string { return http.MethodGet + " " + route }
 
 func broken(route, what string) error {
@@ -107,16 +110,15 @@ func broken(route, what string) error {
 
 // Prove implements providers.Adapter.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
-	const route = "/v1/me"
 	var me struct {
 		ID   string `json:"id"`
 		Name string `json:"display_name"`
 	}
-	if err := a.get(ctx, route, route, nil, table, &me); err != nil {
+	if err := a.get(ctx, meRoute, meRoute, nil, table, &me); err != nil {
 		return providers.Account{}, err
 	}
 	if me.ID == "" {
-		return providers.Account{}, broken(route, "an account without an id")
+		return providers.Account{}, broken(meRoute, "an account without an id")
 	}
 	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID), Learned: providers.Credentials{accountField: me.ID}}, nil
 }

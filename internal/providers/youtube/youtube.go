@@ -47,6 +47,7 @@ func New(cfg Config) *providers.Provider {
 		Name:        "youtube",
 		DisplayName: "YouTube",
 		Streams:     []string{providers.Playlists},
+		Endpoints:   []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute)},
 		Keys:        cfg.Keys,
 		OAuth: &providers.OAuth{
 			ClientID:     cfg.ClientID,

@@ -1,0 +1,93 @@
+package resilience
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+// Attempt is one try at an upstream, or a call that an open breaker ended: the one fact that the log, the metrics, the
+// roll-up and the traces tell of.
+type Attempt struct {
+	User     int64 // on whose behalf; 0 for the installation
+	Provider string
+	Host     string
+	Endpoint string    // method and route template
+	Number   int       // from 1
+	Key      string    // last four characters of the pooled key that it carried; empty without
+	Start    time.Time // zero for a call that was not made
+	Took     time.Duration
+	Status   string  // HTTP status, or the category of a failure without one
+	Outcome  Outcome // for people and scripts
+	Category Category
+}
+
+// Outcome is what became of an attempt.
+type Outcome string
+
+// The outcomes of attempts.
+const (
+	Success      Outcome = "success"
+	WasRetriable Outcome = "retriable"
+	WasFatal     Outcome = "fatal"
+	QuotaSpent   Outcome = "quota"
+	BreakerStood Outcome = "circuit_open" // the call was not made
+	WasCanceled  Outcome = "canceled"
+)
+
+// Outcomes are all outcomes of attempts.
+var Outcomes = []Outcome{Success, WasRetriable, WasFatal, QuotaSpent, BreakerStood, WasCanceled}
+
+// outcomeOf puts a verdict about one attempt into a word. What a provider's own table takes for no failure is none.
+func outcomeOf(v Verdict) Outcome {
+	switch {
+	case v.Category == Quota:
+		return QuotaSpent
+	case v.Category == CircuitOpen:
+		return BreakerStood
+	}
+	return [...]Outcome{OK: Success, Canceled: WasCanceled, Retriable: WasRetriable, Fatal: WasFatal}[v.Class]
+}
+
+// tell tells of an attempt, in the log and to whoever else wants to know. The zero start says that no call was made.
+func (t *Transport) tell(ctx context.Context, host string, c call, start time.Time, status int, err error) {
+	if t.Log == nil && t.Told == nil {
+		return
+	}
+	v := Classify(err)
+	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Number: max(c.attempt, 1), Key: c.key, Start: start,
+		Outcome: outcomeOf(v), Category: v.Category, Status: v.Category.String()}
+	if !start.IsZero() {
+		a.Took = time.Since(start)
+	}
+	if e, ok := errors.AsType[*AnswerError](err); ok {
+		status = e.Status
+	}
+	if status != 0 {
+		a.Status = strconv.Itoa(status)
+	}
+	a.log(ctx, t.Log)
+	if t.Told != nil {
+		t.Told(ctx, a)
+	}
+}
+
+func (a *Attempt) log(ctx context.Context, log *slog.Logger) {
+	if log == nil || !log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "upstream attempt",
+		slog.Int64("user_id", a.User), slog.String("provider", a.Provider), slog.String("endpoint", a.Endpoint),
+		slog.Int("attempt", a.Number), slog.String("status", a.Status), slog.Duration("took", a.Took), slog.String("outcome", string(a.Outcome)),
+		keyAttr(a.Key))
+}
+
+// keyAttr names a pooled key; without one it is empty, and handlers leave it out.
+func keyAttr(lastFour string) slog.Attr {
+	if lastFour == "" {
+		return slog.Attr{}
+	}
+	return slog.String("key", lastFour)
+}
