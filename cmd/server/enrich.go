@@ -28,7 +28,7 @@ const (
 const mib = 1 << 20
 
 // newEnrichment makes what finds out about the music that was heard, and the cache of pictures; nil when none are kept.
-func newEnrichment(ctx context.Context, c config.Config, db *store.Store, client *http.Client, guard enrich.Guard, bus *events.Bus, log *slog.Logger) (*enrich.Runner, *art.Cache, error) {
+func newEnrichment(ctx context.Context, c config.Config, db *store.Store, client *http.Client, guard enrich.Guard, bus *events.Bus, n counts, log *slog.Logger) (*enrich.Runner, *art.Cache, error) {
 	var pictures enrich.Pictures
 	var cache *art.Cache
 	if c.ArtMaxMiB > 0 {
@@ -40,7 +40,7 @@ func newEnrichment(ctx context.Context, c config.Config, db *store.Store, client
 		}
 		pictures = cache
 	}
-	fanart, err := newFanartTV(ctx, c, db, client, log)
+	fanart, err := newFanartTV(ctx, c, db, client, n, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,9 +61,9 @@ func newMusicBrainz(c config.Config, client *http.Client) enrich.Source {
 }
 
 // newFanartTV is not set up without a key, nor without MusicBrainz, whose ids it goes by.
-func newFanartTV(ctx context.Context, c config.Config, db *store.Store, client *http.Client, log *slog.Logger) (enrich.Source, error) {
+func newFanartTV(ctx context.Context, c config.Config, db *store.Store, client *http.Client, n counts, log *slog.Logger) (enrich.Source, error) {
 	t := &resilience.KeyTransport{Put: fanarttv.PutKey, Advice: fanarttv.KeyAdvice}
-	public, keys, err := keyed(ctx, "fanarttv", c.FanartTV.Keys, c, db, client, t, log)
+	public, keys, err := keyed(ctx, "fanarttv", c.FanartTV.Keys, c, db, client, t, n, log)
 	s := enrich.Source{Provider: fanarttv.Provider(keys), Kinds: []string{providers.KindArtist, providers.KindAlbum}, Needs: "musicbrainz", NotThere: noPictures}
 	switch {
 	case err != nil:

@@ -19,17 +19,21 @@ import (
 )
 
 // newYouTube makes the provider, with a client of its own for what goes by the installation's keys, if there are any.
-func newYouTube(ctx context.Context, c config.Config, db *store.Store, client *http.Client, log *slog.Logger) (*providers.Provider, error) {
-	y := youtube.Config{APIURL: c.YouTube.APIURL, AuthURL: c.YouTube.AuthURL, TokenURL: c.YouTube.TokenURL,
-		ClientID: c.YouTube.ClientID, ClientSecret: string(c.YouTube.ClientSecret)}
+func newYouTube(ctx context.Context, c config.Config, db *store.Store, client *http.Client, n counts, log *slog.Logger) (*providers.Provider, error) {
+	y := youtubeConfig(c)
 	t := &resilience.KeyTransport{Put: youtube.PutKey, Advice: youtube.KeyAdvice, Spent: youtube.SpentAdvice}
 	var err error
-	y.Public, y.Keys, err = keyed(ctx, "youtube", c.YouTube.Keys, c, db, client, t, log)
+	y.Public, y.Keys, err = keyed(ctx, "youtube", c.YouTube.Keys, c, db, client, t, n, log)
 	return youtube.New(y), err
 }
 
+func youtubeConfig(c config.Config) youtube.Config {
+	return youtube.Config{APIURL: c.YouTube.APIURL, AuthURL: c.YouTube.AuthURL, TokenURL: c.YouTube.TokenURL,
+		ClientID: c.YouTube.ClientID, ClientSecret: string(c.YouTube.ClientSecret)}
+}
+
 // newDigests makes what writes the weekly digests; without a model it never does.
-func newDigests(ctx context.Context, c config.Config, db *store.Store, client *http.Client, guard digest.Guard, bus *events.Bus, log *slog.Logger) (*digest.Runner, error) {
+func newDigests(ctx context.Context, c config.Config, db *store.Store, client *http.Client, guard digest.Guard, bus *events.Bus, n counts, log *slog.Logger) (*digest.Runner, error) {
 	opt := digest.Options{Late: latePlays}
 	if u, err := url.Parse(c.OpenAI.APIURL); err == nil {
 		opt.Host = u.Host
@@ -41,7 +45,7 @@ func newDigests(ctx context.Context, c config.Config, db *store.Store, client *h
 		return digest.New(opt, nil, nil, guard, db, bus, log), nil
 	}
 	t := &resilience.KeyTransport{Put: openai.PutKey, Advice: openai.KeyAdvice, Spent: openai.SpentAdvice}
-	with, pool, err := keyed(ctx, "openai", c.OpenAI.Keys, c, db, client, t, log)
+	with, pool, err := keyed(ctx, "openai", c.OpenAI.Keys, c, db, client, t, n, log)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +58,7 @@ const latePlays = 3 * time.Hour
 
 // keyed completes t with a pool of these keys, whose waits are kept across restarts, and returns a client on it; nothing
 // without keys.
-func keyed(ctx context.Context, name string, keys []resilience.PoolKey, c config.Config, db *store.Store, client *http.Client, t *resilience.KeyTransport, log *slog.Logger) (*http.Client, *resilience.KeyPool, error) {
+func keyed(ctx context.Context, name string, keys []resilience.PoolKey, c config.Config, db *store.Store, client *http.Client, t *resilience.KeyTransport, n counts, log *slog.Logger) (*http.Client, *resilience.KeyPool, error) {
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
@@ -66,5 +70,6 @@ func keyed(ctx context.Context, name string, keys []resilience.PoolKey, c config
 	pool.Restore(waits)
 	t.Base, t.Pool, t.Save = client.Transport, pool, db.SaveCooldowns
 	t.Failed = func(err error) { log.Error("waits of keys cannot be stored", "provider", name, "err", err) }
+	t.Rotated = func(why resilience.Category) { n.Rotation(name, why) }
 	return resilience.NewClient(t), pool, nil
 }

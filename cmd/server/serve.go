@@ -30,6 +30,7 @@ import (
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/s3"
 	"reprise/internal/providers/spotify"
+	"reprise/internal/providers/youtube"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/store"
@@ -101,16 +102,63 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 // wire makes every part and connects them. base is what really sends.
 func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app, error) {
 	bus := &events.Bus{}
+	n := newCounts(c, db, log)
 	notifier := notify.New(db, bus)
+	notifier.Opened = func(v notify.Severity) { n.Told(string(v), "browser", "sent") }
 	var guard *syncer.Guard
-	transport := newTransport(c, base, log, func() *syncer.Guard { return guard })
+	transport := newTransport(c, base, n, log, func() *syncer.Guard { return guard })
 	client := resilience.NewClient(transport)
 	tokens := oauth.NewTokens(db, client)
-	tube, err := newYouTube(ctx, c, db, client, log)
+	tube, err := newYouTube(ctx, c, db, client, n, log)
 	if err != nil {
 		return nil, err
 	}
-	registry := providers.Registry{
+	registry := adapters(c, tube)
+	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
+	if err := restore(ctx, backoff, registry, db); err != nil {
+		return nil, err
+	}
+	guard = &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
+		FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics}
+	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
+		RunTimeout: c.RunTimeout, Metrics: n.Metrics}, guard, db, bus)
+	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
+		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
+		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
+	db.SetArchiveEvery(c.ListensEvery)
+	people, err := accounts.New(db)
+	if err != nil {
+		return nil, err
+	}
+	digests, err := newDigests(ctx, c, db, client, guard, bus, n, log)
+	if err != nil {
+		return nil, err
+	}
+	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
+	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, n, log)
+	if err != nil {
+		return nil, err
+	}
+	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run}}
+	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
+		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
+	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))
+	a.server.Metrics, a.server.Rollup = n.Handler(log), n.rollup
+	exists, err := db.HasUsers(ctx)
+	if err == nil && !exists {
+		a.server.SetupCode = rand.Text()
+	}
+	return a, err
+}
+
+// adapters are the providers that people connect, in the order in which they see them.
+func adapters(c config.Config, tube *providers.Provider) providers.Registry {
+	if tube == nil {
+		tube = youtube.New(youtubeConfig(c))
+	}
+	return providers.Registry{
 		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
 			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
 		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
@@ -119,41 +167,6 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		tube,
 		s3.New(),
 	}
-	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
-	if err := restore(ctx, backoff, registry, db); err != nil {
-		return nil, err
-	}
-	guard = &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
-		FirstDelay: c.DeliveryFirstDelay}
-	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
-		RunTimeout: c.RunTimeout}, guard, db, bus)
-	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
-		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
-		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay)}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
-	db.SetArchiveEvery(c.ListensEvery)
-	people, err := accounts.New(db)
-	if err != nil {
-		return nil, err
-	}
-	digests, err := newDigests(ctx, c, db, client, guard, bus, log)
-	if err != nil {
-		return nil, err
-	}
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
-	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, log)
-	if err != nil {
-		return nil, err
-	}
-	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run}}
-	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
-		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
-	exists, err := db.HasUsers(ctx)
-	if err == nil && !exists {
-		a.server.SetupCode = rand.Text()
-	}
-	return a, err
 }
 
 // sameSong recognises a song for a listen, whose match nobody looks at: only what is sure counts.

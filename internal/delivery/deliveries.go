@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"reprise/internal/events"
+	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -28,6 +29,7 @@ type Options struct {
 	KeepDead     time.Duration // how long a dead letter is kept; default 30 days
 	Timeout      time.Duration // deadline of one attempt; default 10 min
 	Poll         time.Duration // how often the queue is looked at; default 1 s
+	Metrics      *metrics.Metrics
 }
 
 func (o Options) withDefaults() Options {

@@ -138,16 +138,20 @@ func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, prov
 
 // Redrive makes deliveries due that are dead or wait for their next attempt, and returns how many; dry only counts them.
 func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, error) {
-	if !dry {
-		if err := d.room(ctx); err != nil {
-			return 0, err
-		}
+	if dry {
+		return d.store.Redrive(ctx, f, true)
 	}
-	n, err := d.store.Redrive(ctx, f, dry)
-	if n > 0 && !dry {
-		err = errors.Join(err, d.started(ctx, f.User, f.Provider))
+	if err := d.room(ctx); err != nil {
+		d.opt.Metrics.Redriven("refused", 1)
+		return 0, err
 	}
-	return n, err
+	n, err := d.store.Redrive(ctx, f, false)
+	if n == 0 {
+		d.opt.Metrics.Redriven("nothing", 1)
+		return 0, err
+	}
+	d.opt.Metrics.Redriven("due", n)
+	return n, errors.Join(err, d.started(ctx, f.User, f.Provider))
 }
 
 // Discard removes a delivery that is not running.

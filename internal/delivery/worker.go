@@ -67,7 +67,9 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 	case err == nil:
 		err = d.carry(ctx, c, &j)
 	}
-	return d.settle(context.WithoutCancel(ctx), j, err)
+	result, err := d.settle(context.WithoutCancel(ctx), j, err)
+	d.opt.Metrics.Delivery(j.Kind, result)
+	return err
 }
 
 func (d *Deliveries) carry(ctx context.Context, c providers.Connection, j *job) error {
@@ -85,37 +87,39 @@ func (d *Deliveries) carry(ctx context.Context, c providers.Connection, j *job) 
 // errAgain is returned by a carrier that has not failed, and wants to go on at once.
 var errAgain = errors.New("to be continued")
 
-// settle says to the queue what an outcome leads to.
-func (d *Deliveries) settle(ctx context.Context, j job, err error) error {
+// settle says to the queue what an outcome leads to, and in a word what came of the attempt (see metrics.DeliveryResults).
+func (d *Deliveries) settle(ctx context.Context, j job, err error) (result string, _ error) {
 	if err == nil {
-		return nil
+		return "done", nil
 	}
 	if errors.Is(err, errAgain) {
-		return river.JobSnooze(0)
+		return "done", river.JobSnooze(0)
 	}
 	if state, ok := waitOf(err); ok {
-		return d.wait(ctx, j, state)
+		return "postponed", d.wait(ctx, j, state)
 	}
 	v := resilience.Classify(err)
 	f := Explain(v, err)
 	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
 	d.note(ctx, j, v, f, given)
 	if given && Copies(j.Kind) { // ours may have changed meanwhile
-		return d.bury(ctx, j)
+		return "dead", d.bury(ctx, j)
 	}
 	switch {
 	case v.Class == resilience.Canceled && d.registry.Get(j.Provider).Takes.Doubles:
-		return errors.New("cut off") // the attempt counts, so that the next one asks first
+		return "canceled", errors.New("cut off") // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
-		return river.JobSnooze(0)
+		return "canceled", river.JobSnooze(0)
 	case v.Scope == resilience.ScopeItem:
-		return river.JobCancel(errors.New(f.Category))
+		return "dead", river.JobCancel(errors.New(f.Category))
 	case v.Class == resilience.Fatal:
-		return d.park(ctx, j)
+		return "parked", d.park(ctx, j)
 	case v.NotBefore.After(time.Now()):
-		return d.wait(ctx, j, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
+		return "postponed", d.wait(ctx, j, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
+	case given:
+		return "dead", errors.New(f.Category)
 	}
-	return errors.New(f.Category) // the queue counts it; the words are kept with the delivery
+	return "retrying", errors.New(f.Category) // the queue counts it; the words are kept with the delivery
 }
 
 // bury gives the delivery of a copy up, unless ours has changed since it was read.
@@ -133,6 +137,7 @@ func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Fa
 		return
 	}
 	if given {
+		d.opt.Metrics.DeadLetter(v.Category)
 		d.log.Warn("delivery given up", "delivery_id", j.ID, "user_id", j.User, "provider", j.Provider, "category", f.Category, "err", f.Answer)
 	}
 	if err := d.store.NoteFailure(ctx, j.ID, f, given); err != nil {

@@ -5,7 +5,10 @@
 // Events of one user reach each of that user's subscribers in the order in which they were published.
 package events
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Type says what an event is about; the names are those of the websocket's messages.
 type Type string
@@ -40,6 +43,8 @@ const Buffer = 64
 // Bus carries events from publishers to the subscribers of one user. The zero Bus is ready for use, by any number of
 // goroutines.
 type Bus struct {
+	slow, thinned atomic.Uint64
+
 	mu    sync.RWMutex
 	users map[int64]map[*Subscription]struct{}
 }
@@ -89,12 +94,14 @@ func (s *Subscription) send(e Event) {
 	}
 	// Progress may be thinned out: it gives way before what matters would not fit.
 	if e.Type == Progress && len(s.c) > Buffer/2 {
+		s.bus.thinned.Add(1)
 		return
 	}
 	select {
 	case s.c <- e:
 	default:
 		s.slow, s.closed = true, true
+		s.bus.slow.Add(1)
 		close(s.c)
 	}
 }
@@ -122,6 +129,9 @@ func (s *Subscription) Close() {
 		close(s.c)
 	}
 }
+
+// Dropped is how many subscribers were too slow, and how many events of progress gave way, since the start.
+func (b *Bus) Dropped() (slow, thinned uint64) { return b.slow.Load(), b.thinned.Load() }
 
 // Watchers is how many subscriptions there are.
 func (b *Bus) Watchers() int {

@@ -65,6 +65,8 @@ type Store interface {
 type Notifier struct {
 	store Store
 	bus   *events.Bus
+	// Opened, when it is set, is told of every notification that was opened, and with which severity.
+	Opened func(Severity)
 }
 
 // New returns a Notifier.
@@ -76,6 +78,9 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	stored, opened, err := n.store.OpenNotification(ctx, v)
 	if err != nil || !opened {
 		return err
+	}
+	if n.Opened != nil {
+		n.Opened(stored.Severity)
 	}
 	n.publish(stored.User, stored.ID)
 	return nil

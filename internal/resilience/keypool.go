@@ -243,6 +243,20 @@ type KeyStatus struct {
 	Failures int       // recent ones
 }
 
+// KeyStates are the states of keys: ready to be used, kept back for a while, and refused by the provider.
+var KeyStates = []string{"ready", "cooling", "refused"}
+
+// State is one of KeyStates.
+func (k KeyStatus) State() string {
+	switch {
+	case k.Invalid:
+		return "refused"
+	case !k.Until.IsZero():
+		return "cooling"
+	}
+	return "ready"
+}
+
 // Keys returns the status of every key, in the order of the settings. A nil pool has none.
 func (p *KeyPool) Keys() []KeyStatus {
 	if p == nil {

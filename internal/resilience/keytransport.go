@@ -26,6 +26,9 @@ type KeyTransport struct {
 	// the pool knows counts until the next start.
 	Save   func(context.Context, []Cooldown) error
 	Failed func(error)
+	// Rotated, when it is set, is told of every request that goes on with the next key, and what was the matter with the
+	// last one.
+	Rotated func(Category)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -47,6 +50,9 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		last = err
+		if t.Rotated != nil && attempt < t.Pool.Size() {
+			t.Rotated(v.Category)
+		}
 	}
 	return nil, t.short(req.Context(), last)
 }

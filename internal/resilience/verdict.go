@@ -40,6 +40,9 @@ var categoryNames = [...]string{"", "auth", "permission", "config", "rate_limit"
 
 func (c Category) String() string { return categoryNames[c] }
 
+// Categories are the names of all categories of failures.
+func Categories() []string { return categoryNames[1:] }
+
 // ParseCategory is the inverse of String; an unknown name is Unknown.
 func ParseCategory(name string) Category {
 	for i, n := range categoryNames {

@@ -31,6 +31,7 @@ func (s *Server) routes() (*echo.Echo, error) {
 
 	e.GET("/livez", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", s.ready)
+	e.GET("/metrics", s.metrics)
 	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 	e.GET("/api/v1/openapi.yaml", func(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI) })
 	e.GET("/api/v1/events", s.websocket)

@@ -26,6 +26,7 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/imports"
+	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -94,6 +95,8 @@ type Config struct {
 	Breakers    *resilience.Breakers
 	Uplink      *resilience.Uplink
 	Log         *slog.Logger
+	Metrics     http.Handler // nil: /metrics does not exist
+	Rollup      *metrics.Rollup
 
 	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.
 	Demo     http.Handler

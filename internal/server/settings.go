@@ -100,15 +100,19 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 	return s.render(c, status, "settings", "Settings", v)
 }
 
-// providersWithKeys are all that the installation may have keys of: those that people connect, and the sources of facts.
+// providersWithKeys are all that the installation may have keys of: those that people connect, and its own.
 func (s *Server) providersWithKeys() []*providers.Provider {
-	all := slices.Clone(s.Registry)
-	if s.Enrichment != nil {
-		for _, source := range s.Enrichment.Sources() {
+	return append(slices.Clone(s.Registry), s.Unconnected()...)
+}
+
+// Unconnected are the providers that are asked on behalf of the installation: sources of facts, and the language model.
+func (c *Config) Unconnected() (all []*providers.Provider) {
+	if c.Enrichment != nil {
+		for _, source := range c.Enrichment.Sources() {
 			all = append(all, source.Provider)
 		}
 	}
-	if p := s.Digests.Provider(); p != nil {
+	if p := c.Digests.Provider(); p != nil {
 		all = append(all, p)
 	}
 	return all

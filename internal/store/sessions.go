@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"time"
+
+	"reprise/internal/metrics"
 )
 
 // Sessions keeps the browsers' sessions for scs. Only a token's fingerprint is stored.
@@ -62,5 +64,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.exec(ctx, "DELETE FROM pending_connections WHERE created_at <= $1", millis(now.Add(-24*time.Hour))),
 		s.exec(ctx, "DELETE FROM holds WHERE until <= $1", millis(now)),
 		s.exec(ctx, "DELETE FROM key_cooldowns WHERE until <= $1", millis(now)),
+		s.exec(ctx, "DELETE FROM runs WHERE started_at <= $1", millis(now.Add(-keepRuns))),
+		s.exec(ctx, "DELETE FROM quarters WHERE start_at <= $1", millis(now.Add(-metrics.KeepQuarters))),
 	)
 }

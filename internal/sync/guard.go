@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -43,6 +44,8 @@ type Guard struct {
 	Log      *slog.Logger
 	// FirstDelay is the base of the backoff of what is carried; 0 means that of the Backoff.
 	FirstDelay time.Duration
+
+	Metrics *metrics.Metrics
 
 	alerts
 	noted successes
@@ -118,6 +121,7 @@ func (g *Guard) recovered(c providers.Connection, p *providers.Provider, call fu
 // learn draws the consequences of an outcome: what is kept, who is told.
 func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
 	g.logOutcome(c, stream, v, ch, err)
+	g.count(c.Provider, v)
 	key := keyOf(c, stream)
 	switch {
 	case v.Class == resilience.Canceled:
@@ -128,6 +132,12 @@ func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Co
 		return nil
 	}
 	return g.consequence(ctx, key, func(ctx context.Context) error { return g.failed(ctx, p, c, stream, v, ch, err) })
+}
+
+func (g *Guard) count(provider string, v resilience.Verdict) {
+	if v.Category == resilience.Unknown {
+		g.Metrics.Unclassified(provider)
+	}
 }
 
 // succeed keeps that a stream has been read to its end, and closes the alerts that this disproves. A success that came

@@ -31,6 +31,7 @@ func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream stri
 	ch := permit.Done(v)
 	err = g.comeBack(err, key)
 	g.logOutcome(c, stream, v, ch, err)
+	g.count(p.Name, v)
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case v.Class == resilience.Canceled, v.Failed() && ch == resilience.Change{}:

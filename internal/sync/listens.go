@@ -27,18 +27,20 @@ type listenRun struct {
 	reading Reading
 	begun   time.Time
 	gap     *providers.Gap // that has ended, and is not stored yet
+	added   int            // listens that were new
 	history int            // pages of history still allowed in this run
 }
 
-func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source providers.ListenSource) error {
+// readListens returns how many listens were new.
+func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source providers.ListenSource) (added int, err error) {
 	begun := time.Now()
 	text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Listens)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages, begun: begun}
 	if r.reading, err = parseReading(text); err != nil {
-		return err
+		return 0, err
 	}
 	r.reading.resume(begun, s.opt.ListensEvery)
 	if !r.reading.High.IsZero() || len(r.reading.Unread) == 0 {
@@ -47,7 +49,7 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 	for i := 0; i < len(r.reading.Unread); {
 		finished, err := r.walk(ctx, i)
 		if err != nil {
-			return err
+			return r.added, err
 		}
 		if !finished {
 			i++
@@ -56,7 +58,7 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 	if !slices.ContainsFunc(r.reading.Unread, func(span providers.Span) bool { return !isHistory(span) }) {
 		s.noteRead(Key{c.User, c.Provider, providers.Listens}, readTo{begun: begun, history: r.reading.History()})
 	}
-	return nil
+	return r.added, nil
 }
 
 // walk reads the span at index i from its newest play on, and says whether it came to the span's end.
@@ -98,6 +100,8 @@ func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
 	if err != nil {
 		return err
 	}
+	r.added += added
+	r.s.opt.Metrics.Listens(r.c.Provider, added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
 		r.gap = nil
 		r.s.bus.Publish(r.c.User, events.Event{Type: events.Connection, Provider: r.c.Provider})

@@ -38,25 +38,26 @@ func (r playlistReading) refuses(p providers.Playlist) bool {
 
 // readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
 // read to its end, and a list that has lost more than half of what it held must be seen so twice.
-func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, source providers.PlaylistSource) error {
+// It returns how many were read, because they had changed.
+func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, source providers.PlaylistSource) (changed int, err error) {
 	var now []providers.Playlist
 	for page, err := range source.Playlists(ctx) {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		now = append(now, page...)
 	}
 	stored, err := s.store.ProviderPlaylists(ctx, c.User, c.Provider)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	before, err := s.playlistReading(ctx, c)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	reading := playlistReading{Refused: map[string]string{}}
 	if reading.Shrunk, err = s.retire(ctx, before, stored, now); err != nil {
-		return err
+		return 0, err
 	}
 	known := make(map[string]*providers.StoredPlaylist, len(stored))
 	for i := range stored {
@@ -73,11 +74,12 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 			skipped = append(skipped, p.Name)
 			reading.Refused[p.SourceID] = p.Snapshot
 		} else if err != nil {
-			return err
+			return changed, err
 		}
 		if !read {
 			continue
 		}
+		changed++
 		s.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: providers.Playlists, Done: i + 1, Total: len(now)})
 	}
 	note := ""
@@ -85,7 +87,7 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
 	text, err := json.Marshal(reading)
-	return errors.Join(err, s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
+	return changed, errors.Join(err, s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
 }
 
 func (s *Syncer) playlistReading(ctx context.Context, c providers.Connection) (r playlistReading, err error) {

@@ -21,10 +21,7 @@ func (s *Syncer) pull(ctx context.Context, k Key) error {
 		s.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Provider, "err", err)
 		return err
 	}
-	err = s.guard.Do(ctx, c, k.Stream, func(ctx context.Context, a providers.Adapter) error {
-		s.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
-		return s.read(ctx, c, k.Stream, a)
-	})
+	err = s.run(ctx, c, k)
 	if err == nil {
 		return nil
 	}
@@ -37,33 +34,49 @@ func (s *Syncer) pull(ctx context.Context, k Key) error {
 	return err
 }
 
-// read hands the stream to whoever reads it. A server that does not offer it has nothing to read.
-func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string, a providers.Adapter) error {
-	var err error
+// run reads a stream as far as it may, and notes what came of it.
+func (s *Syncer) run(ctx context.Context, c providers.Connection, k Key) error {
+	r := providers.Run{User: k.User, Provider: k.Provider, Stream: k.Stream, Started: time.Now()}
+	began, end := s.opt.Began(ctx, k)
+	err := s.guard.Do(began, c, k.Stream, func(ctx context.Context, a providers.Adapter) (err error) {
+		s.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
+		r.Rows, err = s.read(ctx, c, k.Stream, a)
+		return err
+	})
+	if !refused(err) {
+		r = s.record(ctx, c, r, err)
+	}
+	end(r)
+	return err
+}
+
+// read hands the stream to whoever reads it, and returns how many rows that brought. A server that does not offer it has
+// nothing to read.
+func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string, a providers.Adapter) (rows int, err error) {
 	begun := time.Now()
 	switch stream {
 	case providers.Listens:
 		source, ok := a.(providers.ListenSource)
 		if !ok {
-			return fmt.Errorf("%s: adapter reads no listens", c.Provider)
+			return 0, fmt.Errorf("%s: adapter reads no listens", c.Provider)
 		}
-		err = s.readListens(ctx, c, source)
+		rows, err = s.readListens(ctx, c, source)
 	case providers.Playlists:
 		source, ok := a.(providers.PlaylistSource)
 		if !ok {
-			return fmt.Errorf("%s: adapter reads no playlists", c.Provider)
+			return 0, fmt.Errorf("%s: adapter reads no playlists", c.Provider)
 		}
-		err = s.readPlaylists(ctx, c, source)
+		rows, err = s.readPlaylists(ctx, c, source)
 	default:
-		return fmt.Errorf("%s: no such stream: %q", c.Provider, stream)
+		return 0, fmt.Errorf("%s: no such stream: %q", c.Provider, stream)
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
 		if stream == providers.Listens { // there is nothing, and that is all there is to know
 			s.noteRead(Key{c.User, c.Provider, stream}, readTo{begun: begun})
 		}
-		return nil
+		return 0, nil
 	}
-	return err
+	return rows, err
 }
 
 // endsSoon says whether a tenth or less of a run's time is left, so that work that can be continued is better stopped

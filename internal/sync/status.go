@@ -25,6 +25,9 @@ const (
 	New            Condition = "new" // not read yet
 )
 
+// Conditions are all conditions.
+var Conditions = []string{string(Healthy), string(Syncing), string(Waiting), string(Held), string(NeedsReconnect), string(NeedsAdmin), string(Paused), string(New)}
+
 // gravity orders conditions: of its streams' conditions a connection shows the gravest.
 var gravity = map[Condition]int{Healthy: 0, New: 1, Waiting: 2, Held: 3, Syncing: 4, NeedsAdmin: 5, NeedsReconnect: 6, Paused: 7}
 

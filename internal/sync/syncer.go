@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
+	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -21,6 +22,11 @@ type Options struct {
 	// HistoryPages is how many pages of old plays one run reads at the most, so that filling up a long history neither
 	// crowds an upstream nor keeps new plays waiting; default 60.
 	HistoryPages int
+
+	Metrics *metrics.Metrics // nil for none
+	// Began, when it is set, is told of every run that begins; what it returns goes on with the run, and is told of its
+	// end. A run that was not let in has no result.
+	Began func(context.Context, Key) (context.Context, func(providers.Run))
 }
 
 func (o Options) withDefaults() Options {
@@ -39,6 +45,11 @@ func (o Options) withDefaults() Options {
 	if o.HistoryPages == 0 {
 		o.HistoryPages = 60
 	}
+	if o.Began == nil {
+		o.Began = func(ctx context.Context, _ Key) (context.Context, func(providers.Run)) {
+			return ctx, func(providers.Run) {}
+		}
+	}
 	return o
 }
 
@@ -48,6 +59,7 @@ type Store interface {
 	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	ListenStore
 	PlaylistStore
+	HistoryStore
 }
 
 // Syncer pulls every connection's streams. See the package comment.

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"reprise/internal/config"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/providers/fanarttv"
+	"reprise/internal/providers/musicbrainz"
+	"reprise/internal/providers/openai"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// counts are what is told of every attempt: the metrics, and the roll-up of the health page.
+type counts struct {
+	*metrics.Metrics
+	rollup    *metrics.Rollup
+	catalogue metrics.Catalogue
+}
+
+func newCounts(c config.Config, db *store.Store, log *slog.Logger) counts {
+	all := catalogue(c)
+	return counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log), catalogue: all}
+}
+
+func (n counts) attempt(_ context.Context, a resilience.Attempt) {
+	n.Attempt(a)
+	n.rollup.Attempt(a)
+}
+
+func (n counts) breaker(c resilience.BreakerChange) {
+	n.Breaker(c)
+	n.rollup.Breaker(c)
+}
+
+// picture is by what the fetching of pictures goes (see the package art); their hosts are several.
+const picture = "GET /{picture}"
+
+// catalogue lists what may be counted: all providers that this version knows, whether they are set up or not.
+func catalogue(c config.Config) metrics.Catalogue {
+	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions}
+	for _, s := range delivery.States {
+		all.DeliveryStates = append(all.DeliveryStates, string(s))
+	}
+	hosts := map[string]config.Provider{"spotify": c.Spotify, "lastfm": c.LastFM, "listenbrainz": c.ListenBrainz, "youtube": c.YouTube,
+		"musicbrainz": c.MusicBrainz, "fanarttv": c.FanartTV, "openai": {APIURL: c.OpenAI.APIURL}}
+	own := []*providers.Provider{musicbrainz.Provider(), fanarttv.Provider(nil), openai.Provider(nil)}
+	pooled := []string{"youtube", "fanarttv", "openai"}
+	add := func(p *providers.Provider, connects bool) {
+		v := metrics.Provider{Name: p.Name, Connects: connects, Pool: slices.Contains(pooled, p.Name)}
+		if connects {
+			v.Streams = p.Streams
+		}
+		for _, e := range p.Endpoints {
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: hostOf(hosts[p.Name].APIURL), Name: e})
+		}
+		if p.OAuth != nil {
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: hostOf(hosts[p.Name].TokenURL), Name: providers.TokenEndpoint})
+		}
+		if p.Name == "fanarttv" {
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})
+		}
+		all.Providers = append(all.Providers, v)
+	}
+	for _, p := range adapters(c, nil) {
+		add(p, true)
+	}
+	for _, p := range own {
+		add(p, false)
+	}
+	return all
+}
+
+// states pulls what a scrape tells of the present.
+func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bus *events.Bus) func(context.Context) (metrics.States, error) {
+	return func(ctx context.Context) (s metrics.States, err error) {
+		surveys, err := a.connections.Survey(ctx, a.store, own)
+		if err != nil {
+			return s, err
+		}
+		if s.Deliveries, s.Oldest, err = a.store.DeliveryStates(ctx); err != nil {
+			return s, err
+		}
+		s.Providers = map[string]metrics.ProviderState{}
+		for _, p := range slices.Concat([]*providers.Provider(a.registry), own) {
+			v := surveys[p.Name]
+			state := metrics.ProviderState{Connections: map[string]int{}, NextAttempt: v.NextAttempt, HoldUntil: v.HoldUntil, LastSuccess: v.LastSuccess, Ends: v.Ends, Keys: p.Keys.Keys()}
+			for condition, n := range v.Conditions {
+				state.Connections[string(condition)] = n
+			}
+			s.Providers[p.Name] = state
+		}
+		slow, thinned := bus.Dropped()
+		s.Breakers, s.Clients, s.Dropped = breakers.Status(), bus.Watchers(), map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
+		return s, nil
+	}
+}

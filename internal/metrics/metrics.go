@@ -1,0 +1,256 @@
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"reprise/internal/resilience"
+)
+
+// prefix stands before every name of ours.
+const prefix = "reprise_"
+
+// Metrics are the counters of one process.
+type Metrics struct {
+	registry *prometheus.Registry
+	attempts map[place]*attempts
+	stray    map[string]*attempts // by provider, what it does not list
+
+	runs         *prometheus.CounterVec
+	runTime      *prometheus.HistogramVec
+	transitions  *prometheus.CounterVec
+	endpoints    map[place]string
+	rotations    *prometheus.CounterVec
+	deliveries   *prometheus.CounterVec
+	dead         *prometheus.CounterVec
+	redrives     *prometheus.CounterVec
+	told         *prometheus.CounterVec
+	unclassified *prometheus.CounterVec
+	stored       *prometheus.CounterVec
+	duplicates   *prometheus.CounterVec
+}
+
+// attempts are the counters of one endpoint, found once.
+type attempts struct {
+	outcomes map[resilience.Outcome]prometheus.Counter
+	took     prometheus.Observer
+}
+
+// The results and reasons of counters, each a closed set.
+var (
+	RunResults      = []string{"ok", "retriable", "fatal", "canceled"}
+	DeliveryResults = []string{"done", "postponed", "retrying", "parked", "dead", "canceled"}
+	RedriveResults  = []string{"due", "nothing", "refused"} // deliveries that were made due; calls that found none, or were refused because too much waits
+	RotationReasons = []string{"quota", "rate_limit", "refused"}
+	ToldResults     = []string{"sent", "failed", "dropped"}
+	Severities      = []string{"info", "success", "warning", "error"}
+	DropReasons     = []string{"slow_reader", "thinned_out"}
+)
+
+// Buckets of histograms, in seconds: calls end within resilience.CallTimeout, runs within sync.run_timeout.
+var (
+	callBuckets = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	runBuckets  = []float64{.25, .5, 1, 2.5, 5, 15, 60, 180, 600}
+)
+
+// New returns counters for everything in the catalogue, each at zero.
+func New(c Catalogue) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), attempts: map[place]*attempts{}, stray: map[string]*attempts{}, endpoints: c.names()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.runs = m.counter("sync_runs_total", "Runs of a stream that have ended.", "provider", "stream", "result")
+	m.runTime = m.histogram("sync_duration_seconds", "How long runs of a stream took.", runBuckets, "provider", "stream")
+	m.transitions = m.counter("breaker_transitions_total", "Changes of state of an endpoint's breaker.", "endpoint", "from", "to")
+	m.rotations = m.counter("pool_rotations_total", "Requests that a key's fault made go on to the next key.", "provider", "reason")
+	m.deliveries = m.counter("delivery_attempts_total", "Attempts at deliveries, by what came of them.", "kind", "result")
+	m.dead = m.counter("dead_letters_total", "Deliveries given up.", "category")
+	m.redrives = m.counter("redrives_total", "Deliveries re-driven, and calls for it that changed nothing.", "result")
+	m.told = m.counter("notifications_total", "Notifications on their way to people.", "severity", "channel", "result")
+	m.unclassified = m.counter("unclassified_errors_total", "Failures that the truth table does not know.", "provider")
+	m.stored = m.counter("listens_stored_total", "Listens that were new.", "provider")
+	m.duplicates = m.counter("duplicates_total", "Listens read that were there already.", "provider")
+	m.begin(c)
+	return m
+}
+
+func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+// begin makes every series.
+func (m *Metrics) begin(c Catalogue) {
+	tries := m.counter("upstream_attempts_total", "Attempts at upstreams, and calls that an open breaker ended (circuit_open).", "provider", "endpoint", "outcome")
+	took := m.histogram("upstream_duration_seconds", "How long attempts at upstreams took.", callBuckets, "provider", "endpoint")
+	of := func(provider, endpoint string) *attempts {
+		a := &attempts{outcomes: map[resilience.Outcome]prometheus.Counter{}, took: took.WithLabelValues(provider, endpoint)}
+		for _, o := range resilience.Outcomes {
+			a.outcomes[o] = tries.WithLabelValues(provider, endpoint, string(o))
+		}
+		return a
+	}
+	for at, name := range m.endpoints {
+		m.attempts[at] = of(at.provider, name)
+		m.beginTransitions(name)
+	}
+	var names, pools []string
+	for _, p := range c.Providers {
+		names = append(names, p.Name)
+		m.stray[p.Name] = of(p.Name, other)
+		if p.Pool {
+			pools = append(pools, p.Name)
+		}
+		for _, stream := range p.Streams {
+			each(m.runs, []string{p.Name}, []string{stream}, RunResults)
+			m.runTime.WithLabelValues(p.Name, stream)
+		}
+		if p.Connects {
+			each(m.stored, []string{p.Name})
+			each(m.duplicates, []string{p.Name})
+		}
+	}
+	m.stray[""] = of(other, other)
+	m.beginTransitions(other)
+	each(m.rotations, pools, RotationReasons)
+	each(m.deliveries, c.DeliveryKinds, DeliveryResults)
+	each(m.dead, resilience.Categories())
+	each(m.redrives, RedriveResults)
+	each(m.told, Severities, append([]string{"browser"}, c.Channels...), ToldResults)
+	each(m.unclassified, names)
+}
+
+// breakerWays are the changes of state that there are: from the first to the second.
+var breakerWays = [][2]resilience.BreakerState{{resilience.BreakerClosed, resilience.BreakerOpen}, {resilience.BreakerOpen, resilience.BreakerHalfOpen},
+	{resilience.BreakerHalfOpen, resilience.BreakerOpen}, {resilience.BreakerHalfOpen, resilience.BreakerClosed}, {resilience.BreakerOpen, resilience.BreakerClosed}}
+
+func (m *Metrics) beginTransitions(endpoint string) {
+	for _, way := range breakerWays {
+		m.transitions.WithLabelValues(endpoint, way[0].String(), way[1].String())
+	}
+}
+
+// each makes the series of every combination of labels.
+func each(v *prometheus.CounterVec, sets ...[]string) {
+	var walk func(labels []string, rest [][]string)
+	walk = func(labels []string, rest [][]string) {
+		if len(rest) == 0 {
+			v.WithLabelValues(labels...)
+			return
+		}
+		for _, value := range rest[0] {
+			walk(append(labels[:len(labels):len(labels)], value), rest[1:])
+		}
+	}
+	walk(nil, sets)
+}
+
+// Handler answers scrapes. What it cannot tell at the moment it leaves out, and says so in the log.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
+		MaxRequestsInFlight: 4})
+}
+
+// Attempt counts an attempt at an upstream.
+func (m *Metrics) Attempt(a resilience.Attempt) {
+	if m == nil {
+		return
+	}
+	of, ok := find(m.attempts, a.Provider, a.Host, a.Endpoint)
+	if !ok {
+		if of, ok = m.stray[a.Provider]; !ok {
+			of = m.stray[""]
+		}
+	}
+	of.outcomes[a.Outcome].Inc()
+	if !a.Start.IsZero() && a.Outcome != resilience.WasCanceled {
+		of.took.Observe(a.Took.Seconds())
+	}
+}
+
+// Breaker counts a change of a breaker's state.
+func (m *Metrics) Breaker(c resilience.BreakerChange) {
+	if m != nil {
+		m.transitions.WithLabelValues(m.endpointOf(c.Provider, c.Host, c.Route), c.From.String(), c.To.String()).Inc()
+	}
+}
+
+func (m *Metrics) endpointOf(provider, host, route string) string {
+	if name, ok := find(m.endpoints, provider, host, route); ok {
+		return name
+	}
+	return other
+}
+
+// Run counts a run of a stream that has ended with one of RunResults.
+func (m *Metrics) Run(provider, stream, result string, took time.Duration) {
+	if m != nil {
+		m.runs.WithLabelValues(provider, stream, result).Inc()
+		m.runTime.WithLabelValues(provider, stream).Observe(took.Seconds())
+	}
+}
+
+// Listens counts what a page of listens brought.
+func (m *Metrics) Listens(provider string, added, known int) {
+	if m != nil {
+		m.stored.WithLabelValues(provider).Add(float64(added))
+		m.duplicates.WithLabelValues(provider).Add(float64(known))
+	}
+}
+
+// Rotation counts a request that goes on with the next key.
+func (m *Metrics) Rotation(provider string, why resilience.Category) {
+	if m == nil {
+		return
+	}
+	reason := "refused"
+	if why == resilience.Quota || why == resilience.RateLimit {
+		reason = why.String()
+	}
+	m.rotations.WithLabelValues(provider, reason).Inc()
+}
+
+// Delivery counts an attempt at a delivery that ended with one of DeliveryResults.
+func (m *Metrics) Delivery(kind, result string) {
+	if m != nil {
+		m.deliveries.WithLabelValues(kind, result).Inc()
+	}
+}
+
+// DeadLetter counts a delivery that was given up.
+func (m *Metrics) DeadLetter(c resilience.Category) {
+	if m != nil {
+		m.dead.WithLabelValues(c.String()).Inc()
+	}
+}
+
+// Redriven counts deliveries that were re-driven, or a call for it that changed nothing.
+func (m *Metrics) Redriven(result string, n int) {
+	if m != nil {
+		m.redrives.WithLabelValues(result).Add(float64(n))
+	}
+}
+
+// Told counts a notification on its way to a person, with one of Severities and one of ToldResults.
+func (m *Metrics) Told(severity, channel, result string) {
+	if m != nil {
+		m.told.WithLabelValues(severity, channel, result).Inc()
+	}
+}
+
+// Unclassified counts a failure that the truth table does not know.
+func (m *Metrics) Unclassified(provider string) {
+	if m != nil {
+		m.unclassified.WithLabelValues(provider).Inc()
+	}
+}

@@ -1,0 +1,148 @@
+package metrics
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reprise/internal/resilience"
+)
+
+// States are what is pulled at a scrape.
+type States struct {
+	Providers  map[string]ProviderState
+	Breakers   []resilience.BreakerStatus
+	Deliveries map[string]int // by state
+	Oldest     time.Time      // when the delivery that waits longest by itself was written down; zero when none does
+	Clients    int            // browsers that watch
+	Dropped    map[string]uint64
+}
+
+// ProviderState is what there is to tell of one provider now. Zero times stand for none.
+type ProviderState struct {
+	Connections map[string]int // by condition
+	NextAttempt time.Time      // the soonest of those that wait
+	HoldUntil   time.Time      // the latest that its upstream dictated
+	LastSuccess time.Time      // the latest of all connections
+	Ends        time.Time      // the soonest end of an authorization
+	Keys        []resilience.KeyStatus
+}
+
+// pullTime bounds how long a scrape may wait for what is pulled.
+const pullTime = 10 * time.Second
+
+// Pull has states asked for at every scrape. It is called once.
+func (m *Metrics) Pull(c Catalogue, states func(context.Context) (States, error)) {
+	gauge := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help, labels, nil)
+	}
+	p := &puller{m: m, c: c, states: states,
+		connections: gauge("connections", "Connections by state.", "provider", "state"),
+		lastSuccess: gauge("sync_last_success_timestamp_seconds", "When a connection was last read or written to its end; 0 for never.", "provider"),
+		nextAttempt: gauge("backoff_next_attempt_timestamp_seconds", "The soonest attempt of a connection that waits; 0 when none does.", "provider"),
+		holdUntil:   gauge("hold_until_timestamp_seconds", "Until when an upstream asks us to wait; 0 when none does.", "provider"),
+		ends:        gauge("authorization_expiry_timestamp_seconds", "The soonest end of an authorization; 0 when none ends.", "provider"),
+		keys:        gauge("pool_keys", "Keys of the installation by state.", "provider", "state"),
+		breakers:    gauge("breaker_state", "State of an endpoint's breaker: 0 closed, 1 open, 2 half-open.", "endpoint"),
+		deliveries:  gauge("deliveries", "Deliveries by state.", "state"),
+		oldest:      gauge("delivery_oldest_age_seconds", "Age of the delivery that waits longest by itself; 0 when none does."),
+		clients:     gauge("websocket_clients", "Browsers that watch, by websocket or Server-Sent Events."),
+		dropped:     gauge("events_dropped_total", "Events that did not reach a browser, which comes back to a snapshot.", "reason"),
+	}
+	p.endpoints = append(slices.Sorted(maps.Values(m.endpoints)), other)
+	m.registry.MustRegister(p)
+}
+
+// puller is a prometheus.Collector.
+type puller struct {
+	m         *Metrics
+	c         Catalogue
+	states    func(context.Context) (States, error)
+	endpoints []string
+
+	connections, lastSuccess, nextAttempt, holdUntil, ends, keys, breakers, deliveries, oldest, clients, dropped *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (p *puller) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{p.connections, p.lastSuccess, p.nextAttempt, p.holdUntil, p.ends, p.keys, p.breakers, p.deliveries, p.oldest, p.clients, p.dropped} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (p *puller) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), pullTime)
+	defer cancel()
+	s, err := p.states(ctx)
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(p.connections, err)
+		return
+	}
+	tell := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for _, provider := range p.c.Providers {
+		p.provider(tell, provider, s.Providers[provider.Name])
+	}
+	p.breaker(tell, s.Breakers)
+	for _, state := range p.c.DeliveryStates {
+		tell(p.deliveries, float64(s.Deliveries[state]), state)
+	}
+	age := 0.0
+	if !s.Oldest.IsZero() {
+		age = max(time.Since(s.Oldest).Seconds(), 0)
+	}
+	tell(p.oldest, age)
+	tell(p.clients, float64(s.Clients))
+	for _, reason := range DropReasons {
+		to <- prometheus.MustNewConstMetric(p.dropped, prometheus.CounterValue, float64(s.Dropped[reason]), reason)
+	}
+}
+
+func (p *puller) provider(tell func(*prometheus.Desc, float64, ...string), c Provider, s ProviderState) {
+	if c.Connects {
+		for _, condition := range p.c.Conditions {
+			tell(p.connections, float64(s.Connections[condition]), c.Name, condition)
+		}
+		tell(p.lastSuccess, seconds(s.LastSuccess), c.Name)
+		tell(p.ends, seconds(s.Ends), c.Name)
+	}
+	tell(p.nextAttempt, seconds(s.NextAttempt), c.Name)
+	tell(p.holdUntil, seconds(s.HoldUntil), c.Name)
+	if !c.Pool {
+		return
+	}
+	counts := map[string]int{}
+	for _, k := range s.Keys {
+		counts[k.State()]++
+	}
+	for _, state := range resilience.KeyStates {
+		tell(p.keys, float64(counts[state]), c.Name, state)
+	}
+}
+
+// breaker tells of each endpoint the worst of the hosts that share its name.
+func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []resilience.BreakerStatus) {
+	states := map[string]resilience.BreakerState{}
+	for _, b := range all {
+		name := p.m.endpointOf(b.Provider, b.Host, b.Route)
+		if states[name] != resilience.BreakerOpen && b.State != resilience.BreakerClosed {
+			states[name] = b.State
+		}
+	}
+	for _, name := range p.endpoints {
+		tell(p.breakers, float64(states[name]), name)
+	}
+}
+
+// seconds is a time as Prometheus has it; 0 for none.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

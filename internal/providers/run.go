@@ -1,0 +1,31 @@
+package providers
+
+import (
+	"time"
+
+	"reprise/internal/resilience"
+)
+
+// Run is one run that has ended: the reading of one stream of a connection, as the history keeps it.
+type Run struct {
+	User             int64
+	Provider, Stream string
+
+	Started  time.Time
+	Took     time.Duration
+	Rows     int    // new listens, or playlists read
+	Result   string // "ok", "retriable", "fatal" or "canceled"; empty for one that was not let in
+	Category resilience.Category
+	Words    string // what was wrong, for a person; empty when nothing was
+	Detail   string // what the upstream said
+}
+
+// Standing is what the store knows of where a connection stands.
+type Standing struct {
+	User          int64
+	Provider, App string
+	Paused        bool
+	ExpiresAt     time.Time // see Connection
+	Read          int       // how many of its streams have been read or written to their end once
+	LastSuccessAt time.Time
+}

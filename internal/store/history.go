@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// keepRuns is longer than the day that people see.
+const keepRuns = 48 * time.Hour
+
+// SaveRun keeps what a run came to.
+func (s *Store) SaveRun(ctx context.Context, r providers.Run) error {
+	return s.exec(ctx, `INSERT INTO runs (user_id, provider, stream, started_at, took_ms, row_count, result, category, words, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, provider, stream, started_at) DO NOTHING`,
+		r.User, r.Provider, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category.String(), r.Words, r.Detail)
+}
+
+// Runs returns the runs of a person's connections that began at an instant or later, the oldest first.
+func (s *Store) Runs(ctx context.Context, user int64, since time.Time) ([]providers.Run, error) {
+	scan := func(r scanner) (v providers.Run, err error) {
+		var started, took int64
+		var category string
+		err = r.Scan(&v.Provider, &v.Stream, &started, &took, &v.Rows, &v.Result, &category, &v.Words, &v.Detail)
+		v.User, v.Started, v.Took = user, instant(started), time.Duration(took)*time.Millisecond
+		if category != "" {
+			v.Category = resilience.ParseCategory(category)
+		}
+		return v, err
+	}
+	return list(ctx, s.reader, scan, `SELECT provider, stream, started_at, took_ms, row_count, result, category, words, detail FROM runs
+		WHERE user_id = $1 AND started_at >= $2 ORDER BY started_at`, user, millis(since))
+}
+
+// AddQuarters implements metrics.RollupStore.
+func (s *Store) AddQuarters(ctx context.Context, all []metrics.Quarter) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		const width = 8
+		args := make([]any, 0, len(all)*width)
+		for _, q := range all {
+			args = append(args, millis(q.Start), q.Provider, q.Endpoint, q.Attempts, q.Failures, q.Refused, q.Took.Milliseconds(), q.Open.Milliseconds())
+		}
+		return insertRows(ctx, tx, "INSERT INTO quarters (start_at, provider, endpoint, attempts, failures, refused, took_ms, open_ms)", width, args,
+			`ON CONFLICT (start_at, provider, endpoint) DO UPDATE SET attempts = quarters.attempts + excluded.attempts, failures = quarters.failures + excluded.failures,
+			refused = quarters.refused + excluded.refused, took_ms = quarters.took_ms + excluded.took_ms, open_ms = quarters.open_ms + excluded.open_ms`)
+	})
+}
+
+// Quarters implements metrics.RollupStore.
+func (s *Store) Quarters(ctx context.Context, since time.Time) ([]metrics.Quarter, error) {
+	scan := func(r scanner) (q metrics.Quarter, err error) {
+		var start, took, open int64
+		err = r.Scan(&start, &q.Provider, &q.Endpoint, &q.Attempts, &q.Failures, &q.Refused, &took, &open)
+		q.Start, q.Took, q.Open = instant(start), time.Duration(took)*time.Millisecond, time.Duration(open)*time.Millisecond
+		return q, err
+	}
+	return list(ctx, s.reader, scan, `SELECT start_at, provider, endpoint, attempts, failures, refused, took_ms, open_ms FROM quarters
+		WHERE start_at >= $1 ORDER BY start_at, provider, endpoint`, millis(since))
+}
+
+// Standings returns what a survey needs of every connection.
+func (s *Store) Standings(ctx context.Context) ([]providers.Standing, error) {
+	scan := func(r scanner) (v providers.Standing, err error) {
+		var expires, success int64
+		err = r.Scan(&v.User, &v.Provider, &v.App, &v.Paused, &expires, &v.Read, &success)
+		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
+		return v, err
+	}
+	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 THEN 1 ELSE 0 END), 0),
+		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.provider = c.provider AND st.stream <> ''
+		GROUP BY c.user_id, c.provider, c.app, c.paused, c.expires_at`)
+}
+
+// DeliveryStates counts all deliveries by state, and says when the oldest was written down that waits by itself; the zero
+// time when none does.
+func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, oldest time.Time, err error) {
+	type row struct {
+		state string
+		n     int
+		first sql.NullString
+	}
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n, &v.first) }
+	rows, err := list(ctx, s.reader, scan, "SELECT "+stateOf+" AS s, count(*), min(j.created_at) FROM river_job j GROUP BY s")
+	counts = map[string]int{}
+	for _, r := range rows {
+		counts[r.state] = r.n
+		if !waits[r.state] || !r.first.Valid {
+			continue
+		}
+		if at, parseErr := time.Parse(queueTime, r.first.String); parseErr == nil && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	return counts, oldest, err
+}
+
+// waits are the states of deliveries that wait by themselves.
+var waits = map[string]bool{"scheduled": true, "running": true, "retrying": true}

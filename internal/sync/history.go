@@ -1,0 +1,122 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// HistoryStore keeps runs.
+type HistoryStore interface {
+	SaveRun(context.Context, providers.Run) error
+}
+
+// record notes what a run came to. One that was not let in, or that we ended ourselves, is none for people.
+func (s *Syncer) record(ctx context.Context, c providers.Connection, r providers.Run, err error) providers.Run {
+	r.Took = time.Since(r.Started)
+	v := resilience.Classify(err)
+	r.Result, r.Category = v.Class.String(), v.Category
+	state := s.guard.Backoff.State(keyOf(c, r.Stream))
+	if v.Failed() {
+		if state.Kind == resilience.Stopped {
+			r.Result = resilience.Fatal.String()
+		}
+		r.Detail = resilience.Excerpt(err.Error())
+		r.Words = notify.Explain(s.guard.Registry.Get(r.Provider), c, state, r.Stream, adviceOf(err), "").Title
+	}
+	s.opt.Metrics.Run(r.Provider, r.Stream, r.Result, r.Took)
+	if v.Class == resilience.Canceled {
+		return r
+	}
+	if err := s.store.SaveRun(context.WithoutCancel(ctx), r); err != nil {
+		s.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Provider, "stream", r.Stream, "err", err)
+	}
+	return r
+}
+
+// refused says whether a run was not even let in.
+func refused(err error) bool {
+	e, ok := errors.AsType[*resilience.NotBeforeError](err)
+	return ok && e.Endpoint == ""
+}
+
+// SurveyStore is what a survey is made of.
+type SurveyStore interface {
+	Standings(context.Context) ([]providers.Standing, error)
+}
+
+// Survey is what there is to tell of all connections to one provider.
+type Survey struct {
+	Conditions  map[Condition]int
+	NextAttempt time.Time // the soonest of those that wait
+	HoldUntil   time.Time // the latest
+	LastSuccess time.Time // the latest
+	Ends        time.Time // the soonest end of an authorization
+}
+
+// Survey looks at all connections, and at what stands against the installation's own calls, by provider.
+func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*providers.Provider) (map[string]Survey, error) {
+	all, err := store.Standings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]Survey{}
+	for _, st := range all {
+		p := m.guard.Registry.Get(st.Provider)
+		if p == nil {
+			continue
+		}
+		s := found[st.Provider]
+		if s.Conditions == nil {
+			s.Conditions = map[Condition]int{}
+		}
+		worst := m.worst(p, st, &s)
+		s.Conditions[worst]++
+		if st.LastSuccessAt.After(s.LastSuccess) {
+			s.LastSuccess = st.LastSuccessAt
+		}
+		if !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
+			s.Ends = st.ExpiresAt
+		}
+		found[st.Provider] = s
+	}
+	for _, p := range own {
+		s := found[p.Name]
+		for _, stream := range p.Guarded() {
+			s.note(m.guard.Backoff.State(keyOf(providers.Connection{Provider: p.Name}, stream)))
+		}
+		found[p.Name] = s
+	}
+	return found, nil
+}
+
+// worst is the condition of a connection, the gravest of its streams'; what stands against them is noted in s.
+func (m *Connections) worst(p *providers.Provider, st providers.Standing, s *Survey) Condition {
+	c := providers.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
+	worst := Healthy
+	if st.Read < len(p.Streams) || st.Read == 0 {
+		worst = New
+	}
+	for _, stream := range p.Guarded() {
+		state := m.guard.Backoff.State(keyOf(c, stream))
+		s.note(state)
+		r := providers.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
+		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream})); gravity[now] > gravity[worst] {
+			worst = now
+		}
+	}
+	return worst
+}
+
+func (s *Survey) note(state resilience.State) {
+	switch {
+	case state.Kind == resilience.Waiting && (s.NextAttempt.IsZero() || state.Until.Before(s.NextAttempt)):
+		s.NextAttempt = state.Until
+	case state.Kind == resilience.Held && state.Until.After(s.HoldUntil):
+		s.HoldUntil = state.Until
+	}
+}
