@@ -26,8 +26,10 @@ var arrows = map[string][]string{
 	"internal/metrics":    {"internal/resilience"},
 	"internal/providers":  {"internal/resilience"},
 	"internal/oauth":      {"internal/providers", "internal/resilience"},
-	"internal/notify":     {"internal/events", "internal/providers", "internal/resilience"},
-	"internal/sync":       {"internal/delivery", "internal/events", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	// Tells of what both have told of.
+	"internal/tracing": {"internal/providers", "internal/resilience"},
+	"internal/notify":  {"internal/events", "internal/providers", "internal/resilience"},
+	"internal/sync":    {"internal/delivery", "internal/events", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {"internal/events", "internal/metrics", "internal/providers", "internal/resilience"},
 	// It tells of its progress, and says what trouble with the disk means.
@@ -65,7 +67,7 @@ var arrows = map[string][]string{
 	"cmd/server": {"internal/accounts", "internal/art", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/openai",
 		"internal/providers/s3", "internal/providers/youtube", "internal/providers/musicbrainz", "internal/providers/fanarttv", "internal/resilience", "internal/server",
-		"internal/store", "internal/sync"},
+		"internal/store", "internal/sync", "internal/tracing"},
 }
 
 func TestArrows(t *testing.T) {

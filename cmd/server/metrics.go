@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
 	"slices"
 
 	"reprise/internal/config"
@@ -16,23 +17,35 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
+	"reprise/internal/tracing"
 )
 
-// counts are what is told of every attempt: the metrics, and the roll-up of the health page.
+// counts are what is told of every attempt: the metrics, the roll-up of the health page, and the traces.
 type counts struct {
 	*metrics.Metrics
 	rollup    *metrics.Rollup
+	tracer    *tracing.Tracer // nil without a collector
 	catalogue metrics.Catalogue
 }
 
-func newCounts(c config.Config, db *store.Store, log *slog.Logger) counts {
+func newCounts(ctx context.Context, c config.Config, db *store.Store, log *slog.Logger) (n counts, err error) {
 	all := catalogue(c)
-	return counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log), catalogue: all}
+	n = counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log), catalogue: all}
+	if tracing.Wanted(os.Environ()) { // the library that sends them reads the same
+		n.tracer, err = tracing.New(ctx, version, log)
+	}
+	return n, err
 }
 
-func (n counts) attempt(_ context.Context, a resilience.Attempt) {
+func (n counts) attempt(ctx context.Context, a resilience.Attempt) {
 	n.Attempt(a)
 	n.rollup.Attempt(a)
+	n.tracer.Attempt(ctx, a)
+}
+
+// began begins the trace of a run.
+func (n counts) began(ctx context.Context, k syncer.Key) (context.Context, func(providers.Run)) {
+	return n.tracer.Began(ctx, k.User, k.Provider, k.Stream)
 }
 
 func (n counts) breaker(c resilience.BreakerChange) {

@@ -102,7 +102,10 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 // wire makes every part and connects them. base is what really sends.
 func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app, error) {
 	bus := &events.Bus{}
-	n := newCounts(c, db, log)
+	n, err := newCounts(ctx, c, db, log)
+	if err != nil {
+		return nil, err
+	}
 	notifier := notify.New(db, bus)
 	notifier.Opened = func(v notify.Severity) { n.Told(string(v), "browser", "sent") }
 	var guard *syncer.Guard
@@ -121,7 +124,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	guard = &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
 		FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics}
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
-		RunTimeout: c.RunTimeout, Metrics: n.Metrics}, guard, db, bus)
+		RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, bus)
 	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
 		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
 		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
@@ -140,7 +143,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		return nil, err
 	}
 	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run}}
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}

@@ -1,0 +1,142 @@
+// Package tracing tells of runs and attempts as OpenTelemetry traces: a run is a trace, an attempt at an upstream a span
+// of it. An attempt outside a run, such as a delivery's or a sign-in's, is a trace of its own.
+//
+// It is off unless the standard environment variables of OpenTelemetry name a collector
+// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT); they say everything else about it, too: headers,
+// sampling, the service's name. A collector that does not answer costs spans and a line in the log, nothing else.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Tracer makes spans. A nil Tracer makes none. Safe for concurrent use.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+}
+
+// Wanted says whether the environment (lines as os.Environ gives them) names a collector.
+func Wanted(environ []string) bool {
+	env := func(name string) string {
+		for _, line := range environ {
+			if value, ok := strings.CutPrefix(line, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(env("OTEL_TRACES_EXPORTER"), "none") {
+		return false
+	}
+	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// New returns a Tracer that sends to the collector of the process's environment, by OTLP over HTTP.
+func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the traces cannot be sent to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "reprise"), attribute.String("service.version", version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(&complaints{log: log})
+	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+	return &Tracer{provider: p, tracer: p.Tracer("reprise")}, nil
+}
+
+// stopTime bounds how long a stop waits for a collector to take the last spans.
+const stopTime = 3 * time.Second
+
+// Run sends spans until ctx ends, and then those that are left.
+func (t *Tracer) Run(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	<-ctx.Done()
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := t.provider.Shutdown(rest); err != nil {
+		otel.Handle(err)
+	}
+	return nil
+}
+
+// Began begins the trace of a run; the function ends it.
+func (t *Tracer) Began(ctx context.Context, user int64, provider, stream string) (context.Context, func(providers.Run)) {
+	if t == nil {
+		return ctx, func(providers.Run) {}
+	}
+	ctx, span := t.tracer.Start(ctx, "sync "+provider+" "+stream, trace.WithNewRoot(), trace.WithAttributes(
+		attribute.Int64("user_id", user), attribute.String("provider", provider), attribute.String("stream", stream)))
+	return ctx, func(r providers.Run) {
+		if r.Result == "" {
+			r.Result = "not let in"
+		}
+		span.SetAttributes(attribute.String("result", r.Result), attribute.Int("rows", r.Rows))
+		if r.Words != "" {
+			span.SetAttributes(attribute.String("category", r.Category.String()))
+			span.SetStatus(codes.Error, r.Words)
+		}
+		span.End()
+	}
+}
+
+// Attempt makes the span of an attempt that has ended. A call that an open breaker ended is none.
+func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
+	if t == nil || a.Start.IsZero() {
+		return
+	}
+	method, route, _ := strings.Cut(a.Endpoint, " ")
+	about := []attribute.KeyValue{attribute.Int64("user_id", a.User), attribute.String("provider", a.Provider), attribute.String("endpoint", a.Endpoint),
+		attribute.Int("attempt", a.Number), attribute.String("outcome", string(a.Outcome)), attribute.String("server.address", a.Host),
+		attribute.String("http.request.method", method), attribute.String("http.route", route)}
+	if a.Key != "" {
+		about = append(about, attribute.String("key", a.Key))
+	}
+	if status, err := strconv.Atoi(a.Status); err == nil {
+		about = append(about, attribute.Int("http.response.status_code", status))
+	}
+	_, span := t.tracer.Start(ctx, a.Endpoint, trace.WithTimestamp(a.Start), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
+	if a.Outcome != resilience.Success && a.Outcome != resilience.WasCanceled {
+		span.SetAttributes(attribute.String("category", a.Category.String()))
+		span.SetStatus(codes.Error, a.Status)
+	}
+	span.End(trace.WithTimestamp(a.Start.Add(a.Took)))
+}
+
+// complaints tell of what a collector did not take, at most once an hour: it is not what this program is for.
+type complaints struct {
+	log  *slog.Logger
+	last atomic.Int64
+}
+
+const complainEvery = time.Hour
+
+// Handle implements otel.ErrorHandler.
+func (c *complaints) Handle(err error) {
+	now := time.Now().UnixNano()
+	if last := c.last.Load(); now-last >= int64(complainEvery) && c.last.CompareAndSwap(last, now) {
+		c.log.Warn("traces cannot be sent", "err", resilience.Excerpt(err.Error()))
+	}
+}

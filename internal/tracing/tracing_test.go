@@ -1,0 +1,111 @@
+package tracing
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// collector takes traces as a real one does, by OTLP over HTTP.
+type collector struct {
+	mu    sync.Mutex
+	spans []*spanpb.Span
+	from  map[string]string // the resource's attributes
+}
+
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var in tracepb.ExportTraceServiceRequest
+	if r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &in) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, of := range in.ResourceSpans {
+		for _, a := range of.Resource.Attributes {
+			c.from[a.Key] = a.Value.GetStringValue()
+		}
+		for _, scope := range of.ScopeSpans {
+			c.spans = append(c.spans, scope.Spans...)
+		}
+	}
+}
+
+func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
+	c := &collector{from: map[string]string{}}
+	srv := httptest.NewServer(c)
+	defer srv.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=home")
+	tracer, err := New(t.Context(), "1.2.3", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+
+	ctx, end := tracer.Began(t.Context(), 7, "spotify", "listens")
+	start := time.Now().Add(-time.Second)
+	tracer.Attempt(ctx, resilience.Attempt{User: 7, Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me", Number: 1, Start: start,
+		Took: 250 * time.Millisecond, Status: "503", Outcome: resilience.WasRetriable, Category: resilience.Upstream})
+	tracer.Attempt(ctx, resilience.Attempt{Provider: "spotify", Endpoint: "GET /v1/me", Outcome: resilience.BreakerStood}) // was not made
+	end(providers.Run{Result: "retriable", Category: resilience.Upstream, Words: "Spotify has trouble"})
+	stop, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, tracer.Run(stop))
+
+	require.Len(t, c.spans, 2)
+	attempt, run := c.spans[0], c.spans[1]
+	require.Equal(t, "sync spotify listens", run.Name)
+	require.Empty(t, run.ParentSpanId, "a run is the root of its trace")
+	require.Equal(t, "Spotify has trouble", run.Status.Message)
+	require.Equal(t, "GET /v1/me", attempt.Name)
+	require.Equal(t, run.SpanId, attempt.ParentSpanId)
+	require.Equal(t, run.TraceId, attempt.TraceId)
+	require.EqualValues(t, 250*time.Millisecond, attempt.EndTimeUnixNano-attempt.StartTimeUnixNano)
+	about := map[string]string{}
+	for _, a := range attempt.Attributes {
+		about[a.Key] = a.Value.String()
+	}
+	require.Contains(t, about["http.response.status_code"], "503")
+	require.Contains(t, about["outcome"], "retriable")
+	require.Equal(t, map[string]string{"service.name": "reprise", "service.version": "1.2.3", "deployment.environment.name": "home"},
+		map[string]string{"service.name": c.from["service.name"], "service.version": c.from["service.version"], "deployment.environment.name": c.from["deployment.environment.name"]})
+}
+
+func TestNoCollectorNoTraces(t *testing.T) {
+	t.Parallel()
+	require.False(t, Wanted(nil))
+	require.False(t, Wanted([]string{"OTEL_EXPORTER_OTLP_ENDPOINT="}))
+	require.True(t, Wanted([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318"}))
+	require.True(t, Wanted([]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://127.0.0.1:4318/v1/traces"}))
+	require.False(t, Wanted([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318", "OTEL_SDK_DISABLED=true"}))
+	var none *Tracer
+	ctx, end := none.Began(t.Context(), 1, "spotify", "listens")
+	require.Equal(t, t.Context(), ctx)
+	end(providers.Run{})
+	none.Attempt(ctx, resilience.Attempt{Start: time.Now()})
+	require.NoError(t, none.Run(ctx))
+}
+
+func TestACollectorThatIsGoneIsToldOnce(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &complaints{log: slog.New(slog.NewTextHandler(&out, nil))}
+	for range 5 {
+		c.Handle(errors.New("connection refused"))
+	}
+	require.Equal(t, 1, strings.Count(out.String(), "traces cannot be sent"))
+}
