@@ -25,3 +25,13 @@ func lock(dir string) (unlock func(), err error) {
 	// Any other error is of a file system that knows no locks.
 	return func() { _ = f.Close() }, nil
 }
+
+// locked says whether another process keeps the data directory, and changes nothing.
+func locked(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // which lets go of it
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}

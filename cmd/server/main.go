@@ -8,11 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // quotas end at midnight somewhere, also on a machine without time zones
@@ -23,26 +25,38 @@ import (
 // version is set by the linker for a release.
 var version = "0.1.0"
 
-// exitUsage is the exit code when the server cannot serve with what it was given.
-const exitUsage = 2
+// The exit codes beside 0: the server cannot serve, or the command cannot be done, with what it was given; a check found
+// problems.
+const (
+	exitUsage    = 2
+	exitProblems = 1
+)
+
+// errProblems says that a check found problems, which it has printed.
+var errProblems = errors.New("there are problems")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default is back: a second one stops at once.
 	context.AfterFunc(ctx, stop)
-	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr); err != nil {
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, errProblems):
+		os.Exit(exitProblems)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitUsage)
 	}
 }
 
-// options are the flags.
+// options are the flags, and the command with what it is about.
 type options struct {
 	config, listen, dataDir string
-	demo, version           bool
+	demo, check, version    bool
+	command, operand        string
 }
 
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
@@ -69,8 +83,19 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 		debug.SetMemoryLimit(softMemory)
 	}
 	c, err := config.Load(o.config, environ, overrides)
+	if o.check {
+		return runCheck(ctx, c, err, stdout)
+	}
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
+	}
+	switch o.command {
+	case "backup":
+		return runBackup(ctx, c, o.operand, stdout)
+	case "rotate-key":
+		return runRotateKey(ctx, c, stdout)
+	case "reset-password":
+		return runResetPassword(ctx, c, o.operand, stdin, stdout)
 	}
 	return serve(ctx, c, nil, stdout, stderr)
 }
@@ -81,16 +106,27 @@ const softMemory = 48 << 20
 
 const usage = `Reprise keeps a whole copy of your listening history.
 
-  server              serve; the page is at http://127.0.0.1:8420
-  server -demo        serve with simulated services, to see it working; nothing is kept
-  server -version     print the version
+  server                        serve; the page is at http://127.0.0.1:8420
+  server -demo                  serve with simulated services, to see it working; nothing is kept
+  server -check                 say what is in order and what is not, and what to do; changes nothing
+  server -version               print the version
+  server backup FILE            copy the database, also while the server runs
+  server rotate-key             seal every stored secret with a new key; the server must be stopped
+  server reset-password NAME    give an account a new password, also while the server runs
 
   -config FILE        settings as YAML; configs/reprise.yaml lists them all
   -listen ADDRESS     where to serve, instead of 127.0.0.1:8420
   -data-dir FOLDER    where everything is kept, instead of ./data
 `
 
-// parse reads the command line. An unknown flag is an error that names the nearest one.
+// commands are the words that may follow the program's name, each with what it is about; empty when it is about nothing
+// in particular.
+var commands = map[string]string{"backup": "FILE", "rotate-key": "", "reset-password": "NAME"}
+
+const seeHelp = "\nserver -help lists what there is"
+
+// parse reads the command line. Flags may stand before and after the command. What is unknown is an error that names the
+// nearest thing there is.
 func parse(args []string) (o options, err error) {
 	set := flag.NewFlagSet("server", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -98,19 +134,70 @@ func parse(args []string) (o options, err error) {
 	set.StringVar(&o.listen, "listen", "", "")
 	set.StringVar(&o.dataDir, "data-dir", "", "")
 	set.BoolVar(&o.demo, "demo", false, "")
+	set.BoolVar(&o.check, "check", false, "")
 	set.BoolVar(&o.version, "version", false, "")
 	var names []string
 	set.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	err = set.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return o, err
-	case err != nil:
-		return o, fmt.Errorf("%w%s\nserver -help lists what there is", err, suggestion(args, names))
-	case set.NArg() > 0:
-		return o, fmt.Errorf("there is no command %q\nserver -help lists what there is", set.Arg(0))
+	var words []string
+	for rest := args; ; rest = set.Args()[1:] {
+		err = set.Parse(rest)
+		if errors.Is(err, flag.ErrHelp) {
+			return o, err
+		}
+		if err != nil {
+			return o, fmt.Errorf("%w%s"+seeHelp, err, suggestion(rest, names))
+		}
+		if set.NArg() == 0 {
+			break
+		}
+		words = append(words, set.Arg(0))
 	}
-	return o, nil
+	return o, o.take(words, names)
+}
+
+// take reads the command and what it is about.
+func (o *options) take(words, flags []string) error {
+	modes := 0
+	for _, set := range []bool{o.demo, o.check, o.version, len(words) > 0} {
+		if set {
+			modes++
+		}
+	}
+	if len(words) == 0 {
+		if modes > 1 {
+			return errors.New("-demo, -check and -version are each for itself: give one of them" + seeHelp)
+		}
+		return nil
+	}
+	about, ok := commands[words[0]]
+	switch {
+	case !ok:
+		return fmt.Errorf("there is no command %q%s"+seeHelp, words[0], nearestCommand(words[0], flags))
+	case modes > 1:
+		return fmt.Errorf("-demo, -check and -version do not go with the command %s"+seeHelp, words[0])
+	case about == "" && len(words) > 1:
+		return fmt.Errorf("%s takes nothing behind it, and there is %q"+seeHelp, words[0], words[1])
+	case about != "" && len(words) == 1:
+		return fmt.Errorf("%s needs to be told of what: server %s %s"+seeHelp, words[0], words[0], about)
+	case len(words) > 2:
+		return fmt.Errorf("%s takes one %s, and there is also %q. One with spaces goes between quotation marks"+seeHelp, words[0], about, words[2])
+	}
+	o.command = words[0]
+	if len(words) == 2 {
+		o.operand = words[1]
+	}
+	return nil
+}
+
+func nearestCommand(word string, flags []string) string {
+	near := config.Nearest(word, append(slices.Sorted(maps.Keys(commands)), flags...))
+	switch {
+	case near == "":
+		return ""
+	case slices.Contains(flags, near):
+		near = "-" + near
+	}
+	return fmt.Sprintf("; did you mean %s?", near)
 }
 
 func suggestion(args, names []string) string {

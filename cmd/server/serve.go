@@ -249,65 +249,6 @@ func makeDataDir(c config.Config) error {
 	return nil
 }
 
-// openStore opens the database with its key. Every error is a sentence that says what to do.
-func openStore(ctx context.Context, c config.Config) (*store.Store, error) {
-	secret, err := secretKey(c)
-	if err != nil {
-		return nil, err
-	}
-	key, err := store.NewKey(secret)
-	if err != nil {
-		return nil, err
-	}
-	db, err := store.Open(ctx, c.DataDir, key)
-	if errors.Is(err, store.ErrWrongKey) {
-		return nil, fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed", err, c.DataDir)
-	}
-	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return nil, fmt.Errorf("the database in %s cannot be opened. %s", c.DataDir, e.Problem)
-	}
-	return db, err
-}
-
-// secretKey returns the key that seals stored secrets: from the settings, else from the data directory, where one is
-// made for a new database. It never makes one beside a database that exists.
-func secretKey(c config.Config) (string, error) {
-	if c.SecretKey != "" {
-		return string(c.SecretKey), nil
-	}
-	path := filepath.Join(c.DataDir, "secret.key")
-	b, err := os.ReadFile(path)
-	if err == nil {
-		return string(b), nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
-	}
-	if store.Exists(c.DataDir) {
-		return "", fmt.Errorf("%s is missing, but there is a database beside it whose secrets only that key opens. Put the file back, or set secret_key; nothing was changed", path)
-	}
-	secret := store.NewSecret()
-	if err := writeNew(path, secret+"\n"); err != nil {
-		return "", fmt.Errorf("the data directory %s cannot be written: %w. Make room or fix its permissions, or choose another with -data-dir", c.DataDir, plain(err))
-	}
-	return secret, nil
-}
-
-// writeNew writes a private file so that it is there whole or not at all.
-func writeNew(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
 // plain leaves out of a file's error what the sentence around it says already.
 func plain(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {

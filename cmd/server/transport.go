@@ -34,12 +34,8 @@ func newBase(c config.Config) http.RoundTripper {
 // newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the
 // paces. guard is told of their changes.
 func newTransport(c config.Config, base http.RoundTripper, n counts, log *slog.Logger, guard func() *syncer.Guard) *resilience.Transport {
-	agent := "Reprise/" + version
-	if c.Contact != "" {
-		agent += " (" + c.Contact + ")"
-	}
 	ctx := context.Background() // what is told must be kept although the call that found out may have ended
-	return &resilience.Transport{Base: base, UserAgent: agent, Log: log, Told: n.attempt,
+	return &resilience.Transport{Base: base, UserAgent: userAgent(c), Log: log, Told: n.attempt,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { guard().UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
 			Changed: func(ch resilience.BreakerChange) {
@@ -49,6 +45,15 @@ func newTransport(c config.Config, base http.RoundTripper, n counts, log *slog.L
 		Paces: resilience.NewPaces(map[string]float64{hostOf(c.LastFM.APIURL): c.LastFM.Rate, hostOf(c.ListenBrainz.APIURL): c.ListenBrainz.Rate,
 			hostOf(c.MusicBrainz.APIURL): c.MusicBrainz.Rate}),
 	}
+}
+
+// userAgent is how this installation introduces itself.
+func userAgent(c config.Config) string {
+	agent := "Reprise/" + version
+	if c.Contact != "" {
+		agent += " (" + c.Contact + ")"
+	}
+	return agent
 }
 
 // upstreams are the hosts that are reached over the uplink, with the name of who runs them. A server at home is none of

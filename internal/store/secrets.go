@@ -52,8 +52,12 @@ func NewKey(secret string) (*Key, error) {
 	return &Key{id: hex.EncodeToString(derived[32:]), aead: aead}, nil
 }
 
-// seal encrypts a text for its place (table, column and row).
+// ID names the key, and tells nothing of it.
+func (k *Key) ID() string { return k.id }
+
+// seal encrypts a text for its place (table, column and row), which must be one of sealedColumns.
 func (k *Key) seal(plain []byte, place string) string {
+	mustBeListed(place)
 	return k.id + ":" + base64.StdEncoding.EncodeToString(k.aead.Seal(nil, nil, plain, []byte(place)))
 }
 

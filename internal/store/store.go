@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -66,16 +65,9 @@ func (s *Store) open(ctx context.Context) error {
 	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be written,
 	// or none can be made, SQLite says so below.
 	_ = private(s.path)
-	var err error
-	if s.writer, err = sql.Open("sqlite", dsn(s.path, "_txlock=immediate")); err != nil {
-		return fmt.Errorf("open database: %w", err)
+	if err := s.connect(); err != nil {
+		return err
 	}
-	s.writer.SetMaxOpenConns(1)
-	if s.reader, err = sql.Open("sqlite", dsn(s.path, "_pragma=query_only(1)")); err != nil {
-		return fmt.Errorf("open database: %w", err)
-	}
-	s.reader.SetMaxOpenConns(readers)
-	s.reader.SetMaxIdleConns(readers)
 	if err := s.intact(ctx); err != nil {
 		return err
 	}
@@ -88,9 +80,42 @@ func (s *Store) open(ctx context.Context) error {
 	return s.Ping(ctx)
 }
 
+// OpenBeside opens the database in dir beside a server that may be using it, for accounts only: it has no key and no
+// queue. It is taken as it is, and one that this program would first have to bring up to date is refused.
+func OpenBeside(ctx context.Context, dir string) (*Store, error) {
+	s := &Store{path: filepath.Join(dir, FileName)}
+	look, err := lookAt(ctx, address(s.path)+"?mode=rw&_pragma=busy_timeout(5000)", "SELECT 'ok'", nil)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the database %s cannot be opened: %w", s.path, err)
+	case !look.Sound:
+		return nil, s.damaged()
+	case look.Step != look.Newest:
+		return nil, fmt.Errorf("the database %s is of another version of Reprise than this program (step %d, this one knows %d). Start this version's server once, or use the program that the server runs", s.path, look.Step, look.Newest)
+	}
+	if err := s.connect(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect makes the pools of connections; nothing is opened yet.
+func (s *Store) connect() (err error) {
+	if s.writer, err = sql.Open("sqlite", dsn(s.path, "_txlock=immediate")); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	s.writer.SetMaxOpenConns(1)
+	if s.reader, err = sql.Open("sqlite", dsn(s.path, "_pragma=query_only(1)")); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	s.reader.SetMaxOpenConns(readers)
+	s.reader.SetMaxIdleConns(readers)
+	return nil
+}
+
 func dsn(path, more string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" + more
+	return address(path) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" + more
 }
 
 // intact reads the whole file once, so that damage is found at start and not in the middle of somebody's history.
@@ -103,22 +128,28 @@ func (s *Store) intact(ctx context.Context) error {
 	if err != nil && !isCode(err, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) {
 		return fmt.Errorf("the database %s cannot be opened: %w", s.path, local(err))
 	}
+	return s.damaged()
+}
+
+func (s *Store) damaged() error {
 	return fmt.Errorf("the database %s is damaged. Put back a copy of it (files beside it that end in .bak are copies made before an upgrade), or move it away to start anew", s.path)
 }
 
+// The fact that tells whether a key is the right one.
+const keyCheck, keyCheckPlace = "key_check", "facts.value.key_check"
+
 // checkKey makes sure that the key opens what is sealed here, before anything is sealed with another one.
 func (s *Store) checkKey(ctx context.Context) error {
-	const name, place, text = "key_check", "facts.value.key_check", "reprise"
 	var sealed string
-	err := s.reader.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", name).Scan(&sealed)
+	err := s.reader.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", keyCheck).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err = s.writer.ExecContext(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2)", name, s.key.seal([]byte(text), place))
+		_, err = s.writer.ExecContext(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2)", keyCheck, s.key.seal([]byte("reprise"), keyCheckPlace))
 		return local(err)
 	}
 	if err != nil {
 		return local(err)
 	}
-	if _, err = s.key.open(sealed, place); err != nil {
+	if _, err = s.key.open(sealed, keyCheckPlace); err != nil {
 		return ErrWrongKey
 	}
 	return nil

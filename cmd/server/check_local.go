@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"reprise/internal/config"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+)
+
+// How much room is little, and how much is too little to go on.
+const (
+	littleSpace = 500 << 20
+	noSpace     = 50 << 20
+)
+
+func repriseAnswers(listen string) string {
+	return fmt.Sprintf("Reprise is running, and answers on %s.", listen)
+}
+
+// listening says whether the server could serve, or does.
+func (d *doctor) listening(ctx context.Context) finding {
+	l, err := listenOn(d.c.Listen)
+	if err == nil {
+		_ = l.Close()
+		return found(fine, "%s is free; the server can listen there.", d.c.Listen)
+	}
+	ctx, cancel := context.WithTimeout(ctx, resilience.ConnectTimeout)
+	defer cancel()
+	if d.isReprise(ctx, "http://"+config.LoopbackFor(d.c.Listen)) {
+		return found(fine, "%s", repriseAnswers(d.c.Listen))
+	}
+	return found(problem, "%s.", err)
+}
+
+// isReprise says whether a server of ours answers at an address.
+func (d *doctor) isReprise(ctx context.Context, address string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1/openapi.yaml", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := d.own.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	head := make([]byte, 200)
+	n, _ := io.ReadFull(resp.Body, head)
+	return strings.Contains(string(head[:n]), "title: Reprise")
+}
+
+// local looks at what is on this machine.
+func (d *doctor) local(ctx context.Context) []finding {
+	dir, exists := d.c.DataDir, true
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		exists = false
+	} else if err != nil {
+		return []finding{found(problem, "The data directory %s cannot be looked at: %s. Fix its permissions, or choose another with -data-dir.", dir, plain(err))}
+	} else if !info.IsDir() {
+		return []finding{found(problem, "The data directory %s is a file. Choose another with -data-dir.", dir)}
+	}
+	all := []finding{folder(dir, exists)}
+	if f, ok := space(dir); ok {
+		all = append(all, f)
+	}
+	if exists {
+		all = append(all, private(dir)...)
+	}
+	all = append(all, d.database(ctx)...)
+	if d.c.Contact == "" {
+		all = append(all, found(warn, "The setting contact is empty. Set your e-mail or web address: MusicBrainz is not asked without, and other services block whom they cannot reach."))
+	} else {
+		all = append(all, found(fine, "Services that want to know who calls them are told %s.", d.c.Contact))
+	}
+	if _, err := time.LoadLocation("America/Los_Angeles"); err != nil {
+		return append(all, found(warn, "There are no time zones on this machine, so the end of a day elsewhere can be an hour off. Install the package tzdata."))
+	}
+	return append(all, found(fine, "Time zones are known."))
+}
+
+// folder says whether the data directory can be used, or be made.
+func folder(dir string, exists bool) finding {
+	at := existing(dir)
+	err := writable(at)
+	switch {
+	case err != nil && exists:
+		return found(problem, "The data directory %s cannot be written: %s. Make it belong to the user that runs the server, or choose another with -data-dir.", dir, err)
+	case err != nil:
+		return found(problem, "The data directory %s is not there and cannot be made, because %s cannot be written: %s. Choose another with -data-dir.", dir, at, err)
+	case !exists:
+		return found(fine, "The data directory %s is not there yet; the first start makes it.", dir)
+	}
+	return found(fine, "The data directory %s can be written.", dir)
+}
+
+// existing is the folder, or the nearest one above it that is there.
+func existing(dir string) string {
+	dir, err := filepath.Abs(dir)
+	for err == nil {
+		if _, statErr := os.Stat(dir); statErr == nil || filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+func space(dir string) (finding, bool) {
+	free, known := freeSpace(existing(dir))
+	switch {
+	case !known:
+		return finding{}, false
+	case free < noSpace:
+		return found(problem, "Only %s are free on the disk of the data directory. Make room on it: without, nothing new can be kept.", size(int64(free))), true
+	case free < littleSpace:
+		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.", size(int64(free))), true
+	}
+	return found(fine, "%s are free on the disk of the data directory.", size(int64(free))), true
+}
+
+// private says which files others on this machine may read and should not.
+func private(dir string) (all []finding) {
+	names := []string{keyFile, nextKeyFile, store.FileName, store.FileName + "-wal"}
+	if old, err := filepath.Glob(filepath.Join(dir, oldKeyFile+"*")); err == nil {
+		for _, path := range old {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	looked := false
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		looked = true
+		if info.Mode().Perm()&0o077 != 0 {
+			all = append(all, found(warn, "Other users of this machine may open %s. Keep it to yourself: chmod 600 %s", path, path))
+		}
+	}
+	if looked && len(all) == 0 {
+		all = append(all, found(fine, "The secret key and the database can be read by their owner only."))
+	}
+	return all
+}
+
+// database says whether the database is sound, and its key the right one.
+func (d *doctor) database(ctx context.Context) []finding {
+	if !store.Exists(d.c.DataDir) {
+		return []finding{found(fine, "There is no database yet; the first start makes one.")}
+	}
+	key, err := d.key()
+	if err != nil {
+		return []finding{found(problem, "%s.", err)}
+	}
+	file := filepath.Join(d.c.DataDir, store.FileName)
+	look, err := store.LookAt(ctx, d.c.DataDir, d.live, key)
+	switch {
+	case err != nil:
+		return []finding{found(problem, "The database %s cannot be read: %s.", file, strings.TrimSuffix(sentenceOf(err), "."))}
+	case !look.Sound:
+		return []finding{found(problem, "The database %s is damaged. Stop the server and put back a backup (files beside it that end in .bak are copies made before an upgrade).", file)}
+	}
+	all := []finding{found(fine, "The database is sound, and holds %s.", counted(look.Listens, "listen", "listens"))}
+	switch {
+	case look.Step > look.Newest:
+		all = append(all, found(problem, "The database was written by a newer version of Reprise than this program. Install that version again, or put back a copy from before the upgrade."))
+	case look.Step < look.Newest && look.Step > 0:
+		all = append(all, found(fine, "The database is of an earlier version; the next start makes a copy of it and brings it up to date."))
+	}
+	if look.Opens {
+		return append(all, found(fine, "The secret key opens what is sealed in the database."))
+	}
+	return append(all, d.wrongKey(ctx))
+}
+
+// key is the secret key, where there is one; none is made.
+func (d *doctor) key() (*store.Key, error) {
+	secret, err := secretKey(d.c) // which makes none beside a database
+	if err != nil {
+		return nil, err
+	}
+	return store.NewKey(secret)
+}
+
+// wrongKey says what to do about a key that does not open the database.
+func (d *doctor) wrongKey(ctx context.Context) finding {
+	path := filepath.Join(d.c.DataDir, nextKeyFile)
+	if next, err := readKey(path); err == nil {
+		if look, err := store.LookAt(ctx, d.c.DataDir, d.live, next); err == nil && look.Opens {
+			if d.c.SecretKey != "" {
+				return found(problem, "The secrets have been sealed with a new key, and the setting secret_key is still the old one. Put the key in %s into the setting, and delete that file.", path)
+			}
+			return found(fine, "A change of the secret key was interrupted; the next start finishes it.")
+		}
+	}
+	return found(problem, "The secret key is not the one that this database was written with. Put back the %s that belongs to it, or set secret_key to it.", keyFile)
+}
+
+// sentenceOf is what an error says to a person.
+func sentenceOf(err error) string {
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return e.Problem
+	}
+	return err.Error()
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// Copied is what a copy of the database was found to hold.
+type Copied struct {
+	Listens int64
+	Bytes   int64
+}
+
+// Backup writes a consistent copy of the database in dir to file, while a server goes on using it: the copy is one read
+// transaction, which no writer waits for. The copy is looked through before it gets its name, so that a file of that name
+// is whole, sound, and opened by key. A file that is there already is not touched.
+func Backup(ctx context.Context, dir, file string, key *Key) (Copied, error) {
+	switch info, err := os.Stat(file); {
+	case err == nil && info.IsDir():
+		return Copied{}, fmt.Errorf("%s is a folder. Name a file in it that does not exist yet", file)
+	case err == nil:
+		return Copied{}, existsAlready(file)
+	case !errors.Is(err, fs.ErrNotExist):
+		return Copied{}, fmt.Errorf("the copy cannot be written: %w", err)
+	}
+	part := file + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Copied{}, fmt.Errorf("the copy cannot be written: %w", err)
+	}
+	if err := private(part); err != nil {
+		return Copied{}, fmt.Errorf("the copy cannot be written: %w", err)
+	}
+	copied, err := copyAndVerify(ctx, filepath.Join(dir, FileName), part, key)
+	if err == nil {
+		err = publish(part, file)
+	}
+	if err != nil {
+		return Copied{}, errors.Join(err, remove(part))
+	}
+	return copied, nil
+}
+
+func existsAlready(file string) error {
+	return fmt.Errorf("%s exists already, and nothing was written over it. Name a file that does not exist yet", file)
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func copyAndVerify(ctx context.Context, from, to string, key *Key) (Copied, error) {
+	db, err := sql.Open("sqlite", address(from)+"?mode=rw&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return Copied{}, fmt.Errorf("open database: %w", err)
+	}
+	_, err = db.ExecContext(ctx, "VACUUM INTO $1", to)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return Copied{}, fmt.Errorf("copy the database: %w", local(err))
+	}
+	look, err := lookAt(ctx, address(to)+"?mode=ro&immutable=1", "PRAGMA integrity_check(1)", key)
+	switch {
+	case err != nil:
+		return Copied{}, fmt.Errorf("look through the copy: %w", err)
+	case !look.Sound:
+		return Copied{}, errors.New("the copy is damaged, so the database or the disk is. Look at both before anything else; server -check says more")
+	case !look.Opens:
+		return Copied{}, ErrWrongKey
+	}
+	info, err := os.Stat(to)
+	if err != nil {
+		return Copied{}, err
+	}
+	return Copied{Listens: look.Listens, Bytes: info.Size()}, nil
+}
+
+// publish gives a finished file its name, once it is sure to be on the disk.
+func publish(part, file string) error {
+	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("the copy cannot be written: %w", err)
+	}
+	err = os.Link(part, file) // which never replaces a file
+	switch {
+	case err == nil:
+		err = os.Remove(part)
+	case errors.Is(err, fs.ErrExist):
+		return existsAlready(file)
+	default: // a file system that knows no links, as on many a USB stick
+		err = os.Rename(part, file)
+	}
+	return errors.Join(err, SyncDir(filepath.Dir(file)))
+}
+
+// SyncDir makes sure that the names in a folder are on the disk, where the system can do that.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // some file systems cannot, and say so
+	return d.Close()
+}
+
+// address is a path as SQLite's URLs have it.
+func address(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }

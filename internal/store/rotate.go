@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sealedColumn is a column that holds sealed texts. A text's place is the table, the column and then the values of the
+// row's columns, with dots between.
+type sealedColumn struct {
+	table, column string
+	row           []string
+	mixed         bool // some of its texts are not sealed
+}
+
+// sealedColumns are all of them, one a line. What is not listed here cannot be sealed, so that no secret is left behind
+// when the key changes.
+var sealedColumns = []sealedColumn{
+	{table: "facts", column: "value", row: []string{"name"}, mixed: true},
+	{table: "connections", column: "credentials", row: []string{"user_id", "provider"}},
+	{table: "pending_connections", column: "credentials", row: []string{"user_id", "provider"}},
+	{table: "oauth_states", column: "verifier", row: []string{"id"}},
+}
+
+// mustBeListed panics for a place in a column that is not listed.
+func mustBeListed(place string) {
+	if !slices.ContainsFunc(sealedColumns, func(c sealedColumn) bool { return strings.HasPrefix(place, c.table+"."+c.column+".") }) {
+		panic("store: the column of " + place + " has to be listed in sealedColumns before anything is sealed for it")
+	}
+}
+
+// Rotate seals every secret anew, with another key, in one transaction: afterwards either all of them open with that key,
+// or all with the one before. It returns how many there are. The store itself keeps the key that it was opened with, so it
+// is good for nothing but Close afterwards.
+func (s *Store) Rotate(ctx context.Context, to *Key) (n int, err error) {
+	if err := s.exec(ctx, "PRAGMA secure_delete = 1"); err != nil { // what the old key opens is not to linger in free pages
+		return 0, err
+	}
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		for _, c := range sealedColumns {
+			changed, err := s.resealColumn(ctx, tx, c, to)
+			if err != nil {
+				return err
+			}
+			n += changed
+		}
+		return nil
+	})
+	return n, err
+}
+
+// sealedText is one text with the values that tell its row.
+type sealedText struct {
+	row  []any
+	text string
+}
+
+func (s *Store) resealColumn(ctx context.Context, tx *sql.Tx, c sealedColumn, to *Key) (n int, err error) {
+	scan := func(r scanner) (v sealedText, err error) {
+		v.row = make([]any, len(c.row))
+		into := []any{&v.text}
+		for i := range v.row {
+			into = append(into, &v.row[i])
+		}
+		return v, r.Scan(into...)
+	}
+	all, err := list(ctx, tx, scan, fmt.Sprintf("SELECT %s, %s FROM %s", c.column, strings.Join(c.row, ", "), c.table))
+	if err != nil {
+		return 0, err
+	}
+	where := make([]string, len(c.row))
+	for i, name := range c.row {
+		where[i] = fmt.Sprintf("%s = $%d", name, i+2)
+	}
+	update := fmt.Sprintf("UPDATE %s SET %s = $1 WHERE %s", c.table, c.column, strings.Join(where, " AND "))
+	for _, v := range all {
+		if c.mixed && !strings.HasPrefix(v.text, s.key.id+":") {
+			continue
+		}
+		place := c.place(v.row)
+		plain, err := s.key.open(v.text, place)
+		if errors.Is(err, ErrWrongKey) {
+			err = fmt.Errorf("open secret of %s: %w", place, err)
+		}
+		if err != nil {
+			return n, err
+		}
+		if err := execTx(ctx, tx, update, append([]any{to.seal(plain, place)}, v.row...)...); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (c sealedColumn) place(row []any) string {
+	parts := []string{c.table, c.column}
+	for _, v := range row {
+		parts = append(parts, fmt.Sprint(v))
+	}
+	return strings.Join(parts, ".")
+}
