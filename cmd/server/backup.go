@@ -25,11 +25,19 @@ func runBackup(ctx context.Context, c config.Config, file string, stdout io.Writ
 	if err != nil {
 		return err
 	}
+	kept := filepath.Join(c.DataDir, keyFile)
+	if c.SecretKey != "" {
+		kept = "the setting secret_key"
+	}
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", file, err)
 	}
 	copied, err := store.Backup(ctx, c.DataDir, path, key)
+	if next, nextErr := readKey(filepath.Join(c.DataDir, nextKeyFile)); errors.Is(err, store.ErrWrongKey) && nextErr == nil { // changing it broke off
+		kept = filepath.Join(c.DataDir, nextKeyFile)
+		copied, err = store.Backup(ctx, c.DataDir, path, next)
+	}
 	if errors.Is(err, store.ErrWrongKey) {
 		return wrongKey(c, err)
 	}
@@ -40,10 +48,6 @@ func runBackup(ctx context.Context, c config.Config, file string, stdout io.Writ
 		return err
 	}
 	fmt.Fprintf(stdout, "%s holds %s (%s). It was read through and is sound.\n", file, counted(copied.Listens, "listen", "listens"), size(copied.Bytes))
-	kept := "the setting secret_key"
-	if c.SecretKey == "" {
-		kept = filepath.Join(c.DataDir, keyFile)
-	}
 	fmt.Fprintf(stdout, "Keep %s as well, in another place than the copy: without it nobody can open the credentials in the copy,\nand everybody would have to connect their services again.\n"+
 		"To go back to it, put it as %s into an empty data directory, with that key.\n", kept, store.FileName)
 	return nil
@@ -63,8 +67,11 @@ func counted(n int64, one, many string) string {
 
 // size is a number of bytes for people.
 func size(bytes int64) string {
-	if bytes < mib {
+	switch {
+	case bytes < mib:
 		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
+	case bytes >= mib<<10:
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(mib<<10))
 	}
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/mib)
 }

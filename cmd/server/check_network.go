@@ -66,7 +66,7 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 	var calls []call
 	for _, u := range d.upstreams() {
 		if u.missing != "" {
-			all = append(all, reached{finding: found(off, "%s is not set up: %s is empty.", u.name, u.missing)})
+			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", u.name, u.missing)})
 			continue
 		}
 		seen := map[string]bool{}

@@ -36,7 +36,7 @@ func runRotateKey(ctx context.Context, c config.Config, stdout io.Writer) error 
 	}
 	sealed, err := db.Rotate(ctx, key)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("seal the secrets with a new key: %w. Run it again; the old key still counts until it has said that it is done", err)
+		return fmt.Errorf("seal the secrets with a new key: %w. Run it again: it goes on where it was", err)
 	}
 	fmt.Fprintf(stdout, "%s now sealed with a new key (%s).\n", counted(int64(sealed), "secret is", "secrets are"), key.ID())
 	if c.SecretKey != "" {

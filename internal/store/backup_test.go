@@ -1,0 +1,170 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/providers"
+)
+
+// restored opens a copy as the database of a fresh data directory.
+func restored(t testing.TB, copied string) *Store {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := os.ReadFile(copied)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), b, 0o600))
+	return openIn(t, dir)
+}
+
+func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	connect(t, s, user, "spotify")
+	var writer sync.WaitGroup
+	enough, begun := make(chan struct{}), make(chan struct{})
+	pages := 0
+	writer.Go(func() {
+		for ; ; pages++ {
+			select {
+			case <-enough:
+				return
+			default:
+			}
+			page := repeat(100, 5)
+			for i := range page {
+				page[i].SourceID, page[i].PlayedAt = fmt.Sprint(pages, ".", i), page[i].PlayedAt.AddDate(0, 0, pages)
+			}
+			if _, err := s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: page, Reading: fmt.Sprint(pages)}); err != nil {
+				t.Error(err)
+				return
+			}
+			if pages == 3 {
+				close(begun)
+			}
+		}
+	})
+	<-begun
+	for i := range 5 {
+		file := filepath.Join(out, fmt.Sprint("copy ", i, ".db"))
+		copied, err := Backup(t.Context(), dir, file, s.key)
+		require.NoError(t, err)
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		require.Equal(t, info.Size(), copied.Bytes)
+		require.GreaterOrEqual(t, copied.Listens, int64(400))
+		require.Zero(t, copied.Listens%100, "each page is there whole or not at all")
+
+		r := restored(t, file)
+		require.Equal(t, int(copied.Listens), count(t, r, user))
+		reading, err := r.Reading(t.Context(), user, "spotify", providers.Listens)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(copied.Listens/100-1), reading, "listens and cursor are of the same moment")
+		c, err := r.Connection(t.Context(), user, "spotify")
+		require.NoError(t, err)
+		require.Equal(t, "credential-of-spotify", c.Credentials["token"])
+	}
+	close(enough)
+	writer.Wait()
+	require.Equal(t, pages*100, count(t, s, user), "nobody was disturbed")
+	files, err := os.ReadDir(out)
+	require.NoError(t, err)
+	require.Len(t, files, 5, "no parts are left")
+}
+
+func TestABackupWaitsForNoWriter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	addUser(t, s, "Alice", accounts.Admin)
+	tx, err := s.writer.Begin()
+	require.NoError(t, err)
+	defer tx.Rollback()
+	_, err = tx.Exec("UPDATE users SET name = 'half done'")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "copy.db")
+	_, err = Backup(t.Context(), dir, file, s.key)
+	require.NoError(t, err)
+	u, err := restored(t, file).UserByName(t.Context(), "alice")
+	require.NoError(t, err)
+	require.Equal(t, "Alice", u.Name)
+}
+
+func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	s := openIn(t, dir)
+	addUser(t, s, "Alice", accounts.Admin)
+	taken := filepath.Join(out, "taken")
+	require.NoError(t, os.WriteFile(taken, []byte("precious"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(out, "half.part"), []byte("of a backup that was killed"), 0o600))
+	for file, want := range map[string]string{
+		taken:                             "exists already, and nothing was written over it",
+		out:                               "is a folder",
+		filepath.Join(out, "no", "where"): "the copy cannot be written",
+	} {
+		_, err := Backup(t.Context(), dir, file, s.key)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := Backup(t.Context(), dir, filepath.Join(out, "foreign"), testKey(t, "another-key-of-the-tests"))
+	require.ErrorIs(t, err, ErrWrongKey)
+	_, err = Backup(t.Context(), t.TempDir(), filepath.Join(out, "nothing"), s.key)
+	require.Error(t, err, "there is no database")
+	_, err = Backup(t.Context(), dir, filepath.Join(out, "half"), s.key)
+	require.NoError(t, err)
+	require.Equal(t, "precious", snapshot(t, out)["taken"])
+	names := []string{}
+	for name := range snapshot(t, out) {
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, []string{"taken", "half"}, names)
+}
+
+func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	save(t, s, user, "spotify", repeat(20, 5)...)
+
+	killed := t.TempDir() // as a process that was killed leaves it
+	for _, name := range []string{FileName, FileName + "-wal"} {
+		require.NoError(t, duplicate(filepath.Join(dir, name), filepath.Join(killed, name)))
+	}
+	look := func(dir string, live bool, key *Key) Look {
+		l, err := LookAt(t.Context(), dir, live, key)
+		require.NoError(t, err)
+		return l
+	}
+	unchanged := func(dir string, want Look, key *Key) {
+		before := snapshot(t, dir)
+		require.Equal(t, want, look(dir, false, key))
+		require.Equal(t, before, snapshot(t, dir), "byte for byte")
+	}
+	newest, err := newestStep()
+	require.NoError(t, err)
+	whole := Look{Sound: true, Step: newest, Newest: newest, Opens: true, Listens: 20}
+	require.Equal(t, whole, look(dir, true, s.key), "while a server writes to it")
+	unchanged(killed, whole, s.key)
+	require.NoError(t, s.Close())
+	unchanged(dir, whole, s.key)
+	whole.Opens = false
+	unchanged(dir, whole, testKey(t, "another-key-of-the-tests"))
+	unchanged(killed, whole, nil)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), []byte("this is no database at all, whatever its name says"), 0o600))
+	unchanged(dir, Look{}, s.key)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), nil, 0o600)) // made, and then the power was cut
+	unchanged(dir, Look{Sound: true, Newest: newest, Opens: true}, s.key)
+	_, err = LookAt(t.Context(), t.TempDir(), false, s.key)
+	require.Error(t, err)
+}

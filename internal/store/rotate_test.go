@@ -1,0 +1,97 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+)
+
+// sealEverything stores a secret by each method that seals one.
+func sealEverything(t testing.TB, s *Store, user int64) {
+	t.Helper()
+	connect(t, s, user, "spotify")
+	connect(t, s, user, "navidrome")
+	require.NoError(t, s.SavePending(t.Context(), connection(user, "spotify")))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Provider: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
+}
+
+func TestEverySealedColumnIsListed(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	sealEverything(t, s, user)
+	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
+	columns, err := list(t.Context(), s.reader, scan, `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND c.type NOT IN ('INTEGER', 'BIGINT')`)
+	require.NoError(t, err)
+	require.Greater(t, len(columns), 50)
+	var sealed, listed []string
+	for _, column := range columns {
+		table, name := filepath.Ext("." + column[:len(column)-len(filepath.Ext(column))])[1:], filepath.Ext(column)[1:]
+		if number(t, s, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE $1", table, name), s.key.id+":%") > 0 {
+			sealed = append(sealed, column)
+		}
+	}
+	for _, c := range sealedColumns {
+		listed = append(listed, c.table+"."+c.column)
+	}
+	require.ElementsMatch(t, listed, sealed, "what is sealed, and what Rotate knows of; each column needs a secret in sealEverything")
+	require.PanicsWithValue(t, "store: the column of users.name.1 has to be listed in sealedColumns before anything is sealed for it",
+		func() { s.key.seal([]byte("x"), "users.name.1") })
+}
+
+func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	sealEverything(t, s, user)
+	require.NoError(t, s.exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
+	next := testKey(t, "another-key-of-the-tests")
+	n, err := s.Rotate(t.Context(), next)
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	require.NoError(t, s.Close())
+	b, err := os.ReadFile(filepath.Join(dir, FileName))
+	require.NoError(t, err)
+	require.NotContains(t, string(b), s.key.id+":", "nothing that the old key opens is left in the file")
+
+	_, err = Open(t.Context(), dir, s.key)
+	require.ErrorIs(t, err, ErrWrongKey)
+	again, err := Open(t.Context(), dir, next)
+	require.NoError(t, err)
+	defer again.Close()
+	for _, provider := range []string{"spotify", "navidrome"} {
+		c, err := again.Connection(t.Context(), user, provider)
+		require.NoError(t, err)
+		require.Equal(t, providers.Credentials{"token": "credential-of-" + provider}, c.Credentials)
+	}
+	waiting, err := again.Pending(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, providers.Credentials{"token": "credential-of-spotify"}, waiting.Credentials)
+	state, err := again.TakeState(t.Context(), "a.state")
+	require.NoError(t, err)
+	require.Equal(t, "verifier", state.Verifier)
+	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))
+}
+
+func TestAKeyChangesForAllSecretsOrForNone(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	sealEverything(t, s, user)
+	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%")
+	// The last column's secret was moved there from another row.
+	require.NoError(t, s.exec(t.Context(), "UPDATE oauth_states SET verifier = (SELECT credentials FROM connections LIMIT 1)"))
+	_, err := s.Rotate(t.Context(), testKey(t, "another-key-of-the-tests"))
+	require.EqualError(t, err, "open secret of oauth_states.verifier.a.state: it was changed or moved")
+	require.Equal(t, good, number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%"))
+	_, err = s.Connection(t.Context(), user, "spotify")
+	require.NoError(t, err)
+	require.NoError(t, s.checkKey(t.Context()))
+}
