@@ -69,8 +69,8 @@ func (d *doctor) local(ctx context.Context) []finding {
 		return []finding{found(problem, "The data directory %s is a file. Choose another with -data-dir.", dir)}
 	}
 	all := []finding{folder(dir, exists)}
-	if f, ok := space(dir); ok {
-		all = append(all, f)
+	if free, known := freeSpace(existing(dir)); known {
+		all = append(all, room(free))
 	}
 	if exists {
 		all = append(all, private(dir)...)
@@ -114,17 +114,15 @@ func existing(dir string) string {
 	return dir
 }
 
-func space(dir string) (finding, bool) {
-	free, known := freeSpace(existing(dir))
+// room says whether so many free bytes are enough.
+func room(free int64) finding {
 	switch {
-	case !known:
-		return finding{}, false
 	case free < noSpace:
-		return found(problem, "Only %s are free on the disk of the data directory. Make room on it: without, nothing new can be kept.", size(int64(free))), true
+		return found(problem, "Only %s are free on the disk of the data directory. Make room on it: without, nothing new can be kept.", size(free))
 	case free < littleSpace:
-		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.", size(int64(free))), true
+		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.", size(free))
 	}
-	return found(fine, "%s are free on the disk of the data directory.", size(int64(free))), true
+	return found(fine, "%s are free on the disk of the data directory.", size(free))
 }
 
 // private says which files others on this machine may read and should not.

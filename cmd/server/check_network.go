@@ -132,7 +132,7 @@ func whyNot(host string, err error) string {
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Sprintf("the certificate of %s is not valid: %s.", host, certificate(e.Err))
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or name another port.", host)
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
@@ -153,7 +153,11 @@ func whyNot(host string, err error) string {
 // certificate says what is wrong with one, and what to do.
 func certificate(err error) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
-		return "it has expired or is not valid yet, or this machine's clock is wrong. Compare the clock first"
+		if now := time.Now(); now.Before(e.Cert.NotBefore) {
+			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on the setting of the time over the network (NTP): timedatectl set-ntp true",
+				now.Format(time.DateTime))
+		}
+		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the certificate of whoever signed it"

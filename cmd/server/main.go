@@ -90,14 +90,19 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	switch o.command {
+	case "":
+		return serve(ctx, c, nil, stdout, stderr)
 	case "backup":
-		return runBackup(ctx, c, o.operand, stdout)
+		err = runBackup(ctx, c, o.operand, stdout)
 	case "rotate-key":
-		return runRotateKey(ctx, c, stdout)
+		err = runRotateKey(ctx, c, stdout)
 	case "reset-password":
-		return runResetPassword(ctx, c, o.operand, stdin, stdout)
+		err = runResetPassword(ctx, c, o.operand, stdin, stdout)
 	}
-	return serve(ctx, c, nil, stdout, stderr)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s was stopped before it was done. Run it again", o.command)
+	}
+	return err
 }
 
 // softMemory is from how many bytes on the garbage collector works harder rather than take more: the server shares a

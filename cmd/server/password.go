@@ -126,6 +126,6 @@ func ask(ctx context.Context, f *os.File, stdout io.Writer, prompt string) (stri
 		return string(a.line), nil
 	case <-ctx.Done():
 		fmt.Fprintln(stdout)
-		return "", errors.Join(errors.New("stopped, and nothing was changed"), term.Restore(fd, before))
+		return "", errors.Join(ctx.Err(), term.Restore(fd, before))
 	}
 }

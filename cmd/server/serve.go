@@ -94,7 +94,9 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 	}
 	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
 	g.Go(func() error { return tidy(ctx, db, log) })
-	err = g.Wait()
+	if err = g.Wait(); errors.Is(err, context.Canceled) { // asked to stop while something was still beginning
+		err = nil
+	}
 	log.Info("stopped")
 	return err
 }

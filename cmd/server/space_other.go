@@ -3,7 +3,7 @@
 package main
 
 // freeSpace is not known here.
-func freeSpace(string) (bytes uint64, known bool) { return 0, false }
+func freeSpace(string) (bytes int64, known bool) { return 0, false }
 
 // writable cannot be told here without trying.
 func writable(string) error { return nil }

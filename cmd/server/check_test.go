@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// service answers everything with an empty object, and with the time that its clock shows.
+func service(t testing.TB, ahead time.Duration, secure bool) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// closedPort is an address at which nobody listens.
+func closedPort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return "http://" + l.Addr().String()
+}
+
+// checked is what -check prints, line by line.
+func checked(t testing.TB, dir string, env []string, args ...string) ([]string, error) {
+	t.Helper()
+	out, err := command(t, "", env, append([]string{"-check", "-data-dir", dir, "-listen", "127.0.0.1:0"}, args...)...)
+	return strings.Split(strings.TrimSpace(out), "\n"), err
+}
+
+// says requires that a line of that level holds the words.
+func says(t testing.TB, lines []string, l level, words string) {
+	t.Helper()
+	for _, line := range lines {
+		if strings.HasPrefix(line, strings.TrimSpace(string(l))) && strings.Contains(line, words) {
+			return
+		}
+	}
+	require.Fail(t, "nothing said so", "%s%s\n\n%s", l, words, strings.Join(lines, "\n"))
+}
+
+func TestACheckOfAHealthyInstallation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	dir := t.TempDir()
+	env := append(musicEnv(w), "REPRISE_PROVIDERS_LASTFM_API_URL="+w.LastFM.URL, "REPRISE_PROVIDERS_LASTFM_CLIENT_ID="+w.LastFM.ClientID,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET="+w.LastFM.ClientSecret, "REPRISE_PROVIDERS_YOUTUBE_API_URL="+w.YouTube.URL,
+		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+w.YouTube.TokenURL, "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID="+w.YouTube.ClientID,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET="+w.YouTube.ClientSecret, "REPRISE_PROVIDERS_YOUTUBE_KEYS="+strings.Join(w.YouTube.Keys, ","),
+		"REPRISE_PROVIDERS_OPENAI_API_URL="+w.OpenAI.URL, "REPRISE_PROVIDERS_OPENAI_KEYS="+strings.Join(w.OpenAI.Keys, ","), "REPRISE_PROVIDERS_OPENAI_MODEL="+w.OpenAI.Model)
+	p := start(t, dir, env...)
+	p.newcomer()
+	lines, err := checked(t, dir, env, "-listen", strings.TrimPrefix(p.url, "http://"))
+	require.NoError(t, err, "%s", strings.Join(lines, "\n"))
+	for _, words := range []string{"Reprise is running", "can be written", "are free on the disk", "by their owner only", "holds 0 listens", "opens what is sealed",
+		"are told test@example.org", "Time zones", "Reprise answers at " + p.url, "register exactly this at https://developer.spotify.com/dashboard, as redirect URI: " + p.url + "/connect/spotify/callback",
+		"Spotify answers at", "Last.fm answers", "ListenBrainz answers", "YouTube answers", "MusicBrainz answers", "Fanart.tv answers", "clock is right",
+		"Last.fm's API key and shared secret: accepted", "YouTube's client ID and secret: accepted", "Fanart.tv's key …" + w.FanartTV.Keys[0][len(w.FanartTV.Keys[0])-4:] + ": accepted",
+		"YouTube's key …" + w.YouTube.Keys[1][len(w.YouTube.Keys[1])-4:] + ": accepted", "The language model's key …0001: accepted"} {
+		says(t, lines, fine, words)
+	}
+	again, err := checked(t, dir, env, "-listen", strings.TrimPrefix(p.url, "http://"))
+	require.NoError(t, err)
+	require.Equal(t, len(lines), len(again))
+	for i := range lines {
+		if !strings.Contains(lines[i], "are free") {
+			require.Equal(t, lines[i], again[i], "in the same order")
+		}
+	}
+	for _, secret := range append(append([]string{w.LastFM.ClientSecret, w.YouTube.ClientSecret}, w.YouTube.Keys...), w.OpenAI.Keys...) {
+		require.NotContains(t, strings.Join(lines, "\n"), secret)
+	}
+}
+
+func TestACheckSaysWhatIsWrongWithKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	env := []string{"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + w.ListenBrainz.URL,
+		"REPRISE_PROVIDERS_LASTFM_API_URL=" + w.LastFM.URL, "REPRISE_PROVIDERS_LASTFM_CLIENT_ID=" + w.LastFM.ClientID, "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=not-the-secret",
+		"REPRISE_PROVIDERS_YOUTUBE_API_URL=" + w.YouTube.URL, "REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=" + w.YouTube.TokenURL, "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=" + w.YouTube.ClientID,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=not-the-secret", "REPRISE_PROVIDERS_YOUTUBE_KEYS=nobody-knows-this-key",
+		"REPRISE_PROVIDERS_FANARTTV_API_URL=" + w.FanartTV.URL, "REPRISE_PROVIDERS_FANARTTV_KEYS=nobody-knows-this-too",
+		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + w.Spotify.URL, "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + w.Spotify.TokenURL, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=nobody",
+		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=not-the-secret"}
+	lines, err := checked(t, t.TempDir(), env)
+	require.ErrorIs(t, err, errProblems)
+	for _, words := range []string{"Spotify's client id and secret: refused. Copy both again", "Last.fm's API key and shared secret: refused. The shared secret", "YouTube's client ID and secret: refused",
+		"YouTube's key …-key: refused", "Fanart.tv's key …-too: refused"} {
+		says(t, lines, problem, words)
+	}
+	require.NotContains(t, strings.Join(lines, "\n"), "not-the-secret")
+	require.NotContains(t, strings.Join(lines, "\n"), "nobody-knows")
+}
+
+func TestACheckNamesTheStepThatFails(t *testing.T) {
+	t.Parallel()
+	closed, behind := closedPort(t), service(t, 2*time.Minute, false)
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://x.invalid",
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + behind, "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + closed, "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + service(t, 0, true),
+		"REPRISE_PROVIDERS_FANARTTV_KEYS=a-key-of-fanart", "REPRISE_PROVIDERS_FANARTTV_API_URL=" + strings.Replace(behind, "http:", "https:", 1)}
+	lines, err := checked(t, t.TempDir(), env)
+	require.ErrorIs(t, err, errProblems)
+	for _, words := range []string{"Spotify cannot be reached: the name x.invalid cannot be resolved", "ListenBrainz cannot be reached: no connection",
+		"MusicBrainz cannot be reached: the certificate of 127.0.0.1", "nobody whom this machine trusts has signed it", "Fanart.tv cannot be reached: 127.0.0.1",
+		"does not speak TLS there", "This machine's clock is 2m0s behind. Switch on", "(NTP)"} {
+		says(t, lines, problem, words)
+	}
+	says(t, lines, fine, "Spotify answers at "+strings.TrimPrefix(behind, "http://"))
+	says(t, lines, off, "Last.fm is not set up")
+	says(t, lines, warn, "Fanart.tv's key …nart: could not be tried, because the service cannot be reached")
+}
+
+// certified serves with a certificate for 127.0.0.1 of that time, or for another name, and adds it to trusted.
+func certified(t testing.TB, trusted *bytes.Buffer, name string, from, to time.Time) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(int64(trusted.Len() + 1)), Subject: pkix.Name{CommonName: fmt.Sprint("test ", trusted.Len())}, NotBefore: from, NotAfter: to,
+		IsCA: true, BasicConstraintsValid: true, DNSNames: []string{name}}
+	if name == "" {
+		template.DNSNames, template.IPAddresses = nil, []net.IP{net.IPv4(127, 0, 0, 1)}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	require.NoError(t, pem.Encode(trusted, &pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestACheckSaysWhatIsWrongWithACertificateOrAProxy(t *testing.T) {
+	t.Parallel()
+	var trusted bytes.Buffer
+	now, day := time.Now(), 24*time.Hour
+	cmd := exec.Command(built, "-check", "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	cmd.Env = []string{"REPRISE_CONTACT=me@example.org", "REPRISE_BASE_URL=" + certified(t, &trusted, "", now.Add(-day), now.Add(5*day+time.Hour)),
+		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + certified(t, &trusted, "", now.Add(-2*day), now.Add(-day)),
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + certified(t, &trusted, "", now.Add(day), now.Add(2*day)),
+		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + certified(t, &trusted, "other.example", now.Add(-day), now.Add(day)), "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id",
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://spotify.example.org/token", "HTTP_PROXY=" + closedPort(t)}
+	file := filepath.Join(t.TempDir(), "trusted.pem")
+	require.NoError(t, os.WriteFile(file, trusted.Bytes(), 0o600))
+	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+file)
+	out, err := cmd.Output()
+	require.Error(t, err)
+	require.Equal(t, exitProblems, cmd.ProcessState.ExitCode())
+	lines := strings.Split(string(out), "\n")
+	says(t, lines, warn, "ends in 5 days. Look why it has not been renewed")
+	for _, words := range []string{"ListenBrainz cannot be reached: the certificate of 127.0.0.1", "it ended on " + now.Add(-day).UTC().Format(time.DateOnly),
+		"MusicBrainz cannot be reached", "it begins after what this machine's clock says", "Spotify cannot be reached", "it is for another name",
+		"the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer"} {
+		says(t, lines, problem, words)
+	}
+}
+
+func TestLittleRoomIsSaidInTime(t *testing.T) {
+	t.Parallel()
+	for free, want := range map[int64]level{49 << 20: problem, 50 << 20: warn, 499 << 20: warn, 500 << 20: fine} {
+		require.Equal(t, want, room(free).level)
+	}
+}
+
+func TestACheckKnowsWhichAddressesCanBeRegistered(t *testing.T) {
+	t.Parallel()
+	here := service(t, 0, false)
+	for _, c := range []struct {
+		base  string
+		level level
+		words string
+	}{
+		{"http://localhost:8420", warn, `Spotify refuses addresses with "localhost". Set base_url to http://127.0.0.1:8420`},
+		{"http://music.example.org", warn, "Spotify takes http addresses of this machine itself only"},
+		{"http://music.example.org", fine, "For Last.fm, register exactly this at https://www.last.fm/api/accounts, as callback URL: http://music.example.org/connect/lastfm/callback"},
+		{"http://[::1]:8420", fine, "redirect URI: http://[::1]:8420/connect/spotify/callback"},
+		{"http://localhost:8420", fine, "redirect URI: http://localhost:8420/connect/youtube/callback"},
+		{"https://x.invalid", fine, "redirect URI: https://x.invalid/connect/spotify/callback"},
+		{"https://x.invalid", warn, "base_url https://x.invalid cannot be reached from here: the name x.invalid cannot be resolved"},
+	} {
+		env := []string{"REPRISE_BASE_URL=" + c.base}
+		for _, name := range []string{"SPOTIFY", "LASTFM", "YOUTUBE"} {
+			env = append(env, "REPRISE_PROVIDERS_"+name+"_CLIENT_ID=id", "REPRISE_PROVIDERS_"+name+"_API_URL="+here)
+		}
+		env = append(env, "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL="+here, "REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+here, "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL="+here)
+		lines, err := checked(t, t.TempDir(), env)
+		require.NoError(t, err)
+		says(t, lines, c.level, c.words)
+	}
+}
+
+// fingerprints are the contents of every file below a folder, with what else can be changed of one.
+func fingerprints(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		require.NoError(t, err)
+		sum := ""
+		if !d.IsDir() {
+			sum = fmt.Sprintf("%x", sha256.Sum256([]byte(read(t, path))))
+		}
+		all[path] = fmt.Sprint(info.Mode(), info.ModTime().UnixNano(), sum)
+		return nil
+	}))
+	return all
+}
+
+func TestACheckChangesNothing(t *testing.T) {
+	t.Parallel()
+	here := service(t, 0, false)
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here, "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
+	missing := filepath.Join(t.TempDir(), "not", "there")
+	lines, err := checked(t, missing, env)
+	require.NoError(t, err)
+	says(t, lines, fine, "is not there yet; the first start makes it")
+	require.NoDirExists(t, filepath.Dir(missing))
+
+	stopped := household(t, 2)
+	killed := t.TempDir()
+	p := start(t, killed)
+	p.newcomer()
+	require.Error(t, p.stop(syscall.SIGKILL))
+	require.FileExists(t, filepath.Join(killed, "reprise.db-wal"))
+	for _, dir := range []string{stopped, killed, t.TempDir()} {
+		before := fingerprints(t, dir)
+		_, err := checked(t, dir, env)
+		require.NoError(t, err)
+		require.Equal(t, before, fingerprints(t, dir))
+	}
+}
+
+func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
+	t.Parallel()
+	here := service(t, 0, false)
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here, "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
+	for _, c := range []struct {
+		spoil func(dir string) error
+		level level
+		words string
+	}{
+		{func(dir string) error { return os.Chmod(filepath.Join(dir, keyFile), 0o644) }, warn, "Other users of this machine may open"},
+		{func(dir string) error { return os.Remove(filepath.Join(dir, keyFile)) }, problem, "is missing, but there is a database beside it"},
+		{func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, keyFile), []byte("another key, long enough"), 0o600)
+		}, problem, "The secret key is not the one"},
+		{func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "reprise.db"), []byte("this is no database, whatever its name says"), 0o600)
+		}, problem, "is damaged"},
+		{func(dir string) error {
+			return os.Rename(filepath.Join(dir, "reprise.db"), filepath.Join(dir, "elsewhere"))
+		}, fine, "There is no database yet"},
+	} {
+		dir := household(t, 1)
+		require.NoError(t, c.spoil(dir))
+		before := fingerprints(t, dir)
+		lines, err := checked(t, dir, env)
+		require.Equal(t, c.level == problem, err != nil, "%s: %v", c.words, err)
+		says(t, lines, c.level, c.words)
+		require.Equal(t, before, fingerprints(t, dir))
+	}
+}
+
+func TestACheckListsEverySettingThatIsWrong(t *testing.T) {
+	t.Parallel()
+	lines, err := checked(t, t.TempDir(), []string{"REPRISE_SYNC_WORKERS=many", "REPRISE_LISTN=x", "REPRISE_CONTACT=me"})
+	require.ErrorIs(t, err, errProblems)
+	says(t, lines, problem, "sync.workers")
+	says(t, lines, problem, `REPRISE_LISTN; did you mean "REPRISE_LISTEN"?`)
+	says(t, lines, off, "Everything else")
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	other := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	defer other.Close()
+	go func() { _ = other.Serve(l) }()
+	lines, err = checked(t, t.TempDir(), nil, "-listen", l.Addr().String())
+	require.ErrorIs(t, err, errProblems)
+	says(t, lines, problem, l.Addr().String()+" is in use by another program")
+}
