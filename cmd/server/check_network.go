@@ -95,7 +95,7 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 	}
 	resp.Body.Close()
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		r.ahead, r.timed = time.Until(at), true
+		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it is told in whole seconds
 	}
 	if resp.StatusCode >= 500 {
 		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look again later.", name, host)
@@ -154,7 +154,7 @@ func whyNot(host string, err error) string {
 func certificate(err error) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		if now := time.Now(); now.Before(e.Cert.NotBefore) {
-			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on the setting of the time over the network (NTP): timedatectl set-ntp true",
+			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
 		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock is wrong", e.Cert.NotAfter.Format(time.DateOnly))
@@ -189,7 +189,7 @@ func clock(hosts []reached) finding {
 		direction = "ahead"
 	}
 	if by.Abs() >= clockOff {
-		return found(problem, "This machine's clock is %s %s. Switch on the setting of the time over the network (NTP): timedatectl set-ntp true",
+		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: timedatectl set-ntp true",
 			by.Abs().Round(time.Second), direction)
 	}
 	return found(fine, "This machine's clock is right.")
