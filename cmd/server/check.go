@@ -44,7 +44,8 @@ type doctor struct {
 	base   *http.Client // as providers are called, without following redirects
 	client *http.Client // as adapters call
 	own    *http.Client // as browsers reach this server
-	live   bool         // a server uses the data directory, or answers where it listens
+	held   bool         // a server uses the data directory
+	live   bool         // it answers where the settings say
 }
 
 func newDoctor(c config.Config) *doctor {
@@ -64,15 +65,15 @@ func newDoctor(c config.Config) *doctor {
 func runCheck(ctx context.Context, c config.Config, settings error, stdout io.Writer) error {
 	if settings != nil {
 		var all []finding
-		for line := range strings.Lines(settings.Error()) {
-			all = append(all, finding{problem, strings.TrimRight(line, "\n")})
+		each, _ := errors.AsType[config.Problems](settings)
+		for _, sentence := range each {
+			all = append(all, finding{problem, strings.ReplaceAll(sentence, "\n", "\n           ")}) // a place in a file takes more than a line
 		}
 		return report(append(all, found(off, "Everything else can be looked at when the settings can be read.")), stdout)
 	}
 	d := newDoctor(c)
-	answering := d.listening(ctx)
-	d.live = locked(c.DataDir) || answering.level == fine && answering.text == repriseAnswers(c.Listen)
-	local := append([]finding{{fine, "The settings can be read."}, answering}, d.local(ctx)...)
+	d.held = locked(c.DataDir)
+	local := append([]finding{{fine, "The settings can be read."}, d.listening(ctx)}, d.local(ctx)...)
 
 	within, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()

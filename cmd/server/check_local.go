@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -23,21 +22,20 @@ const (
 	noSpace     = 50 << 20
 )
 
-func repriseAnswers(listen string) string {
-	return fmt.Sprintf("Reprise is running, and answers on %s.", listen)
-}
-
 // listening says whether the server could serve, or does.
 func (d *doctor) listening(ctx context.Context) finding {
 	l, err := listenOn(d.c.Listen)
 	if err == nil {
 		_ = l.Close()
+		if d.held {
+			return found(warn, "A server uses the data directory %s, and does not answer on %s. Look with the settings and flags that it was started with.", d.c.DataDir, d.c.Listen)
+		}
 		return found(fine, "%s is free; the server can listen there.", d.c.Listen)
 	}
 	ctx, cancel := context.WithTimeout(ctx, resilience.ConnectTimeout)
 	defer cancel()
-	if d.isReprise(ctx, "http://"+config.LoopbackFor(d.c.Listen)) {
-		return found(fine, "%s", repriseAnswers(d.c.Listen))
+	if d.live = d.isReprise(ctx, "http://"+config.LoopbackFor(d.c.Listen)); d.live {
+		return found(fine, "Reprise is running, and answers on %s.", d.c.Listen)
 	}
 	return found(problem, "%s.", err)
 }
@@ -161,7 +159,7 @@ func (d *doctor) database(ctx context.Context) []finding {
 		return []finding{found(problem, "%s.", err)}
 	}
 	file := filepath.Join(d.c.DataDir, store.FileName)
-	look, err := store.LookAt(ctx, d.c.DataDir, d.live, key)
+	look, err := store.LookAt(ctx, d.c.DataDir, d.held, key)
 	switch {
 	case err != nil:
 		return []finding{found(problem, "The database %s cannot be read: %s.", file, strings.TrimSuffix(sentenceOf(err), "."))}
@@ -194,7 +192,7 @@ func (d *doctor) key() (*store.Key, error) {
 func (d *doctor) wrongKey(ctx context.Context) finding {
 	path := filepath.Join(d.c.DataDir, nextKeyFile)
 	if next, err := readKey(path); err == nil {
-		if look, err := store.LookAt(ctx, d.c.DataDir, d.live, next); err == nil && look.Opens {
+		if look, err := store.LookAt(ctx, d.c.DataDir, d.held, next); err == nil && look.Opens {
 			if d.c.SecretKey != "" {
 				return found(problem, "The secrets have been sealed with a new key, and the setting secret_key is still the old one. Put the key in %s into the setting, and delete that file.", path)
 			}

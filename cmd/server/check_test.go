@@ -95,6 +95,14 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 		"YouTube's key …" + w.YouTube.Keys[1][len(w.YouTube.Keys[1])-4:] + ": accepted", "The language model's key …0001: accepted"} {
 		says(t, lines, fine, words)
 	}
+	elsewhere, err := checked(t, dir, env)
+	require.NoError(t, err)
+	says(t, elsewhere, warn, "A server uses the data directory "+dir)
+	other := household(t, 1)
+	before := fingerprints(t, other)
+	_, err = checked(t, other, env, "-listen", strings.TrimPrefix(p.url, "http://"))
+	require.NoError(t, err)
+	require.Equal(t, before, fingerprints(t, other), "that a server answers says nothing of this directory")
 	again, err := checked(t, dir, env, "-listen", strings.TrimPrefix(p.url, "http://"))
 	require.NoError(t, err)
 	require.Equal(t, len(lines), len(again))
@@ -309,6 +317,13 @@ func TestACheckListsEverySettingThatIsWrong(t *testing.T) {
 	says(t, lines, problem, "sync.workers")
 	says(t, lines, problem, `REPRISE_LISTN; did you mean "REPRISE_LISTEN"?`)
 	says(t, lines, off, "Everything else")
+
+	broken := filepath.Join(t.TempDir(), "reprise.yaml")
+	require.NoError(t, os.WriteFile(broken, []byte("sync:\n  workers: [1\n"), 0o600))
+	lines, err = checked(t, t.TempDir(), nil, "-config", broken)
+	require.ErrorIs(t, err, errProblems)
+	says(t, lines, problem, "is not valid YAML")
+	require.Contains(t, lines[len(lines)-1], "1 problem.")
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -168,3 +168,21 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	_, err = LookAt(t.Context(), t.TempDir(), false, s.key)
 	require.Error(t, err)
 }
+
+func TestADatabaseOfAnotherVersionIsNotOpenedBeside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	beside, err := OpenBeside(t.Context(), dir)
+	require.NoError(t, err)
+	require.NoError(t, beside.SetPassword(t.Context(), user, "a new hash"))
+	require.NoError(t, beside.Close())
+	u, err := s.UserByID(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, "a new hash", u.PasswordHash)
+
+	require.NoError(t, s.exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, 1, '')"))
+	_, err = OpenBeside(t.Context(), dir)
+	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
+}
