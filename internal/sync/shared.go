@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"reprise/internal/activity"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
@@ -15,6 +16,7 @@ func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
 	var err error
 	if offline {
 		g.Log.Warn("uplink lost")
+		g.note(ctx, activity.Entry{Action: activity.UplinkLost})
 		admins, listErr := g.Store.Admins(ctx)
 		err = listErr
 		for _, id := range admins {
@@ -24,6 +26,7 @@ func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
 		}
 	} else {
 		g.Log.Info("uplink there")
+		g.note(ctx, activity.Entry{Action: activity.UplinkBack})
 		err = g.Notifier.Resolve(ctx, 0, "", notify.CauseOffline)
 	}
 	all, listErr := g.Store.Connections(ctx)
@@ -38,6 +41,12 @@ func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
 // BreakerChanged logs a change of a breaker, and lets the administrators' pages look again.
 func (g *Guard) BreakerChanged(ctx context.Context, c resilience.BreakerChange) {
 	g.Log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
+	switch { // one that a person resets is noted as theirs
+	case c.From == resilience.BreakerClosed:
+		g.note(ctx, activity.Entry{Action: activity.BreakerOpened, Subject: c.Endpoint})
+	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
+		g.note(ctx, activity.Entry{Action: activity.BreakerClosed, Subject: c.Endpoint})
+	}
 	admins, err := g.Store.Admins(ctx)
 	if err != nil {
 		g.Log.Error("change of a breaker cannot be told", "endpoint", c.Endpoint, "err", err)
