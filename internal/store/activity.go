@@ -22,7 +22,8 @@ const (
 // request that asked may have ended.
 func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 	by := activity.ActorOf(ctx)
-	return s.write(context.WithoutCancel(ctx), func(tx *sql.Tx) error {
+	ctx = context.WithoutCancel(ctx)
+	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := nextIDs(ctx, tx, "activity", 1)
 		if err != nil {
 			return err

@@ -30,6 +30,8 @@ type alerts struct {
 	// down are the troubles that stand in the log of activity, each with what was noted last; nothing when a person has done
 	// something about it since.
 	down map[resilience.Key]activity.Action
+	// uplinkLost says that the loss of our own connection to the internet stands there.
+	uplinkLost bool
 }
 
 // alert is something that a person or the administrators have to be told.

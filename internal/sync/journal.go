@@ -90,3 +90,17 @@ func (g *Guard) noteRecovery(ctx context.Context, c providers.Connection, key re
 		g.note(ctx, activity.Entry{User: about.User, Action: activity.Recovered, Provider: c.Provider, Subject: about.Stream, Detail: providers.Stamp(s.Since)})
 	}
 }
+
+// noteUplink notes that our own connection to the internet is lost, and that it is back when that was noted.
+func (g *Guard) noteUplink(ctx context.Context, offline bool) {
+	g.mu.Lock()
+	lost := g.uplinkLost
+	g.uplinkLost = offline
+	g.mu.Unlock()
+	switch {
+	case offline && !lost:
+		g.note(ctx, activity.Entry{Action: activity.UplinkLost})
+	case lost && !offline:
+		g.note(ctx, activity.Entry{Action: activity.UplinkBack})
+	}
+}

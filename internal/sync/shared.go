@@ -13,10 +13,10 @@ import (
 // UplinkChanged tells the administrators that our own connection to the internet is lost, or takes that back. Everybody's
 // pages look again.
 func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
+	g.noteUplink(ctx, offline)
 	var err error
 	if offline {
 		g.Log.Warn("uplink lost")
-		g.note(ctx, activity.Entry{Action: activity.UplinkLost})
 		admins, listErr := g.Store.Admins(ctx)
 		err = listErr
 		for _, id := range admins {
@@ -26,7 +26,6 @@ func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
 		}
 	} else {
 		g.Log.Info("uplink there")
-		g.note(ctx, activity.Entry{Action: activity.UplinkBack})
 		err = g.Notifier.Resolve(ctx, 0, "", notify.CauseOffline)
 	}
 	all, listErr := g.Store.Connections(ctx)
