@@ -47,7 +47,18 @@ func details(c, forward, archive object) object {
 	if forward != nil {
 		owed = 37
 	}
-	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil}
+	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil, "Activity": happened()}
+}
+
+// happened are lines of the log of activity: what a person did, a trouble, and its end.
+func happened() []object {
+	did := object{"ID": "1", "At": stamp, "Message": "Alice paused Spotify.", "Trouble": false, "End": false}
+	return []object{did, without(did, "ID", "2", "Message", "Spotify asked for a wait, and gets it. It lasts until 2026-11-20T21:04:11Z.", "Trouble", true), without(did, "ID", "3", "End", true)}
+}
+
+// token is a personal token.
+func token(scope string, used, expires any, expired bool) object {
+	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used, "ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret"}
 }
 
 // imports are files in each of the states that an import can be in.
@@ -197,16 +208,21 @@ func layouts() map[string][]any {
 		"playlist":  {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0, "Active": true, "Copies": nil, "Tracks": nil}},
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
 			nil},
-		"settings": {object{"Keys": []object{{"Provider": "YouTube", "Project": "", "LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"}, {"Provider": "YouTube", "Project": "home", "LastFour": "0002", "State": "refused", "Until": "", "Why": "it is not valid"}},
+		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "", "LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"}, {"Provider": "youtube", "DisplayName": "YouTube", "Project": "home", "LastFour": "0002", "State": "refused", "Until": "", "Why": "it is not valid"}},
 			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open", "Failures": 5, "Since": stamp, "Until": stamp},
 				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp, "Until": nil}},
+			"Tokens":     []object{token("read", nil, nil, false), token("operate", stamp, stamp, false), token("admin", stamp, stamp, true)},
 			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
 		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil), without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
 		"login":  {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
 		"setup":  {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
-		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
+		"activity": {object{"Entries": happened(), "Services": []object{{"Value": "spotify", "Label": "Spotify"}}, "Provider": "spotify", "First": false, "Newest": "/activity", "Earlier": "/activity?before=3"},
+			object{"Entries": nil, "Services": nil, "Provider": "", "First": true, "Newest": "/activity", "Earlier": ""},
+			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity", "Earlier": ""}},
+		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false), token("admin", nil, nil, false)},
+		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reprise/internal/accounts"
+	"reprise/internal/activity"
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/oauth"
@@ -82,6 +83,7 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 	if err != nil {
 		return fmt.Errorf("the demo needs an empty data directory: %w", err)
 	}
+	ctx = activity.WithActor(ctx, activity.Actor{ID: alice.ID, Name: alice.Name})
 	token := world.Spotify.Authorize(demo.Alice, a.registry.Get("spotify").OAuth.Scopes...)
 	now := time.Now()
 	grant := oauth.Grant{Credentials: oauth.Credentials(token), AuthorizedAt: now.AddDate(0, -5, -10), ExpiresAt: now.AddDate(0, 0, 20)}

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
 
+	"reprise/internal/activity"
 	"reprise/internal/config"
 	"reprise/internal/digest"
 	"reprise/internal/events"
@@ -68,7 +70,16 @@ func keyed(ctx context.Context, name string, keys []resilience.PoolKey, c config
 	}
 	pool := resilience.NewKeyPool(name, keys, resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
 	pool.Restore(waits)
-	t.Base, t.Pool, t.Save = client.Transport, pool, db.SaveCooldowns
+	t.Base, t.Pool = client.Transport, pool
+	t.Save = func(ctx context.Context, begun []resilience.Cooldown) error {
+		err := db.SaveCooldowns(ctx, begun)
+		for _, w := range begun {
+			if w.Until.IsZero() {
+				err = errors.Join(err, db.Note(ctx, activity.Entry{Action: activity.KeyRefused, Provider: name, Subject: w.LastFour}))
+			}
+		}
+		return err
+	}
 	t.Failed = func(err error) { log.Error("waits of keys cannot be stored", "provider", name, "err", err) }
 	t.Rotated = func(why resilience.Category) { n.Rotation(name, why) }
 	return resilience.NewClient(t), pool, nil

@@ -93,7 +93,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 
 	// The last is spent too: held until midnight Pacific, also after a restart, and not asked meanwhile.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeysSpent))
-	v.call("POST", "/connections/youtube/retry", nil, 202) // takes the third back, as a restart would
+	v.call("POST", "/connections/youtube/retry", nil, 202) // takes the third back
 	v.eventually("a hold", func() bool {
 		w.Like()
 		return v.state("youtube") == "held"

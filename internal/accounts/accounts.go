@@ -93,6 +93,20 @@ func (a *Accounts) Create(ctx context.Context, name, password, role string, firs
 	return a.store.AddUser(ctx, User{Name: name, PasswordHash: hash, Role: role, CreatedAt: time.Now()}, first)
 }
 
+// Ensure makes an account unless there is one of that name already with the same password and role; it says whether there
+// was. One with another password or role is ErrTaken.
+func (a *Accounts) Ensure(ctx context.Context, name, password, role string) (u User, existed bool, err error) {
+	u, err = a.Create(ctx, name, password, role, false)
+	if !errors.Is(err, ErrTaken) {
+		return u, false, err
+	}
+	u, err = a.Check(ctx, name, password)
+	if errors.Is(err, ErrWrong) || err == nil && u.Role != role {
+		return User{}, false, ErrTaken
+	}
+	return u, true, err
+}
+
 func checkName(name string) error {
 	if n := utf8.RuneCountInString(name); n < 1 || n > 64 {
 		return InputError("A name has 1 to 64 characters.")

@@ -25,6 +25,7 @@ type Config struct {
 	BaseURL         string
 	DataDir         string
 	SecretKey       resilience.Secret
+	AdminToken      resilience.Secret
 	Contact         string
 	LogLevel        slog.Level
 	LogFormat       string

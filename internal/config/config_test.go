@@ -58,6 +58,7 @@ listen: ":9000"
 base_url: https://music.example.org/
 data_dir: /var/lib/reprise
 secret_key: sixteen characters at least
+admin_token: "another sixteen characters "
 contact: me@example.org
 log: {level: Debug, format: json}
 shutdown_timeout: 1m30s
@@ -126,7 +127,7 @@ providers:
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	want := Config{
-		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", SecretKey: "sixteen characters at least",
+		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", SecretKey: "sixteen characters at least", AdminToken: "another sixteen characters",
 		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
 		EnrichEvery: 2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
@@ -149,7 +150,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.Equal(t, want, got)
 
 	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
-		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
+		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h", "REPRISE_ART_MAX_MIB=0", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms", "REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
@@ -223,7 +224,7 @@ func TestSecretsFromFiles(t *testing.T) {
 
 func TestAllMistakesAreListed(t *testing.T) {
 	t.Parallel()
-	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short")
+	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short\nadmin_token: short")
 	_, err := Load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"}, map[string]string{"base_url": "music.example.org"})
 	problems, ok := err.(Problems)
 	require.True(t, ok)
@@ -233,6 +234,7 @@ func TestAllMistakesAreListed(t *testing.T) {
 		`listen (` + file + `): "8420" is not an address such as 127.0.0.1:8420 or :8420.`,
 		`base_url (the command line): "music.example.org" is not an address that begins with http:// or https://.`,
 		`secret_key (` + file + `): it needs at least 16 characters; leave it empty to have one made in the data directory.`,
+		`admin_token (` + file + `): it needs at least 16 characters; leave it empty to have none.`,
 		`log.level (REPRISE_LOG_LEVEL): "warning" is none of debug, info, warn, error; did you mean "warn"?`,
 		`sync.workers (` + file + `): "many" is not a whole number from 1 to 1000.`,
 		`backoff.max (1s) must not be shorter than backoff.base (30s).`,

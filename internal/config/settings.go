@@ -30,6 +30,7 @@ func (c *Config) settings() []setting {
 		{path: "base_url", set: baseURL(&c.BaseURL)},
 		{path: "data_dir", def: "./data", set: text(&c.DataDir)},
 		{path: "secret_key", secret: true, set: c.setSecretKey},
+		{path: "admin_token", secret: true, set: c.setAdminToken},
 		{path: "contact", set: text(&c.Contact)},
 		{path: "log.level", def: "info", set: c.setLogLevel},
 		{path: "log.format", def: "auto", set: oneOf(&c.LogFormat, "auto", "text", "json")},
@@ -157,6 +158,14 @@ func (c *Config) setSecretKey(s string) error {
 		return errors.New("it needs at least 16 characters; leave it empty to have one made in the data directory")
 	}
 	c.SecretKey = resilience.Secret(s)
+	return nil
+}
+
+func (c *Config) setAdminToken(s string) error {
+	if s = strings.TrimSpace(s); s != "" && len(s) < 16 {
+		return errors.New("it needs at least 16 characters; leave it empty to have none")
+	}
+	c.AdminToken = resilience.Secret(s)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/activity"
 	"reprise/internal/providers"
 )
 
@@ -26,6 +27,14 @@ type PersonStore interface {
 	CountDeliveries(context.Context, Filter) (map[State]int, error)
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	Discard(ctx context.Context, user, id int64) error
+	Note(context.Context, activity.Entry) error
+}
+
+// did notes what a person did. That it cannot be noted stops nothing.
+func (d *Deliveries) did(ctx context.Context, user int64, provider string, what activity.Action, subject string) {
+	if err := d.store.Note(ctx, activity.Entry{User: user, Action: what, Provider: provider, Subject: subject}); err != nil {
+		d.log.Error("activity cannot be noted", "err", err)
+	}
 }
 
 // ErrNotTaken says that a provider does not take what it should be sent.
@@ -62,7 +71,9 @@ func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, e
 			return 0, err
 		}
 	}
-	n, err = d.store.Carry(ctx, r, earlier)
+	if n, err = d.store.Carry(ctx, r, earlier); err == nil {
+		d.did(ctx, user, provider, activity.ForwardingOn, "")
+	}
 	return n, errors.Join(err, d.started(ctx, user, provider))
 }
 
@@ -104,7 +115,11 @@ func (d *Deliveries) Earlier(ctx context.Context, user int64, provider string) (
 // StopForwarding ends what Forward began. What waits already is still carried.
 func (d *Deliveries) StopForwarding(ctx context.Context, user int64, provider string) error {
 	defer d.publish(user, provider)
-	return d.store.StopCarrying(ctx, user, provider)
+	err := d.store.StopCarrying(ctx, user, provider)
+	if err == nil {
+		d.did(ctx, user, provider, activity.ForwardingOff, "")
+	}
+	return err
 }
 
 // WritePlaylist has a provider hold a copy of a playlist from now on.
@@ -151,13 +166,18 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 		return 0, err
 	}
 	d.opt.Metrics.Redriven("due", n)
+	d.did(ctx, f.User, f.Provider, activity.Redriven, strconv.Itoa(n))
 	return n, errors.Join(err, d.started(ctx, f.User, f.Provider))
 }
 
 // Discard removes a delivery that is not running.
 func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 	defer d.publish(user, "")
-	return d.store.Discard(ctx, user, id)
+	err := d.store.Discard(ctx, user, id)
+	if err == nil {
+		d.did(ctx, user, "", activity.Discarded, "")
+	}
+	return err
 }
 
 // Connected lets go out what waited for a connection. To be connected is all that an archive asks for.

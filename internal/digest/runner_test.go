@@ -148,7 +148,7 @@ func TestAWrongModelStopsUntilTheAdministratorTriesAgain(t *testing.T) {
 		require.Empty(t, h.Open(h.bob))
 
 		h.far.answers(200, answer)
-		_, held := h.Guard.RetryForAll(h.Provider())
+		_, held := h.Guard.RetryForAll(t.Context(), h.Provider())
 		require.False(t, held)
 		h.Look()
 		enginetest.Settle()
@@ -167,7 +167,7 @@ func TestWhatWasAskedForIsWrittenHoweverLongItTakes(t *testing.T) {
 		time.Sleep(40 * 24 * time.Hour)
 		require.Equal(t, []string{"1999-12-27 waiting"}, h.written(h.bob))
 		h.far.answers(200, answer)
-		h.Guard.RetryForAll(h.Provider())
+		h.Guard.RetryForAll(t.Context(), h.Provider())
 		h.Look()
 		enginetest.Settle()
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))

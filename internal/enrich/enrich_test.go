@@ -121,7 +121,7 @@ func TestWhatAnOutageKeepsFromBeingAskedIsAskedSoonAfterIt(t *testing.T) {
 			t.Helper()
 			b.facts.answers(answer)
 			b.facts.calls()
-			b.guard.RetryForAll(b.provider[0])
+			b.guard.RetryForAll(t.Context(), b.provider[0])
 			require.NoError(t, b.Retry(t.Context(), "facts"))
 			settle()
 		}
@@ -224,7 +224,7 @@ func TestAStopIsToldAndEndsWithTryAgain(t *testing.T) {
 		require.Equal(t, []string{"artist A"}, b.facts.calls())
 		require.Equal(t, enrich.Progress{Waiting: 2}, b.progress("facts"))
 		b.facts.answers(knows)
-		_, held := b.guard.RetryForAll(b.provider[0])
+		_, held := b.guard.RetryForAll(t.Context(), b.provider[0])
 		require.False(t, held)
 		require.NoError(t, b.Retry(t.Context(), "facts"))
 		settle()

@@ -73,6 +73,26 @@ func (b *Backoff) Retry(k Key) (State, bool) {
 	return worst, worst.Kind == Held
 }
 
+// KeysBack tells that a key of a provider's pool can be used again: what stood against all users of the provider because
+// there was none has ended, so that one call may find out at once. Waits in still that the provider has dictated to all
+// of them for another reason stay.
+func (b *Backoff) KeysBack(provider string, still []Hold) {
+	b.mu.Lock()
+	now := time.Now()
+	b.seq++
+	for key, a := range b.apps {
+		if u := &a.unit; key.provider == provider && u.kind != Ready {
+			*u = unit{kind: Waiting, category: u.category, since: u.since, until: now, failedAt: b.seq, liftedAt: b.seq, probe: u.probe}
+		}
+	}
+	b.mu.Unlock()
+	for _, h := range still {
+		if h.Key.User == 0 && h.Key.Provider == provider {
+			b.RestoreHold(h)
+		}
+	}
+}
+
 // units are the connection's own, its streams' and its app's.
 func (c *conn) units() []*unit {
 	all := []*unit{&c.app.unit, &c.unit}

@@ -144,8 +144,9 @@ func (p *KeyPool) shortageLocked() Shortage {
 type Cooldown struct {
 	Provider string
 	Key      string // SHA-256 of the key, hexadecimal
+	LastFour string // only of one that has just begun
 	Category Category
-	Until    time.Time
+	Until    time.Time // zero: the key has left the pool, until a person takes it back
 }
 
 // Done gives the lease back with what its request came to, and returns the waits that begin with it or become longer.
@@ -165,7 +166,11 @@ func (l *Lease) Done(v Verdict) []Cooldown {
 	case !ofKey(v):
 	case v.Class == Fatal:
 		k.failed(time.Now())
+		again := k.invalid // by a request that was under way with it
 		k.invalid, k.category = true, v.Category
+		if !again {
+			return []Cooldown{p.cooldown(k, time.Time{})}
+		}
 	default:
 		return p.coolLocked(k, v)
 	}
@@ -199,10 +204,14 @@ func (p *KeyPool) coolLocked(k *pooled, v Verdict) (begun []Cooldown) {
 		}
 		o.until, o.category = until, v.Category
 		if !o.invalid {
-			begun = append(begun, Cooldown{Provider: p.provider, Key: fingerprint(o.Secret), Category: v.Category, Until: until})
+			begun = append(begun, p.cooldown(o, until))
 		}
 	}
 	return begun
+}
+
+func (p *KeyPool) cooldown(k *pooled, until time.Time) Cooldown {
+	return Cooldown{Provider: p.provider, Key: fingerprint(k.Secret), LastFour: k.LastFour(), Category: k.category, Until: until}
 }
 
 // Restore puts waits back after a restart. Those of other providers, of keys that are gone, and those that have ended
@@ -213,7 +222,12 @@ func (p *KeyPool) Restore(waits []Cooldown) {
 	defer p.mu.Unlock()
 	for _, w := range waits {
 		for i := range p.keys {
-			if k := &p.keys[i]; w.Provider == p.provider && w.Key == fingerprint(k.Secret) && w.Until.After(now) && w.Until.After(k.until) {
+			k := &p.keys[i]
+			switch {
+			case w.Provider != p.provider || w.Key != fingerprint(k.Secret):
+			case w.Until.IsZero():
+				k.invalid, k.category = true, w.Category
+			case w.Until.After(now) && w.Until.After(k.until):
 				k.until, k.category = w.Until, w.Category
 			}
 		}
@@ -233,6 +247,29 @@ func (p *KeyPool) Readmit() {
 	}
 }
 
+// Reset makes the keys that end in these characters like new, because a person wants them tried at once. It returns how
+// the worst of them stood, and which they are, so that their stored waits can be forgotten. A nil pool has none.
+func (p *KeyPool) Reset(lastFour string) (before KeyStatus, which []Cooldown) {
+	if p == nil {
+		return before, nil
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.keys {
+		k := &p.keys[i]
+		if k.LastFour() != lastFour {
+			continue
+		}
+		if st := k.status(now); which == nil || st.Invalid || !before.Invalid && st.Until.After(before.Until) {
+			before = st
+		}
+		which = append(which, p.cooldown(k, time.Time{}))
+		*k = pooled{PoolKey: k.PoolKey}
+	}
+	return before, which
+}
+
 // KeyStatus is what may be shown of a key.
 type KeyStatus struct {
 	LastFour string
@@ -243,18 +280,25 @@ type KeyStatus struct {
 	Failures int       // recent ones
 }
 
-// KeyStates are the states of keys: ready to be used, kept back for a while, and refused by the provider.
-var KeyStates = []string{"ready", "cooling", "refused"}
+// The states of a key.
+const (
+	KeyReady   = "ready"
+	KeyCooling = "cooling" // it is kept back for a while
+	KeyRefused = "refused" // the provider has refused it, and it has left the pool
+)
+
+// KeyStates are the states of keys.
+var KeyStates = []string{KeyReady, KeyCooling, KeyRefused}
 
 // State is one of KeyStates.
-func (k KeyStatus) State() string {
+func (s KeyStatus) State() string {
 	switch {
-	case k.Invalid:
-		return "refused"
-	case !k.Until.IsZero():
-		return "cooling"
+	case s.Invalid:
+		return KeyRefused
+	case !s.Until.IsZero():
+		return KeyCooling
 	}
-	return "ready"
+	return KeyReady
 }
 
 // Keys returns the status of every key, in the order of the settings. A nil pool has none.
@@ -267,16 +311,20 @@ func (p *KeyPool) Keys() []KeyStatus {
 	defer p.mu.Unlock()
 	all := make([]KeyStatus, len(p.keys))
 	for i := range p.keys {
-		k := &p.keys[i]
-		all[i] = KeyStatus{LastFour: k.LastFour(), Project: k.Project, Invalid: k.invalid, Failures: k.recent(now)}
-		if k.until.After(now) {
-			all[i].Until = k.until
-		}
-		if k.invalid || !all[i].Until.IsZero() {
-			all[i].Category = k.category
-		}
+		all[i] = p.keys[i].status(now)
 	}
 	return all
+}
+
+func (k *pooled) status(now time.Time) KeyStatus {
+	s := KeyStatus{LastFour: k.LastFour(), Project: k.Project, Invalid: k.invalid, Failures: k.recent(now)}
+	if k.until.After(now) {
+		s.Until = k.until
+	}
+	if k.invalid || !s.Until.IsZero() {
+		s.Category = k.category
+	}
+	return s
 }
 
 func fingerprint(s Secret) string {

@@ -148,7 +148,7 @@ func TestCooldownsSurviveARestartWithoutTheKey(t *testing.T) {
 		p := poolOf("aaaa", "bbbb")
 		l, _, _ := p.Acquire()
 		kept := l.Done(until(spent, time.Now().Add(time.Hour)))
-		require.NotContains(t, fmt.Sprintf("%+v", kept), "aaaa")
+		require.NotContains(t, fmt.Sprintf("%+v", kept), "secret-part")
 		require.Len(t, kept[0].Key, 64)
 		p = poolOf("aaaa", "bbbb")
 		p.Restore(append(kept, Cooldown{Provider: "openai", Key: fingerprint("secret-part-bbbb"), Until: time.Now().Add(time.Hour)}))
@@ -486,4 +486,78 @@ func TestAServerThatRepeatsAKeyRevealsNothing(t *testing.T) {
 		require.Equal(t, "Invalid API key: …, really", read)
 		require.NotContains(t, err.Error(), secret)
 	}
+}
+
+// What a person wants tried at once is like new: its wait, its refusal and its failures are forgotten, and nobody else's.
+func TestResetMakesAKeyLikeNew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa", "bbbb", "cccc")
+		leased(p, badKey)
+		leased(p, until(spent, time.Now().Add(time.Hour)))
+		leased(p, until(spent, time.Now().Add(time.Hour)))
+		_, short := p.Short()
+		require.True(t, short)
+		before, which := p.Reset("aaaa")
+		require.Equal(t, KeyRefused, before.State())
+		require.Equal(t, []Cooldown{{Provider: "youtube", Key: fingerprint("secret-part-aaaa"), LastFour: "aaaa", Category: badKey.Category}}, which)
+		require.Equal(t, KeyStatus{LastFour: "aaaa"}, p.Keys()[0])
+		require.Equal(t, "aaaa", leased(p, well))
+		before, _ = p.Reset("bbbb")
+		require.Equal(t, KeyCooling, before.State())
+		before, which = p.Reset("bbbb")
+		require.Equal(t, KeyReady, before.State())
+		require.Len(t, which, 1)
+		require.Equal(t, KeyCooling, p.Keys()[2].State(), "nobody asked for that one")
+		_, which = p.Reset("dddd")
+		require.Empty(t, which)
+		_, which = (*KeyPool)(nil).Reset("aaaa")
+		require.Empty(t, which)
+	})
+}
+
+func TestARefusedKeyStaysRefusedAcrossARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := poolOf("aaaa", "bbbb")
+		first, _, _ := p.Acquire()
+		again, _, _ := p.Acquire()
+		again.index = first.index // the same key, by a request that was under way with it
+		kept := first.Done(badKey)
+		require.Len(t, kept, 1)
+		require.Zero(t, kept[0].Until)
+		require.Empty(t, again.Done(badKey), "it is known")
+		p = poolOf("aaaa", "bbbb")
+		p.Restore(kept)
+		require.Equal(t, "bbbb", leased(p, well))
+		require.Equal(t, "bbbb", leased(p, well))
+		require.Equal(t, KeyRefused, p.Keys()[0].State())
+		require.Equal(t, badKey.Category, p.Keys()[0].Category)
+		p.Readmit()
+		require.Equal(t, KeyReady, p.Keys()[0].State())
+	})
+}
+
+// When a key is back, what stood against everybody for want of one ends, and what was dictated for another reason does not.
+func TestKeysBackLiftsOnlyWhatThePoolHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBackoff(Options{})
+		key := Key{User: 1, Provider: "youtube", App: "youtube", Stream: "playlists"}
+		other := Key{User: 1, Provider: "openai", App: "openai", Stream: "digests"}
+		now := time.Now()
+		for _, k := range []Key{key, other} {
+			b.RestoreHold(Hold{Key: Key{Provider: k.Provider, App: k.App}, Category: Quota, Since: now, Until: now.Add(5 * time.Hour)})
+			require.Equal(t, Held, b.State(k).Kind)
+		}
+		b.KeysBack("youtube", []Hold{{Key: Key{Provider: "openai", App: "openai"}, Category: Quota, Since: now, Until: now.Add(9 * time.Hour)}})
+		permit, _, ok := b.Acquire(key, 0)
+		require.True(t, ok)
+		require.Equal(t, Recovered, permit.Done(Verdict{}).Kind)
+		require.Equal(t, now.Add(5*time.Hour), b.State(other).Until, "nobody spoke of that provider")
+
+		b.RestoreHold(Hold{Key: Key{Provider: "youtube", App: "youtube"}, Category: Quota, Since: now, Until: now.Add(5 * time.Hour)})
+		b.KeysBack("youtube", []Hold{{Key: Key{Provider: "youtube", App: "youtube"}, Category: RateLimit, Since: now, Until: now.Add(2 * time.Hour)}})
+		require.Equal(t, now.Add(2*time.Hour), b.State(key).Until, "that was not the keys")
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/activity"
 	"reprise/internal/providers"
 )
 
@@ -180,17 +181,37 @@ func (s *Server) addUserAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.Accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
+	u, existed, err := s.Accounts.Ensure(c.Request().Context(), in.Name, in.Password, in.Role)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, viewUser(u))
+	v := addedUser{userView: viewUser(u), Previous: "present", New: "present"}
+	if existed {
+		return c.JSON(http.StatusOK, v)
+	}
+	v.Previous = "absent"
+	s.noteUser(c, u)
+	return c.JSON(http.StatusCreated, v)
+}
+
+// addedUser is an account that was asked for, with whether it was there before.
+type addedUser struct {
+	userView
+	Previous string `json:"previous_state"`
+	New      string `json:"new_state"`
+}
+
+func (s *Server) noteUser(c echo.Context, u accounts.User) {
+	s.note(c.Request().Context(), activity.Entry{Action: activity.UserAdded, Subject: u.Name})
 }
 
 func (s *Server) userForm(c echo.Context) error {
 	in, err := body[credentials](c)
 	if err == nil {
-		_, err = s.Accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
+		var u accounts.User
+		if u, err = s.Accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false); err == nil {
+			s.noteUser(c, u)
+		}
 	}
 	return s.settled(c, settingsView{Form: "user", Name: in.Name, Role: in.Role}, err, "The account "+in.Name+" has been made. Tell its owner the password; it can be changed on this page.")
 }
@@ -201,10 +222,13 @@ func (s *Server) passwordForm(c echo.Context) error {
 	if err == nil {
 		err = s.signIn(ctx, userOf(c).ID) // every other session of theirs has ended with the old password
 	}
+	if err == nil {
+		s.note(ctx, activity.Entry{User: userOf(c).ID, Action: activity.PasswordChanged})
+	}
 	if errors.Is(err, accounts.ErrWrong) {
 		err = accounts.InputError("The old password is not right. Nothing was changed.")
 	}
-	return s.settled(c, settingsView{Form: "password"}, err, "Your password has been changed. Other browsers have to sign in again.")
+	return s.settled(c, settingsView{Form: "password"}, err, "Your password has been changed. Other browsers have to sign in again."+s.afterPassword(c))
 }
 
 // settled ends a form of the settings page: with a sentence on it, or with the problem and what was typed.

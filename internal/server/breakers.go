@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/activity"
 	"reprise/internal/resilience"
 )
 
@@ -29,22 +30,34 @@ func (s *Server) breakersAPI(c echo.Context) error {
 var errNoBreaker = &problem{Status: http.StatusNotFound, Title: "No such endpoint", Detail: "No endpoint of that name has been called since the start. " +
 	"Names are as the list of breakers gives them, percent-encoded."}
 
+// resetBreaker closes a breaker, and returns how it stood.
+func (s *Server) resetBreaker(c echo.Context, endpoint string) (resilience.BreakerState, error) {
+	previous, ok := s.Breakers.Reset(endpoint)
+	if !ok {
+		return previous, errNoBreaker
+	}
+	if previous != resilience.BreakerClosed {
+		s.note(c.Request().Context(), activity.Entry{Action: activity.BreakerReset, Subject: endpoint})
+	}
+	return previous, nil
+}
+
 func (s *Server) resetBreakerAPI(c echo.Context) error {
 	name, err := url.PathUnescape(c.Param("endpoint"))
 	if err != nil {
 		return errNoBreaker
 	}
-	previous, ok := s.Breakers.Reset(name)
-	if !ok {
-		return errNoBreaker
+	previous, err := s.resetBreaker(c, name)
+	if err != nil {
+		return err
 	}
 	return c.JSON(http.StatusOK, map[string]string{"previous_state": previous.String(), "new_state": resilience.BreakerClosed.String()})
 }
 
 // resetBreakerForm is the button on the settings page.
 func (s *Server) resetBreakerForm(c echo.Context) error {
-	if _, ok := s.Breakers.Reset(c.FormValue("endpoint")); !ok {
-		return errNoBreaker
+	if _, err := s.resetBreaker(c, c.FormValue("endpoint")); err != nil {
+		return err
 	}
 	s.sessions.Put(c.Request().Context(), flashKey, "Calls go out there again.")
 	return c.Redirect(http.StatusSeeOther, "/settings#endpoints")

@@ -191,6 +191,7 @@ type connectionDetails struct {
 	Owed       int // listens that wait to be sent there
 	Gaps       []gapView
 	Import     *importPart // where an export can be read
+	Activity   []activityView
 }
 
 func (s *Server) connectionPage(c echo.Context) error {
@@ -217,6 +218,9 @@ func (s *Server) connectionPage(c echo.Context) error {
 		return err
 	}
 	if v.Import, err = s.importPart(ctx, user, st.Provider); err != nil {
+		return err
+	}
+	if v.Activity, _, err = s.activity(c, st.Provider.Name, "", latestActivity); err != nil {
 		return err
 	}
 	return s.render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)

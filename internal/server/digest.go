@@ -304,7 +304,7 @@ func (s *Server) askDigestForm(c echo.Context) error {
 // retryDigestForm is an administrator's "Try again".
 func (s *Server) retryDigestForm(c echo.Context) error {
 	if p := s.Digests.Provider(); p != nil {
-		if state, held := s.Guard.RetryForAll(p); held {
+		if state, held := s.Guard.RetryForAll(c.Request().Context(), p); held {
 			return notBefore(state)
 		}
 		s.Digests.Look()

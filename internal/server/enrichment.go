@@ -121,7 +121,7 @@ func (s *Server) retryEnrichmentForm(c echo.Context) error {
 		return httpProblem(http.StatusNotFound)
 	}
 	p := all[i].Provider
-	state, held := s.Guard.RetryForAll(p)
+	state, held := s.Guard.RetryForAll(ctx, p)
 	if err := s.Enrichment.Retry(ctx, p.Name); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type problem struct {
 	Until      *time.Time `json:"until,omitempty"`       // of a wait
 	OldAccount string     `json:"old_account,omitempty"` // of a choice between accounts
 	NewAccount string     `json:"new_account,omitempty"`
+	challenge  string     // the header WWW-Authenticate, where a token is wrong or too small
 }
 
 func (p *problem) Error() string { return p.Title }
@@ -82,6 +83,7 @@ var known = map[error]problem{
 	providers.ErrNotFound:  {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
 	providers.ErrBadCursor: {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
 	accounts.ErrTaken:      {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
+	accounts.ErrTokenName:  {Status: http.StatusConflict, Title: "The name is taken", Detail: "You have a token of that name already. Choose another name, or revoke that one first."},
 	accounts.ErrWrong:      {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
 	accounts.ErrUnknown:    {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."},
 	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
@@ -165,6 +167,12 @@ func (s *Server) answerError(err error, c echo.Context) {
 		return
 	}
 	p := s.problemOf(c, err)
+	if p.challenge != "" {
+		c.Response().Header().Set("WWW-Authenticate", p.challenge)
+	}
+	if p == errTries {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(int(triesEvery.Seconds())))
+	}
 	if isAPI(c) {
 		err = writeProblem(c, p)
 	} else {

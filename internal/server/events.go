@@ -35,21 +35,24 @@ var (
 type feed struct {
 	s       *Server
 	user    int64
-	token   string // of the session
+	owner   func(context.Context) (int64, error) // whose session or token it is now
+	ends    string                               // names the session or token on the bus when it ends
+	mayAck  bool
 	seq     uint64
 	send    func(message) error
 	ping    func() error
 	changes *events.Subscription
 }
 
-// openFeed returns a feed for the session of a request, or accounts.ErrUnknown. The caller closes its subscription.
-func (s *Server) openFeed(r *http.Request) (*feed, error) {
-	cookie, err := r.Cookie(s.sessions.Cookie.Name)
-	if err != nil {
-		return nil, accounts.ErrUnknown
+// openFeed returns a feed for the session or the token of a request, or accounts.ErrUnknown. The caller closes its
+// subscription.
+func (s *Server) openFeed(r *http.Request) (f *feed, err error) {
+	if secret, ok := bearerOf(r); ok {
+		f, err = s.tokenFeed(r, secret)
+	} else {
+		f, err = s.sessionFeed(r)
 	}
-	f := &feed{s: s, token: cookie.Value}
-	if f.user, err = f.owner(r.Context()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	// First the subscription, then the snapshot: what happens between them is told twice rather than never.
@@ -57,14 +60,27 @@ func (s *Server) openFeed(r *http.Request) (*feed, error) {
 	return f, nil
 }
 
-// owner returns whose session it is now.
-func (f *feed) owner(ctx context.Context) (int64, error) {
-	ctx, err := f.s.sessions.Load(ctx, f.token)
-	if err != nil {
-		return 0, err
+func (s *Server) sessionFeed(r *http.Request) (f *feed, err error) {
+	f = &feed{s: s, mayAck: true, owner: func(ctx context.Context) (int64, error) {
+		u, err := s.cookieUser(ctx, r)
+		return u.ID, err
+	}}
+	if cookie, err := r.Cookie(s.sessions.Cookie.Name); err == nil {
+		f.ends = fingerprint(cookie.Value)
 	}
-	u, err := f.s.sessionUser(ctx, f.s.sessions.GetInt64(ctx, userKey))
-	return u.ID, err
+	f.user, err = f.owner(r.Context())
+	return f, err
+}
+
+func (s *Server) tokenFeed(r *http.Request, secret string) (*feed, error) {
+	b, err := s.bearer(r, secret)
+	if err == nil && b.operator {
+		err = errOperator
+	}
+	return &feed{s: s, user: b.user.ID, ends: endOf(b.token.ID), mayAck: b.token.Scope.Covers(accounts.Operate), owner: func(ctx context.Context) (int64, error) {
+		b, err := s.tokenOwner(ctx, b.token.Hash)
+		return b.user.ID, err
+	}}, err
 }
 
 // run tells the browser until it is gone, too slow, signed out, or the server stops.
@@ -198,7 +214,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 	case events.Enrichment:
 		return f.message("enrichment", map[string]any{"provider": e.Provider})
 	case events.SessionEnd:
-		if e.ID == fingerprint(f.token) {
+		if e.ID == f.ends {
 			return errSession
 		}
 	}

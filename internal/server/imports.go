@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/activity"
 	"reprise/internal/imports"
 	"reprise/internal/providers"
 )
@@ -97,7 +98,12 @@ func (s *Server) receive(c echo.Context) (v imports.Import, err error) {
 	}
 	r.Body = &sending{r.Body, http.NewResponseController(c.Response())}
 	provider, user := c.QueryParam("provider"), userOf(c).ID
-	defer func() { v.Provider = provider }()
+	defer func() {
+		v.Provider = provider
+		if err == nil {
+			s.note(r.Context(), activity.Entry{User: user, Action: activity.Imported, Provider: provider, Subject: v.Name})
+		}
+	}()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind != echo.MIMEMultipartForm {
 		return s.Imports.Receive(r.Context(), user, provider, c.QueryParam("name"), r.Body)
 	}

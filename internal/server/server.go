@@ -2,7 +2,7 @@
 //
 // There is one file per resource. A page and its API call share the code that does the work; they differ in how they
 // answer. Pages work without JavaScript; with it they follow the events of their user. Every request but the few that
-// are meant for everybody needs a session, and every request that changes something must come from this origin.
+// are meant for everybody needs a session, or in the API a token, and every request that changes something must come from this origin.
 package server
 
 import (
@@ -51,6 +51,8 @@ type Store interface {
 	ImportStore
 	DigestStore
 	EnrichmentStore
+	TokenStore
+	ActivityStore
 	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	Ping(context.Context) error
 }
@@ -73,7 +75,8 @@ type Config struct {
 	BaseURL        string   // as browsers reach it, without a trailing slash
 	TrustedProxies []string // networks whose X-Forwarded-For is believed
 	Version        string
-	SetupCode      string // one-time code of the first account's link; empty when there is an account
+	SetupCode      string            // one-time code of the first account's link; empty when there is an account
+	AdminToken     resilience.Secret // of the operator API and the metrics; empty: none
 	// TickEvery is how often the loops tick, for /readyz.
 	TickEvery time.Duration
 
@@ -111,6 +114,8 @@ type Server struct {
 	pages    *web.Pages
 	base     *url.URL
 	setup    *setupCode
+
+	wrongTokens tries
 
 	closing context.Context // ends when the server stops, so that open streams end first
 	close   context.CancelFunc

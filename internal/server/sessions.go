@@ -6,16 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/time/rate"
 
 	"reprise/internal/accounts"
 	"reprise/internal/events"
@@ -75,7 +72,7 @@ func (s *Server) mustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		c.Response().Header().Set("Cache-Control", "no-store")
-		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, userContext{}, u)))
+		c.SetRequest(c.Request().WithContext(as(ctx, u)))
 		return next(c)
 	}
 }
@@ -120,7 +117,7 @@ func (s *Server) toSignIn(c echo.Context) error {
 
 func (s *Server) mustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if userOf(c).Role != accounts.Admin {
+		if !isOperator(c) && userOf(c).Role != accounts.Admin {
 			return &problem{Status: http.StatusForbidden, Title: "Only for administrators", Detail: "Ask the administrator of this server to do this."}
 		}
 		return next(c)
@@ -173,30 +170,4 @@ func (c *setupCode) used() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.code = ""
-}
-
-// slowDown bounds how often one address may try passwords and codes: ten at once, then one every two seconds.
-func (s *Server) slowDown() echo.MiddlewareFunc {
-	const every, burst, forgetAbove = 2 * time.Second, 10, 10_000
-	var mu sync.Mutex
-	limiters := map[string]*rate.Limiter{}
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			mu.Lock()
-			if len(limiters) > forgetAbove {
-				maps.DeleteFunc(limiters, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= burst }) // as good as new
-			}
-			l, ok := limiters[c.RealIP()]
-			if !ok {
-				l = rate.NewLimiter(rate.Every(every), burst)
-				limiters[c.RealIP()] = l
-			}
-			mu.Unlock()
-			if !l.Allow() {
-				c.Response().Header().Set("Retry-After", strconv.Itoa(int(every.Seconds())))
-				return &problem{Status: http.StatusTooManyRequests, Title: "Too many tries", Detail: "Please wait a few seconds and try again."}
-			}
-			return next(c)
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 type settingsView struct {
 	Providers []providerSetting
+	Tokens    []tokenView
 	Users     []userView    // for administrators
 	Keys      []keyView     // for administrators: the installation's own, of all providers
 	Open      []breakerView // for administrators: endpoints whose breaker is not closed
@@ -28,30 +29,6 @@ type providerSetting struct {
 	RedirectURI string   // where the person consents in the browser
 	Missing     []string // the settings without which nobody can connect it
 	Connection  *connectionView
-}
-
-// keyView is what an administrator sees of a key. A key itself is never shown.
-type keyView struct {
-	Provider, Project, LastFour string
-	State                       string // "ready", "cooling" or "refused"
-	Until                       string // when it is tried again, while it cools
-	Why                         string
-}
-
-func viewKey(p *providers.Provider, k resilience.KeyStatus) keyView {
-	v := keyView{Provider: p.DisplayName, Project: k.Project, LastFour: k.LastFour, State: "ready"}
-	switch {
-	case k.Invalid && k.Category == resilience.Config:
-		v.State, v.Why = "refused", "it may not be used for this"
-	case k.Invalid:
-		v.State, v.Why = "refused", "it is not valid"
-	case k.Until.IsZero():
-	case k.Category == resilience.Quota:
-		v.State, v.Until, v.Why = "cooling", providers.Stamp(k.Until), "its quota is used up"
-	default:
-		v.State, v.Until, v.Why = "cooling", providers.Stamp(k.Until), "it was used too often"
-	}
-	return v
 }
 
 func (s *Server) settingsPage(c echo.Context) error {
@@ -77,6 +54,11 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 		}
 		v.Providers = append(v.Providers, item)
 	}
+	tokens, err := s.Store.Tokens(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	v.Tokens = viewAll(tokens, viewToken)
 	if user.Role == accounts.Admin {
 		users, err := s.Store.Users(ctx)
 		if err != nil {
@@ -93,16 +75,9 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 		if v.Enrichment, err = s.sources(ctx); err != nil {
 			return err
 		}
-		for _, p := range s.providersWithKeys() {
-			v.Keys = append(v.Keys, viewAll(p.Keys.Keys(), func(k resilience.KeyStatus) keyView { return viewKey(p, k) })...)
-		}
+		v.Keys = s.keys()
 	}
 	return s.render(c, status, "settings", "Settings", v)
-}
-
-// providersWithKeys are all that the installation may have keys of: those that people connect, and its own.
-func (s *Server) providersWithKeys() []*providers.Provider {
-	return append(slices.Clone(s.Registry), s.Unconnected()...)
 }
 
 // Unconnected are the providers that are asked on behalf of the installation: sources of facts, and the language model.

@@ -57,7 +57,7 @@ func (s *Server) websocket(c echo.Context) error {
 	}
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
-	g.Go(func() error { return s.readAcks(reading, socket, f.user) })
+	g.Go(func() error { return s.readAcks(reading, socket, f) })
 	g.Go(func() error {
 		err := f.run(ctx)
 		code, reason := closing(err)
@@ -83,7 +83,7 @@ func closing(err error) (websocket.StatusCode, string) {
 }
 
 // readAcks takes what the browser says until it is gone. What is not understood is left alone: a newer page may say it.
-func (s *Server) readAcks(ctx context.Context, socket *websocket.Conn, user int64) error {
+func (s *Server) readAcks(ctx context.Context, socket *websocket.Conn, f *feed) error {
 	for {
 		_, data, err := socket.Read(ctx)
 		if err != nil {
@@ -95,11 +95,11 @@ func (s *Server) readAcks(ctx context.Context, socket *websocket.Conn, user int6
 				ID string `json:"id"`
 			} `json:"data"`
 		}
-		if json.Unmarshal(data, &m) != nil || m.Type != "ack" {
+		if json.Unmarshal(data, &m) != nil || m.Type != "ack" || !f.mayAck {
 			continue
 		}
 		if id, err := strconv.ParseInt(m.Data.ID, 10, 64); err == nil {
-			if err := s.Notifier.Acknowledge(ctx, user, id); err != nil {
+			if err := s.Notifier.Acknowledge(ctx, f.user, id); err != nil {
 				return err
 			}
 		}

@@ -55,7 +55,8 @@ func (t Sessions) Commit(token string, b []byte, expiry time.Time) error {
 // Delete implements scs.Store.
 func (t Sessions) Delete(token string) error { return t.DeleteCtx(context.Background(), token) }
 
-// Tidy removes what nobody can use any more: ended sessions, old authorization requests, passed holds and cooldowns.
+// Tidy removes what nobody can use any more: ended sessions, old authorization requests, passed holds and
+// cooldowns, and what is too old in the log of activity.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
@@ -66,5 +67,6 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.exec(ctx, "DELETE FROM key_cooldowns WHERE until <= $1", millis(now)),
 		s.exec(ctx, "DELETE FROM runs WHERE started_at <= $1", millis(now.Add(-keepRuns))),
 		s.exec(ctx, "DELETE FROM quarters WHERE start_at <= $1", millis(now.Add(-metrics.KeepQuarters))),
+		s.tidyActivity(ctx, now),
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"reprise/internal/activity"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -26,6 +27,11 @@ type alerts struct {
 	owed map[resilience.Key]func(context.Context) error
 	// advice is what the latest failure of an app said should be done about it, for all its users.
 	advice map[resilience.Key]string
+	// down are the troubles that stand in the log of activity, each with what was noted last; nothing when a person has done
+	// something about it since.
+	down map[resilience.Key]activity.Action
+	// uplinkLost says that the loss of our own connection to the internet stands there.
+	uplinkLost bool
 }
 
 // alert is something that a person or the administrators have to be told.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/activity"
 	"reprise/internal/events"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -133,10 +134,16 @@ func (m *Connections) Choose(ctx context.Context, user int64, provider string, a
 
 // take stores a proved connection as the next generation, forgets what stood against the old one, and starts to read.
 func (m *Connections) take(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+	did := activity.Reconnected
+	if _, err := m.store.Connection(ctx, c.User, c.Provider); errors.Is(err, providers.ErrNotFound) {
+		did = activity.Connected
+	}
 	c, err := m.store.SaveConnection(ctx, c)
 	if err != nil {
 		return c, err
 	}
+	m.guard.noteAnew(c.User, c.Provider)
+	m.guard.note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
 	m.guard.Backoff.Reconnected(keyOf(c, ""), c.Generation)
 	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
 	m.syncer.Forget(c.User, c.Provider)
@@ -160,6 +167,11 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, provider strin
 		return err
 	}
 	m.guard.Backoff.Forget(user, provider)
+	detail := ""
+	if data {
+		detail = "What was read through it alone was deleted."
+	}
+	m.note(ctx, user, provider, activity.Disconnected, detail)
 	err := m.guard.closeAll(ctx, m.guard.Registry.Get(provider), user)
 	if all, listErr := m.guard.Store.Connections(ctx); listErr == nil && !slices.ContainsFunc(all, func(c providers.Connection) bool { return c.Provider == provider }) {
 		err = errors.Join(err, m.guard.Notifier.Resolve(ctx, 0, provider, appCauses...)) // nobody is left whom it concerns
@@ -174,6 +186,7 @@ func (m *Connections) Pause(ctx context.Context, user int64, provider string) er
 		return err
 	}
 	m.syncer.Stop(user, provider)
+	m.note(ctx, user, provider, activity.Paused, "")
 	m.publish(user, provider)
 	return nil
 }
@@ -183,12 +196,21 @@ func (m *Connections) Resume(ctx context.Context, user int64, provider string) e
 	if err := m.store.SetPaused(ctx, user, provider, false); err != nil {
 		return err
 	}
+	m.note(ctx, user, provider, activity.Resumed, "")
 	return errors.Join(m.carrier.Release(ctx, user, provider), m.start(ctx, user, provider))
 }
 
 // SyncNow starts a run of every stream that may run, or joins those under way. When none may, because of a wait or
 // because a person has to act first, it returns a *resilience.NotBeforeError; ErrPaused when the connection is paused.
 func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) error {
+	err := m.syncNow(ctx, user, provider)
+	if err == nil {
+		m.note(ctx, user, provider, activity.Synced, "")
+	}
+	return err
+}
+
+func (m *Connections) syncNow(ctx context.Context, user int64, provider string) error {
 	c, err := m.store.Connection(ctx, user, provider)
 	if err != nil {
 		return err
@@ -224,7 +246,11 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 		return err
 	}
 	p := m.guard.Registry.Get(provider)
-	p.Keys.Readmit()
+	if err := m.guard.readmit(ctx, p); err != nil {
+		return err
+	}
+	m.guard.noteAnew(user, provider)
+	m.note(ctx, user, provider, activity.Retried, "")
 	m.guard.Backoff.Retry(keyOf(c, ""))
 	for _, stream := range p.Guarded() {
 		m.guard.eager.Store(keyOf(c, stream), true)
@@ -233,7 +259,7 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 	if err := m.carrier.Release(ctx, user, provider); err != nil {
 		return err
 	}
-	return m.SyncNow(ctx, user, provider)
+	return m.syncNow(ctx, user, provider)
 }
 
 func (m *Connections) start(ctx context.Context, user int64, provider string) error {
@@ -244,6 +270,11 @@ func (m *Connections) start(ctx context.Context, user int64, provider string) er
 	m.syncer.Start(c)
 	m.publish(user, provider)
 	return nil
+}
+
+// note notes what a person did with their connection.
+func (m *Connections) note(ctx context.Context, user int64, provider string, did activity.Action, detail string) {
+	m.guard.note(ctx, activity.Entry{User: user, Action: did, Provider: provider, Detail: detail})
 }
 
 func (m *Connections) publish(user int64, provider string) {

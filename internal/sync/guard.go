@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"reprise/internal/activity"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/metrics"
@@ -29,6 +30,8 @@ type StateStore interface {
 	Connections(context.Context) ([]providers.Connection, error)
 	// Owing is what waits to be carried for a person, by provider.
 	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
+	KeyStore
+	Journal
 }
 
 // Guard stands before every upstream call of a connection: it asks whether the call may be made, and tells everyone
@@ -148,6 +151,9 @@ func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c providers.
 		return nil
 	}
 	var err error
+	if ch.Kind == resilience.Recovered {
+		g.noteRecovery(ctx, c, key, ch.State)
+	}
 	if g.noted.due(key) || ch.Kind == resilience.Recovered {
 		err = g.Store.SaveSuccess(ctx, c.User, c.Provider, key.Stream, time.Now())
 	}
@@ -181,10 +187,13 @@ func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.C
 		errs = append(errs, g.stopped(ctx, a, key, stream, ch.State, advice))
 	case ch.Kind == resilience.StillFailing:
 		a.cause, a.words, a.severity = notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning
-		errs = append(errs, g.tell(ctx, a))
+		errs = append(errs, g.noteTold(ctx, c, key, ch.State, activity.StillFailing, "", g.tell(ctx, a)))
 	case ch.NewHold && v.Category == resilience.Quota && ch.State.Scope == resilience.ScopeApp:
 		a.cause, a.words, a.severity = notify.CauseQuota, notify.Explain(p, c, ch.State, stream, advice, ""), notify.Warning
 		errs = append(errs, g.tellAdmins(ctx, a))
+	}
+	if ch.NewHold {
+		g.noteHold(ctx, c, key, ch.State)
 	}
 	if ch.State.Scope == resilience.ScopeApp {
 		g.adviseApp(c, advice)
@@ -217,7 +226,7 @@ func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream
 	a.words, a.severity = notify.Explain(a.provider, c, s, stream, advice, owing[c.Provider].String()), notify.Error
 	a.cause = notify.Cause(s.Category.String(), s.Scope, stream)
 	if s.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
-		return g.tellAdmins(ctx, a)
+		return g.noteTold(ctx, c, key, s, activity.Stopped, a.words.Message, g.tellAdmins(ctx, a))
 	}
 	if a.words.Owner == notify.Administrator {
 		a.cause = notify.Of(a.cause, c.User)
@@ -229,7 +238,8 @@ func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream
 		err = errors.Join(err, g.Notifier.Resolve(ctx, c.User, c.Provider, notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
 	}
 	// Last: a process that is killed before this finds out once more, but never stays stopped without having told.
-	return errors.Join(err, g.Store.SaveStop(ctx, resilience.Stop{Key: key, Generation: c.Generation, Category: s.Category, Since: s.Since}))
+	err = errors.Join(err, g.Store.SaveStop(ctx, resilience.Stop{Key: key, Generation: c.Generation, Category: s.Category, Since: s.Since}))
+	return g.noteTold(ctx, c, key, s, activity.Stopped, a.words.Message, err)
 }
 
 // adviceOf is what the failure itself says a person should do.

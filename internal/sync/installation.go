@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"reprise/internal/activity"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -37,6 +38,9 @@ func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream stri
 	case v.Class == resilience.Canceled, v.Failed() && ch == resilience.Change{}:
 		return err
 	case v.Class == resilience.OK:
+		if ch.Kind == resilience.Recovered {
+			g.noteRecovery(ctx, c, key, ch.State)
+		}
 		return errors.Join(err, g.disprove(ctx, p, c, key))
 	}
 	return errors.Join(err, g.consequence(ctx, key, func(ctx context.Context) error { return g.failedForAll(ctx, p, stream, v, ch, err) }))
@@ -65,13 +69,16 @@ func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream 
 		a.category = ch.State.Category
 		a.cause = notify.Cause(a.category.String(), ch.State.Scope, stream)
 		a.words, a.severity = notify.ExplainForAll(p, ch.State, advice), notify.Error
-		errs = append(errs, g.tellAdmins(ctx, a))
+		errs = append(errs, g.noteTold(ctx, c, keyOf(c, stream), ch.State, activity.Stopped, a.words.Message, g.tellAdmins(ctx, a)))
 	case ch.Kind == resilience.StillFailing:
 		a.cause, a.words, a.severity = notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning
-		errs = append(errs, g.tellAdmins(ctx, a))
+		errs = append(errs, g.noteTold(ctx, c, keyOf(c, stream), ch.State, activity.StillFailing, "", g.tellAdmins(ctx, a)))
 	case ch.NewHold && v.Category == resilience.Quota:
 		a.cause, a.words, a.severity = notify.CauseQuota, notify.ExplainForAll(p, ch.State, advice), notify.Warning
 		errs = append(errs, g.tellAdmins(ctx, a))
+	}
+	if ch.NewHold {
+		g.noteHold(ctx, c, keyOf(c, stream), ch.State)
 	}
 	return errors.Join(errs...)
 }
@@ -89,8 +96,12 @@ func (g *Guard) StateForAll(p *providers.Provider) (resilience.State, notify.Wor
 
 // RetryForAll is an administrator's "Try again": it lifts a stop or a backoff of the installation's own calls, and says
 // what stands against them still, if anything dictated does.
-func (g *Guard) RetryForAll(p *providers.Provider) (resilience.State, bool) {
-	p.Keys.Readmit()
+func (g *Guard) RetryForAll(ctx context.Context, p *providers.Provider) (resilience.State, bool) {
+	if err := g.readmit(ctx, p); err != nil {
+		g.Log.Error("refused keys cannot be taken back for good", "provider", p.Name, "err", err)
+	}
+	g.noteAnew(0, p.Name)
+	g.note(ctx, activity.Entry{Action: activity.Retried, Provider: p.Name})
 	for _, stream := range p.Guarded() {
 		g.eager.Store(keyOf(providers.Connection{Provider: p.Name}, stream), true)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"reprise/internal/activity"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
@@ -12,6 +13,7 @@ import (
 // UplinkChanged tells the administrators that our own connection to the internet is lost, or takes that back. Everybody's
 // pages look again.
 func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
+	g.noteUplink(ctx, offline)
 	var err error
 	if offline {
 		g.Log.Warn("uplink lost")
@@ -38,6 +40,12 @@ func (g *Guard) UplinkChanged(ctx context.Context, offline bool) {
 // BreakerChanged logs a change of a breaker, and lets the administrators' pages look again.
 func (g *Guard) BreakerChanged(ctx context.Context, c resilience.BreakerChange) {
 	g.Log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
+	switch { // one that a person resets is noted as theirs
+	case c.From == resilience.BreakerClosed:
+		g.note(ctx, activity.Entry{Action: activity.BreakerOpened, Subject: c.Endpoint})
+	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
+		g.note(ctx, activity.Entry{Action: activity.BreakerClosed, Subject: c.Endpoint})
+	}
 	admins, err := g.Store.Admins(ctx)
 	if err != nil {
 		g.Log.Error("change of a breaker cannot be told", "endpoint", c.Endpoint, "err", err)

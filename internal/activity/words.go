@@ -1,0 +1,91 @@
+package activity
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// sentences are the words for each action: of who did it, the service it is about, and the subject. What needs more than
+// that stands in Sentence.
+var sentences = map[Action]string{
+	Connected:       "{who} connected {service} as {subject}.",
+	Reconnected:     "{who} reconnected {service} as {subject}.",
+	Disconnected:    "{who} disconnected {service}.",
+	Paused:          "{who} paused {service}.",
+	Resumed:         "{who} let {service} go on.",
+	Synced:          "{who} had {service} read at once.",
+	Retried:         "{who} had {service} tried again.",
+	Discarded:       "{who} discarded a delivery.",
+	ForwardingOn:    "{who} switched forwarding to {service} on.",
+	ForwardingOff:   "{who} switched forwarding to {service} off.",
+	Imported:        "{who} sent the file {subject} to be imported.",
+	BreakerReset:    "{who} had calls go out again to the endpoint {subject}.",
+	KeyReset:        "{who} took the key …{subject} of {service} back into use.",
+	UserAdded:       "{who} made an account for {subject}.",
+	PasswordChanged: "{who} changed the password.",
+	TokenMade:       "{who} made the access token “{subject}”.",
+	TokenRevoked:    "{who} revoked the access token “{subject}”.",
+	ChannelAdded:    "{who} added the channel {subject}.",
+	ChannelChanged:  "{who} changed the channel {subject}.",
+	ChannelRemoved:  "{who} removed the channel {subject}.",
+	Held:            "{service} asked for a wait, and gets it.",
+	StillFailing:    "{service} has failed for a day; {who} goes on trying.",
+	BreakerOpened:   "The endpoint {subject} failed too often; {who} leaves it alone for a while.",
+	BreakerClosed:   "The endpoint {subject} works again.",
+	UplinkLost:      "This server went offline: several services could not be reached at once.",
+	UplinkBack:      "This server is online again.",
+	KeyRefused:      "{service} refused the key …{subject} of this installation; {who} does not use it any more.",
+}
+
+// streams are what the server does with each stream of a service.
+var streams = map[string]string{"listens": "reading listens from {service}", "playlists": "reading playlists from {service}",
+	"deliveries": "sending to {service}"}
+
+// Sentence says in one or a few sentences what was done. service is the name of the entry's provider as people write it.
+func (e Entry) Sentence(service string) string {
+	text, detail := sentences[e.Action], e.Detail
+	what, ok := streams[e.Subject]
+	switch {
+	case e.Action == Redriven:
+		text = "{who} had {subject} deliveries sent again."
+		if e.Subject == "1" {
+			text = "{who} had a delivery sent again."
+		}
+	case e.Action == Stopped && ok:
+		text = "{who} stopped " + what + "."
+	case e.Action == Stopped:
+		text = "{who} stopped calling {service}."
+	case e.Action == Recovered && ok:
+		text, detail = strings.ToUpper(what[:1])+what[1:]+" works again"+e.after()+".", ""
+	case e.Action == Recovered:
+		text, detail = "{service} works again"+e.after()+".", ""
+	}
+	sentence := strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject).Replace(text)
+	return strings.TrimSpace(sentence + " " + detail)
+}
+
+func (e Entry) who() string {
+	switch {
+	case e.Actor == "":
+		return "Reprise"
+	case e.ActorID == 0:
+		return "Somebody with the " + e.Actor
+	}
+	return e.Actor
+}
+
+// after says for how long it had not worked; nothing when that is not known, or was a moment.
+func (e Entry) after() string {
+	since, err := time.Parse(time.RFC3339, e.Detail)
+	d := e.At.Sub(since)
+	switch {
+	case err != nil || d < 2*time.Minute:
+		return ""
+	case d < 2*time.Hour:
+		return fmt.Sprintf(", after %d minutes", int(d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf(", after %d hours", int(d/time.Hour))
+	}
+	return fmt.Sprintf(", after %d days", int(d/(24*time.Hour)))
+}

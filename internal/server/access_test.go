@@ -1,0 +1,141 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+)
+
+// Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope says.
+func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		s.DemoUser = 0
+		open := []string{"GET /api/v1/openapi.yaml", "POST /api/v1/setup", "POST /api/v1/session"}
+		owner, err := h.db.UserByID(t.Context(), h.user)
+		require.NoError(t, err)
+		secrets := map[accounts.Scope]string{}
+		for _, scope := range []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full} {
+			_, secrets[scope], err = accounts.MakeToken(t.Context(), h.db, owner, string(scope), scope, time.Time{})
+			require.NoError(t, err)
+		}
+		call := func(method, path, token string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+			if token != "" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w
+		}
+		param := regexp.MustCompile(`:\w+`)
+		walked := 0
+		for _, route := range s.echo.Routes() {
+			if !strings.HasPrefix(route.Path, "/api/v1/") || strings.Contains(route.Path, "*") {
+				continue
+			}
+			name := route.Method + " " + route.Path
+			if slices.Contains(open, name) {
+				continue
+			}
+			walked++
+			path := param.ReplaceAllString(route.Path, "1")
+			require.Equal(t, http.StatusUnauthorized, call(route.Method, path, "").Code, name)
+			wrong := call(route.Method, path, "reprise_wrong")
+			require.Contains(t, []int{http.StatusUnauthorized, http.StatusTooManyRequests}, wrong.Code, name)
+			time.Sleep(2 * time.Second) // a wrong token costs a try
+			need := needOf(route.Method, route.Path)
+			require.Contains(t, []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full, bySession}, need, name)
+			for scope, secret := range secrets {
+				if scope.Covers(need) {
+					continue // its own tests say what it does
+				}
+				w := call(route.Method, path, secret)
+				require.Equal(t, http.StatusForbidden, w.Code, "%s with %s", name, scope)
+				require.Contains(t, w.Header().Get("WWW-Authenticate"), "insufficient_scope", name)
+				require.Empty(t, w.Result().Cookies())
+			}
+		}
+		require.Greater(t, walked, 40)
+		for name, want := range map[string]accounts.Scope{"GET /api/v1/listens": accounts.Read, "POST /api/v1/imports": accounts.Operate, "DELETE /api/v1/tokens/:id": accounts.Operate,
+			"GET /api/v1/admin/users": accounts.Full, "POST /api/v1/tokens": bySession, "GET /api/v1/tokens": accounts.Operate, "DELETE /api/v1/session": bySession} {
+			method, path, _ := strings.Cut(name, " ")
+			require.Equal(t, want, needOf(method, path), name)
+		}
+	})
+}
+
+// An administrator's token is no more than a member's as soon as its owner is none any more.
+func TestAnAdministratorsTokenEndsWithTheRole(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		member := h.other("Ben")
+		ben, err := h.db.UserByID(t.Context(), member)
+		require.NoError(t, err)
+		ben.Role = accounts.Admin // as it was when he made it
+		_, secret, err := accounts.MakeToken(t.Context(), h.db, ben, "scripts", accounts.Full, time.Time{})
+		require.NoError(t, err)
+		s.DemoUser = 0
+		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden, "/api/v1/connections": http.StatusOK} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+			r.Header.Set("Authorization", "Bearer "+secret)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			require.Equal(t, want, w.Code, "%s: %s", path, w.Body)
+			require.False(t, s.mayScrape(r), "nor the metrics")
+		}
+	})
+}
+
+func TestWhoMayScrape(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		s.AdminToken = "sixteen-characters-and-more"
+		owner, err := h.db.UserByID(t.Context(), h.user)
+		require.NoError(t, err)
+		token := func(scope accounts.Scope) string {
+			_, secret, err := accounts.MakeToken(t.Context(), h.db, owner, string(scope), scope, time.Time{})
+			require.NoError(t, err)
+			return "Bearer " + secret
+		}
+		h.page("/") // signs in
+		cookie := h.session[0].String()
+		for _, c := range []struct {
+			what, peer, header, value string
+			want                      bool
+		}{
+			{"a stranger", "203.0.113.7:1", "", "", false},
+			{"this machine", "127.0.0.1:1", "", "", true},
+			{"this machine", "[::1]:1", "", "", true},
+			{"a proxy on this machine", "127.0.0.1:1", "X-Forwarded-For", "203.0.113.7", false},
+			{"a proxy on this machine", "127.0.0.1:1", "Forwarded", "for=203.0.113.7", false},
+			{"a proxy on this machine", "127.0.0.1:1", "X-Real-IP", "203.0.113.7", false},
+			{"the admin token", "203.0.113.7:1", "Authorization", "bearer sixteen-characters-and-more", true},
+			{"another one", "203.0.113.7:1", "Authorization", "Bearer sixteen-characters-and-less", false},
+			{"a token for reading", "203.0.113.7:1", "Authorization", token(accounts.Read), false},
+			{"a token for administration", "203.0.113.7:1", "Authorization", token(accounts.Full), true},
+			{"an administrator", "203.0.113.7:1", "Cookie", cookie, true},
+			{"somebody else's cookie", "203.0.113.7:1", "Cookie", "reprise_session=x", false},
+		} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+			r.RemoteAddr = c.peer
+			if c.header != "" {
+				r.Header.Set(c.header, c.value)
+			}
+			require.Equal(t, c.want, s.mayScrape(r), "%s: %s", c.what, c.header)
+		}
+		s.AdminToken = ""
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.Header.Set("Authorization", "Bearer ")
+		require.False(t, s.mayScrape(r), "no token is not an empty one")
+	})
+}

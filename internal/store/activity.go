@@ -1,0 +1,75 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"strconv"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/providers"
+)
+
+// How much of the log of activity is kept.
+const (
+	keepActivity = 90 * 24 * time.Hour
+	mostActivity = 20_000 // entries
+	mostDetail   = 500    // characters of one entry's detail, and of its subject
+)
+
+// Note writes an entry of the log of activity down, as done now by whoever the context names. It does so although the
+// request that asked may have ended.
+func (s *Store) Note(ctx context.Context, e activity.Entry) error {
+	by := activity.ActorOf(ctx)
+	ctx = context.WithoutCancel(ctx)
+	return s.write(ctx, func(tx *sql.Tx) error {
+		id, err := nextIDs(ctx, tx, "activity", 1)
+		if err != nil {
+			return err
+		}
+		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, provider, subject, detail)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Provider,
+			cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
+	})
+}
+
+// cut is a text without what is more than so many characters.
+func cut(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end: what is about
+// the user, and with installation also what is about all. provider picks one service; empty for all of them.
+func (s *Store) Activity(ctx context.Context, user int64, installation bool, provider, before string, limit int) (page []activity.Entry, next string, err error) {
+	last, err := strconv.ParseInt(cmp.Or(before, "0"), 10, 64)
+	if err != nil || last < 0 {
+		return nil, "", providers.ErrBadCursor
+	}
+	scan := func(r scanner) (e activity.Entry, err error) {
+		var at int64
+		err = r.Scan(&e.ID, &at, &e.User, &e.ActorID, &e.Actor, &e.Action, &e.Provider, &e.Subject, &e.Detail)
+		e.At = instant(at)
+		return e, err
+	}
+	other := user
+	if installation {
+		other = 0
+	}
+	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, provider, subject, detail FROM activity
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR provider = $3) AND ($4 = 0 OR id < $4) ORDER BY id DESC LIMIT $5`, user, other, provider, last, limit+1)
+	if len(page) > limit {
+		page = page[:limit]
+		next = strconv.FormatInt(page[limit-1].ID, 10)
+	}
+	return page, next, err
+}
+
+// tidyActivity keeps the log bounded.
+func (s *Store) tidyActivity(ctx context.Context, now time.Time) error {
+	return s.exec(ctx, `DELETE FROM activity WHERE at <= $1 OR id <= (SELECT id FROM activity ORDER BY id DESC LIMIT 1 OFFSET $2)`,
+		millis(now.Add(-keepActivity)), mostActivity)
+}

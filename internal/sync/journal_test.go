@@ -1,0 +1,127 @@
+package sync_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/activity"
+	"reprise/internal/enginetest"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// noted are the sentences of the log, the oldest first: what is about a user and about the installation.
+func noted(t *testing.T, e *enginetest.Engine, user int64) (all []string) {
+	t.Helper()
+	page, _, err := e.Store.Activity(context.Background(), user, true, "", "", 1000)
+	require.NoError(t, err)
+	for i := range page {
+		entry := page[len(page)-1-i]
+		name := entry.Provider
+		if p := e.Registry.Get(entry.Provider); p != nil {
+			name = p.DisplayName
+		}
+		all = append(all, entry.Sentence(name))
+	}
+	return all
+}
+
+// by is a context in which that person acts.
+func by(name string) context.Context {
+	return activity.WithActor(context.Background(), activity.Actor{ID: 1, Name: name})
+}
+
+func TestALongOutageIsNotedByItsEndAndAStopByItself(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		require.Equal(t, []string{"Reprise connected Spotify as alice."}, noted(t, e, user), "nobody was named")
+
+		up.Fail("spotify", enginetest.Status(503))
+		time.Sleep(40 * time.Minute)
+		require.Len(t, noted(t, e, user), 1, "a wait that passes by itself is no news")
+		up.Fail("spotify", nil)
+		time.Sleep(time.Hour)
+		log := noted(t, e, user)
+		require.Regexp(t, `^Reading (listens|playlists) from Spotify works again, after \d+ minutes\.$`, log[1])
+
+		up.Revoke("alice")
+		time.Sleep(2 * time.Hour)
+		stopped := noted(t, e, user)[len(log):]
+		require.Len(t, stopped, 1, "once, however many ticks")
+		require.Contains(t, stopped[0], "Reprise stopped calling Spotify.")
+		require.NoError(t, e.Connections.Retry(by("Alice"), user, "spotify"))
+		time.Sleep(time.Hour)
+		again := noted(t, e, user)[len(log)+1:]
+		require.Len(t, again, 2)
+		require.Equal(t, "Alice had Spotify tried again.", again[0])
+		require.Equal(t, stopped[0], again[1], "it has stopped once more")
+	})
+}
+
+func TestAKeyThatIsTriedNowEndsTheWaitOfAllAlsoAfterARestart(t *testing.T) {
+	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, member int64) {
+		refuseAll(up, "spent")
+		up.Like("alice", "Another")
+		time.Sleep(15 * time.Minute)
+		require.Equal(t, syncer.Held, e.Status(member, "youtube").Condition)
+		for range 2 {
+			before := len(up.KeyCalls())
+			// Whoever says so may be wrong: one call finds out, and the wait is back.
+			was, err := e.Connections.ResetKey(by("Alice"), e.Registry.Get("youtube"), "bbbb")
+			require.NoError(t, err)
+			require.Equal(t, resilience.KeyCooling, was.State())
+			enginetest.Settle()
+			require.Equal(t, []string{"bbbb"}, up.KeyCalls()[before:])
+			require.Equal(t, syncer.Held, e.Status(member, "youtube").Condition)
+			e.Stop()
+			e = e.Again()
+		}
+		up.RefuseKey(enginetest.YouTubeKeys[1], "")
+		_, err := e.Connections.ResetKey(by("Alice"), e.Registry.Get("youtube"), "bbbb")
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
+		require.Equal(t, syncer.Healthy, e.Status(member, "youtube").Condition)
+		require.Empty(t, e.Open(admin))
+		require.Contains(t, noted(t, e, admin), "YouTube asked for a wait, and gets it. It lasts until 2000-01-02T08:00:00.000Z.")
+		require.Contains(t, noted(t, e, admin), "Alice took the key …bbbb of YouTube back into use.")
+	})
+}
+
+func TestWhatTheClientIDWasToldIsNotLiftedByAKey(t *testing.T) {
+	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, _ int64) {
+		refuseAll(up, "spent")
+		up.Like("alice", "Another")
+		time.Sleep(15 * time.Minute)
+		until := time.Now().Add(time.Hour)
+		hold := resilience.Hold{Key: resilience.Key{Provider: "youtube", App: e.Registry.Get("youtube").App(nil)}, Category: resilience.RateLimit, Since: time.Now(), Until: until}
+		require.NoError(t, e.Store.SaveHold(context.Background(), hold))
+		before := len(up.Calls("youtube"))
+		_, err := e.Connections.ResetKey(by("Alice"), e.Registry.Get("youtube"), "bbbb")
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.Equal(t, until.UnixMilli(), e.Status(admin, "youtube").State.Until.UnixMilli())
+		require.Len(t, up.Calls("youtube"), before)
+	})
+}
+
+func TestKeysThatWereRefusedStaySoAcrossARestart(t *testing.T) {
+	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, _ int64) {
+		up.RefuseKey(enginetest.YouTubeKeys[2], "invalid")
+		up.Like("alice", "Another")
+		time.Sleep(15 * time.Minute)
+		require.Equal(t, resilience.KeyRefused, e.Registry.Get("youtube").Keys.Keys()[2].State())
+		e.Stop()
+		e = e.Again()
+		require.Equal(t, resilience.KeyRefused, e.Registry.Get("youtube").Keys.Keys()[2].State())
+		require.NoError(t, e.Store.Tidy(context.Background()))
+		require.NoError(t, e.Connections.Retry(context.Background(), admin, "youtube"))
+		e.Stop()
+		e = e.Again()
+		require.Equal(t, resilience.KeyReady, e.Registry.Get("youtube").Keys.Keys()[2].State(), "somebody has said that it is mended")
+	})
+}

@@ -1,0 +1,64 @@
+package sync
+
+import (
+	"context"
+	"errors"
+
+	"reprise/internal/activity"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// KeyStore keeps what stands against the keys of the installation, and what was dictated for other reasons.
+type KeyStore interface {
+	ReadmitKeys(ctx context.Context, provider string) error
+	ForgetCooldowns(context.Context, []resilience.Cooldown) error
+	Holds(context.Context) ([]resilience.Hold, error)
+}
+
+// readmit takes back the keys that a provider has refused, because a person believes that their fault has been mended.
+func (g *Guard) readmit(ctx context.Context, p *providers.Provider) error {
+	if p.Keys.Size() == 0 {
+		return nil
+	}
+	p.Keys.Readmit()
+	return g.Store.ReadmitKeys(ctx, p.Name)
+}
+
+// ResetKey is an administrator's "Try now" for the key of a provider that ends in these characters: its wait or its
+// refusal is forgotten, and with it what stood against everybody because no key was left. The next call uses it. It
+// returns how the key stood; providers.ErrNotFound when there is none. A key that is ready is left as it is.
+func (m *Connections) ResetKey(ctx context.Context, p *providers.Provider, lastFour string) (before resilience.KeyStatus, err error) {
+	before, which := p.Keys.Reset(lastFour)
+	if which == nil {
+		return before, providers.ErrNotFound
+	}
+	if before.State() == resilience.KeyReady {
+		return before, nil
+	}
+	g := m.guard
+	if err := g.Store.ForgetCooldowns(ctx, which); err != nil {
+		return before, err
+	}
+	holds, err := g.Store.Holds(ctx)
+	if err != nil {
+		return before, err
+	}
+	g.Backoff.KeysBack(p.Name, holds)
+	g.noteAnew(0, p.Name)
+	g.note(ctx, activity.Entry{Action: activity.KeyReset, Provider: p.Name, Subject: lastFour})
+	for _, stream := range p.Guarded() {
+		g.eager.Store(keyOf(providers.Connection{Provider: p.Name}, stream), true)
+	}
+	all, err := g.Store.Connections(ctx)
+	for _, c := range all {
+		if c.Provider == p.Name && !c.Paused {
+			err = errors.Join(err, m.carrier.Release(ctx, c.User, c.Provider))
+			m.syncer.Start(c)
+		}
+		if c.Provider == p.Name {
+			m.publish(c.User, c.Provider)
+		}
+	}
+	return before, err
+}
