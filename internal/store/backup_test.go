@@ -53,10 +53,17 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 		}
 	})
 	<-begun
-	for i := range 5 {
+	all := map[string]Copied{}
+	for i := range 3 {
 		file := filepath.Join(out, fmt.Sprint("copy ", i, ".db"))
 		copied, err := Backup(t.Context(), dir, file, s.key)
 		require.NoError(t, err)
+		all[file] = copied
+	}
+	close(enough)
+	writer.Wait()
+	require.Equal(t, pages*100, count(t, s, user), "nobody was disturbed")
+	for file, copied := range all {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -73,12 +80,9 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "credential-of-spotify", c.Credentials["token"])
 	}
-	close(enough)
-	writer.Wait()
-	require.Equal(t, pages*100, count(t, s, user), "nobody was disturbed")
 	files, err := os.ReadDir(out)
 	require.NoError(t, err)
-	require.Len(t, files, 5, "no parts are left")
+	require.Len(t, files, 3, "no parts are left")
 }
 
 func TestABackupWaitsForNoWriter(t *testing.T) {
