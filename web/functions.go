@@ -21,7 +21,7 @@ var functions = template.FuncMap{
 	"say":       say,
 	"guide":     guide,
 	"length":    length,
-	"number":    number,
+	"number":    Number,
 	"count":     Count,
 	"size":      size,
 	"state":     func(name string) string { return stateWords[name] },
@@ -112,8 +112,8 @@ func length(ms *int64) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// number writes a whole number, 0 or more, with separators.
-func number(n int) string {
+// Number writes a whole number, 0 or more, with separators.
+func Number(n int) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -126,7 +126,7 @@ func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return number(n) + " " + many
+	return Number(n) + " " + many
 }
 
 // size writes a number of bytes, 0 or more, as people do.

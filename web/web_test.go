@@ -69,7 +69,7 @@ func runs() (all []object, day object) {
 		if i > 1 {
 			words = "Spotify has trouble"
 		}
-		all = append(all, object{"Stream": "listens", "StartedAt": stamp, "Took": "1.2 s", "Rows": 3 * (i % 2), "Result": outcome, "Outcome": outcome, "Words": words, "Detail": words})
+		all = append(all, object{"Stream": "listens", "StartedAt": stamp, "Took": "1.2 s", "Brought": "3 new listens", "Rows": 3 * (i % 2), "Result": outcome, "Outcome": outcome, "Words": words, "Detail": words})
 		cells = append(cells, object{"X": 5 * i, "Outcome": outcome, "Words": "21:00–21:15 UTC: 3 runs, 12 rows"})
 	}
 	strips := []object{{"Stream": "listens", "Title": "288 runs, 12 rows", "Width": 480, "Cells": cells}, {"Stream": "playlists", "Title": "nothing ran", "Width": 480, "Cells": nil}}

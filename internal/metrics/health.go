@@ -10,7 +10,7 @@ import (
 // Tally is what was counted of attempts.
 type Tally struct {
 	Attempts int // that were made and not canceled
-	Failures int // of these
+	Failures int // of these; a refusal of one item, as of a song that is not there, is an answer and none
 	Refused  int // calls that an open breaker ended; no attempts
 	Took     time.Duration
 	Open     time.Duration // how long the breaker was not closed
@@ -71,7 +71,7 @@ func compare(hour, usual Tally) Trend {
 	none := hour.Attempts == hour.Failures
 	switch {
 	case hour.Failures < someFailed || hour.Attempts < enough && !none: // says nothing of failures
-	case usual.Attempts < enough || rate > 2*usual.FailureRate()+rateRise:
+	case usual.Attempts < enough && rate > rateRise, rate > 2*usual.FailureRate()+rateRise:
 		return Failing
 	case rate >= often:
 		return OftenFailing
@@ -92,6 +92,8 @@ type Health struct {
 	Usual    Tally   // of the 14 days before the last hour, as far as they are known
 	Trend    Trend   // of the last hour
 	Quarters []Tally // of the day, the oldest first
+
+	today int // the first quarter since midnight
 }
 
 // hour is how many quarters one has.
@@ -108,8 +110,9 @@ func (r *Rollup) Health(ctx context.Context) (all []Health, from time.Time, err 
 	all = gather(quarters, from, to)
 	for i := range all {
 		h := &all[i]
+		h.today = max(0, int(midnight.Sub(from)/QuarterLength))
 		for n, t := range h.Quarters {
-			if !from.Add(time.Duration(n) * QuarterLength).Before(midnight) {
+			if n >= h.today {
 				h.Today.Add(t)
 			}
 			if n < len(h.Quarters)-hour {
@@ -157,10 +160,12 @@ func gather(quarters []Quarter, from, to time.Time) []Health {
 	return all
 }
 
-// Sum adds up how several endpoints do, as if they were one; its name and trend stay empty.
+// Sum adds up how several endpoints do, as if they were one; its name and trend stay empty. A time in which several
+// circuits were open counts once, as well as that can be told of quarters of an hour.
 func Sum(all []Health) Health {
 	var s Health
 	for _, h := range all {
+		s.today = h.today
 		s.Hour.Add(h.Hour)
 		s.Day.Add(h.Day)
 		s.Today.Add(h.Today)
@@ -169,7 +174,19 @@ func Sum(all []Health) Health {
 			s.Quarters = make([]Tally, len(h.Quarters))
 		}
 		for i, t := range h.Quarters {
+			open := max(s.Quarters[i].Open, t.Open)
 			s.Quarters[i].Add(t)
+			s.Quarters[i].Open = open
+		}
+	}
+	s.Hour.Open, s.Day.Open, s.Today.Open = 0, 0, 0
+	for i, t := range s.Quarters {
+		s.Day.Open += t.Open
+		if i >= s.today {
+			s.Today.Open += t.Open
+		}
+		if i >= len(s.Quarters)-hour {
+			s.Hour.Open += t.Open
 		}
 	}
 	return s

@@ -103,7 +103,7 @@ func (r *Rollup) Attempt(a resilience.Attempt) {
 	}
 	c.Attempts++
 	c.Took += a.Took
-	if a.Outcome != resilience.Success {
+	if a.Outcome != resilience.Success && a.Category != resilience.Item {
 		c.Failures++
 	}
 }

@@ -87,9 +87,9 @@ func strips(streams []string, quarters []providers.RunQuarter, from time.Time) (
 			sum.Runs, sum.Rows, sum.Retriable, sum.Fatal = sum.Runs+q.Runs, sum.Rows+q.Rows, sum.Retriable+q.Retriable, sum.Fatal+q.Fatal
 			begin := q.Start.In(from.Location())
 			v.Cells = append(v.Cells, cellView{X: int(q.Start.Sub(from)/metrics.QuarterLength) * cellWidth, Outcome: outcomeOf(q),
-				Words: begin.Format("15:04") + "–" + begin.Add(metrics.QuarterLength).Format("15:04 MST") + ": " + runWords(q)})
+				Words: begin.Format("15:04") + "–" + begin.Add(metrics.QuarterLength).Format("15:04 MST") + ": " + runWords(stream, q)})
 		}
-		v.Title = runWords(sum)
+		v.Title = runWords(stream, sum)
 		all = append(all, v)
 	}
 	return all
@@ -112,11 +112,11 @@ func outcomeOf(q providers.RunQuarter) string {
 }
 
 // runWords says what runs came to.
-func runWords(q providers.RunQuarter) string {
+func runWords(stream string, q providers.RunQuarter) string {
 	if q.Runs == 0 {
 		return "nothing ran"
 	}
-	text := web.Count(q.Runs, "run", "runs") + ", " + web.Count(q.Rows, "row", "rows")
+	text := web.Count(q.Runs, "run", "runs") + ", " + broughtBy(stream, q.Rows)
 	if q.Retriable > 0 {
 		text += fmt.Sprintf("; %d failed and could be tried again", q.Retriable)
 	}
@@ -124,4 +124,15 @@ func runWords(q providers.RunQuarter) string {
 		text += fmt.Sprintf("; %d failed and needed a person", q.Fatal)
 	}
 	return text
+}
+
+// broughtBy says what runs of a stream brought.
+func broughtBy(stream string, rows int) string {
+	switch {
+	case rows == 0:
+		return "nothing new"
+	case stream == providers.Playlists:
+		return web.Count(rows, "playlist", "playlists") + " read"
+	}
+	return web.Count(rows, "new listen", "new listens")
 }

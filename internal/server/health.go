@@ -162,10 +162,10 @@ func (e *endpointHealth) gravity() int {
 func (e *endpointHealth) fill(from time.Time, live bool) {
 	h := e.health
 	e.Chart = drawDay(e.Name, h.Quarters, from)
-	day := figure{"Failed on this day", rateOf(h.Day)}
+	day := figure{"Failed on this day", shortRate(h.Day)}
 	opened := figure{"Circuit open", minutes(h.Day.Open)}
 	if live {
-		e.Facts = append(e.Facts, figure{"Failed in the last hour", rateOf(h.Hour)})
+		e.Facts = append(e.Facts, figure{"Failed in the last hour", shortRate(h.Hour)})
 		day.Label, opened = "Failed in 24 hours", figure{"Circuit open today", minutes(h.Today.Open)}
 		e.State, e.Word = e.standing()
 	}

@@ -70,7 +70,7 @@ type quarterView struct {
 // quartersAPI answers with the quarters of an hour of one day from an instant on.
 func (s *Server) quartersAPI(c echo.Context) error {
 	now := time.Now()
-	from := now.Add(-24 * time.Hour)
+	from := now.Truncate(metrics.QuarterLength).Add(metrics.QuarterLength - 24*time.Hour)
 	if text := c.QueryParam("since"); text != "" {
 		var err error
 		if from, err = time.Parse(time.RFC3339, text); err != nil {
@@ -83,7 +83,7 @@ func (s *Server) quartersAPI(c echo.Context) error {
 		return err
 	}
 	var next *string
-	if to.Before(now) {
+	if !to.After(now) {
 		next = moment(to)
 	}
 	return c.JSON(http.StatusOK, map[string]any{"next": next, "quarters": viewAll(all, func(q metrics.Quarter) quarterView {

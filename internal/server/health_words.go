@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"reprise/internal/metrics"
@@ -84,16 +85,22 @@ func headline(all []providerHealth) string {
 	return first.Name + " fails more often than usual" + of
 }
 
-// percent writes a share, from 0 to 1.
+// percent writes a share, from 0 to 1. What is not nothing is not written as such.
 func percent(share float64) string {
-	switch p := 100 * share; {
-	case p == 0, p >= 99.5:
-		return strconv.Itoa(int(p+0.5)) + " %"
-	case p < 10:
-		return strconv.FormatFloat(math.Max(p, 0.1), 'f', 1, 64) + " %"
-	default:
-		return strconv.Itoa(int(p+0.5)) + " %"
+	p := 100 * share
+	text := strconv.Itoa(int(math.Round(p)))
+	if p > 0 && p < 9.95 {
+		text = strings.TrimSuffix(strconv.FormatFloat(max(p, 0.1), 'f', 1, 64), ".0")
 	}
+	return text + "\u00a0%"
+}
+
+// shortRate is a rate where it is plain of what.
+func shortRate(t metrics.Tally) string {
+	if t.Attempts == 0 {
+		return "none asked"
+	}
+	return percent(t.FailureRate()) + " of " + web.Number(t.Attempts)
 }
 
 func rateOf(t metrics.Tally) string {

@@ -29,12 +29,13 @@ type runView struct {
 	Words     *string `json:"words"`
 	Detail    *string `json:"detail"`
 	Took      string  `json:"-"`
+	Brought   string  `json:"-"`
 	Outcome   string  `json:"-"` // as cells of a strip have it
 }
 
 func viewRun(r providers.Run) runView {
 	v := runView{Stream: r.Stream, StartedAt: providers.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows, Result: r.Result, Category: knownText(r.Category.String()),
-		Words: knownText(r.Words), Detail: knownText(r.Detail), Took: took(r.Took), Outcome: r.Result}
+		Words: knownText(r.Words), Detail: knownText(r.Detail), Took: took(r.Took), Brought: broughtBy(r.Stream, r.Rows), Outcome: r.Result}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:
 		v.Outcome = "full"
