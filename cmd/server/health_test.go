@@ -10,6 +10,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/metrics"
+	"reprise/internal/resilience"
 )
 
 // mostEndpoints is what the space of the roll-up is bounded by: 80 endpoints, in 14 days of quarters of an hour, are
@@ -101,5 +102,11 @@ func TestADayWithAnOutageOnTheHealthPage(t *testing.T) {
 		}
 		require.Greater(t, failed, 2)
 		require.Greater(t, ok, 6*12)
+		runsOf, _, err := i.store.Runs(t.Context(), i.users[0], "listenbrainz", began, "", 1000)
+		require.NoError(t, err)
+		for _, r := range runsOf {
+			require.Equal(t, r.Result != "ok", r.Words != "", "what was wrong is said, and only then: %+v", r)
+			require.Equal(t, r.Result != "ok", r.Category == resilience.Upstream || r.Category == resilience.CircuitOpen, "%+v", r)
+		}
 	})
 }
