@@ -21,13 +21,13 @@ var functions = template.FuncMap{
 	"say":       say,
 	"guide":     guide,
 	"length":    length,
-	"number":    number,
+	"number":    Number,
 	"count":     Count,
 	"size":      size,
 	"state":     func(name string) string { return stateWords[name] },
 	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
-	"service":   service,
+	"service":   Service,
 	"within":    within,
 	"variable":  variable,
 	"art":       pictureAddress,
@@ -112,8 +112,8 @@ func length(ms *int64) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// number writes a whole number, 0 or more, with separators.
-func number(n int) string {
+// Number writes a whole number, 0 or more, with separators.
+func Number(n int) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -126,7 +126,7 @@ func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return number(n) + " " + many
+	return Number(n) + " " + many
 }
 
 // size writes a number of bytes, 0 or more, as people do.
@@ -167,8 +167,8 @@ var stateWords = map[string]string{
 // streamWords are the streams of a connection in words.
 var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlists", "deliveries": "Sending"}
 
-// service is a provider's name as people write it.
-func service(name string) string {
+// Service is a provider's name as people write it.
+func Service(name string) string {
 	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "The digest's language model"}
 	if n, ok := names[name]; ok {

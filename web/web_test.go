@@ -47,7 +47,7 @@ func details(c, forward, archive object) object {
 	if forward != nil {
 		owed = 37
 	}
-	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil, "Activity": happened()}
+	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil, "Activity": happened(), "Runs": nil}
 }
 
 // happened are lines of the log of activity: what a person did, a trouble, and its end.
@@ -59,6 +59,35 @@ func happened() []object {
 // token is a personal token.
 func token(scope string, used, expires any, expired bool) object {
 	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used, "ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret"}
+}
+
+// runs are runs of each outcome, and a day of them.
+func runs() (all []object, day object) {
+	cells := []object{}
+	for i, outcome := range []string{"full", "empty", "retriable", "fatal"} {
+		words := any(nil)
+		if i > 1 {
+			words = "Spotify has trouble"
+		}
+		all = append(all, object{"Stream": "listens", "StartedAt": stamp, "Took": "1.2 s", "Brought": "3 new listens", "Rows": 3 * (i % 2), "Result": outcome, "Outcome": outcome, "Words": words, "Detail": words})
+		cells = append(cells, object{"X": 5 * i, "Outcome": outcome, "Words": "21:00–21:15 UTC: 3 runs, 12 rows"})
+	}
+	strips := []object{{"Stream": "listens", "Title": "288 runs, 12 rows", "Width": 480, "Cells": cells}, {"Stream": "playlists", "Title": "nothing ran", "Width": 480, "Cells": nil}}
+	return all, object{"From": stamp, "Strips": strips, "Runs": all, "More": true}
+}
+
+// health is the page of the services' health: a day on which one service fails, a day that is over, and the first minute.
+func health() []any {
+	figures := []object{{"Label": "Failed in the last hour", "Value": "34 % of 53 attempts"}}
+	drawn := object{"Title": "ListenBrainz: 34 % of 53 attempts failed", "Desc": "Worst from 21:00 UTC on.", "Width": 480, "Attempts": "M0 4h4v20h-4z", "Failed": "M0 24h4v4h-4z", "Open": ""}
+	endpoint := object{"Name": "GET api.listenbrainz.org/1/user/{name}/listens", "State": "failing", "Word": "Fails more than usual", "Facts": figures, "Chart": drawn}
+	breaker := object{"Endpoint": "GET api.listenbrainz.org/1/user/{name}/listens"}
+	one := without(endpoint, "Name", "ListenBrainz", "Provider", "listenbrainz", "Endpoints", []object{endpoint, without(endpoint, "State", "", "Word", "")},
+		"Remarks", []object{{"Endpoint": "GET /a", "Text": "It is left alone until " + stamp + ".", "Breaker": breaker}, {"Endpoint": "GET /b", "Text": "Fails.", "Breaker": nil}},
+		"Hours", []object{{"At": stamp, "Attempts": 1200, "Failures": 3, "Mean": "1.2 s", "Open": "3 minutes"}})
+	live := object{"Headline": "ListenBrainz fails more often than usual: 34 % of 53 attempts in the last hour", "Lead": "", "State": "failing", "Day": "", "From": stamp,
+		"Days": []object{{"Label": "Last 24 hours", "URL": "/health", "Current": true}, {"Label": "Thu 19 Nov", "URL": "/health?day=2026-11-19", "Current": false}}, "Providers": []object{one}}
+	return []any{live, without(live, "Day", "Thursday 19 November 2026", "State", "", "Lead", "3 %"), without(live, "Providers", nil, "State", "new")}
 }
 
 // imports are files in each of the states that an import can be in.
@@ -185,13 +214,16 @@ func layouts() map[string][]any {
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil), connection("syncing", nil), connection("held", "rate_limit")},
 		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "Attention": 1, "Trouble": 1}
 	empty := object{"Connections": nil, "Offers": []object{register, ready}, "Listens": nil, "Total": 0, "Attention": 0, "Trouble": 0}
+	all, day := runs()
 	form := object{"Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/", "Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
 		"status": {status, empty},
-		"connection": {details(connection("waiting", "upstream"), nil, nil), details(connection("paused", nil), forwarding(true, 12), nil),
+		"connection": {without(details(connection("waiting", "upstream"), nil, nil), "Runs", day), without(details(connection("new", nil), nil, nil), "Runs", object{"From": stamp, "Strips": nil, "Runs": nil, "More": false}), details(connection("paused", nil), forwarding(true, 12), nil),
 			details(connection("healthy", nil), forwarding(false, 1), nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
 			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
 			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Import", object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.", "Imports": imports()})},
+		"health": health(),
+		"runs":   {object{"Connection": connection("healthy", nil), "Runs": all, "Earlier": "/connections/spotify/runs?before=x"}, object{"Connection": connection("healthy", nil), "Runs": nil, "Earlier": ""}},
 		"imports": {object{"Readers": []object{{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file."}}, "Imports": imports(), "Provider": "spotify", "Problem": "Not an export."},
 			object{"Readers": nil, "Imports": nil, "Provider": "", "Problem": ""}},
 		"connect": {form, object{"Provider": register, "RedirectURI": "https://x/connect/spotify/callback",
@@ -341,8 +373,8 @@ func TestWords(t *testing.T) {
 		require.Equal(t, want, size(n))
 	}
 	require.Empty(t, length(nil))
-	require.Equal(t, "Last.fm", service("lastfm"))
-	require.Equal(t, "other", service("other"))
+	require.Equal(t, "Last.fm", Service("lastfm"))
+	require.Equal(t, "other", Service("other"))
 	require.True(t, within("/playlists/3", "/playlists"))
 	require.True(t, within("/playlists", "/playlists"))
 	require.False(t, within("/playlistsx", "/playlists"))

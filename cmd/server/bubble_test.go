@@ -37,6 +37,7 @@ type installation struct {
 	log   *attempts
 	cut   atomic.Bool // our uplink is gone; the server at home is not
 
+	dir   string
 	users []int64
 	stop  func()
 }
@@ -77,7 +78,7 @@ func (i *installation) start(dir string) {
 	t := i.t
 	settings := demoSettings(i.world)
 	maps.Copy(settings, lifelike)
-	settings["data_dir"] = dir
+	settings["data_dir"], i.dir = dir, dir
 	c, err := config.Load("", nil, settings)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,11 +16,7 @@ type Quarter struct {
 	Start    time.Time // a full quarter of an hour, UTC
 	Provider string
 	Endpoint string // as in the labels of /metrics
-	Attempts int    // that were made and not canceled
-	Failures int    // of these
-	Refused  int    // calls that an open breaker ended; no attempts
-	Took     time.Duration
-	Open     time.Duration // how long its breaker was not closed
+	Tally
 }
 
 // The roll-up's size: what a person looks back at, by the quarter of an hour.
@@ -31,8 +29,9 @@ const (
 type RollupStore interface {
 	// AddQuarters adds to what is stored of the same quarters.
 	AddQuarters(context.Context, []Quarter) error
-	// Quarters returns those that began at an instant or later, by their start.
-	Quarters(ctx context.Context, since time.Time) ([]Quarter, error)
+	// Quarters returns those that began from one instant up to before another, by their start. Before them comes one for
+	// each endpoint that adds up what began from usual up to before from, with usual as its start.
+	Quarters(ctx context.Context, usual, from, to time.Time) ([]Quarter, error)
 }
 
 // Rollup adds attempts up by the quarter of an hour. Safe for concurrent use.
@@ -40,6 +39,9 @@ type Rollup struct {
 	names map[place]string
 	store RollupStore
 	log   *slog.Logger
+
+	storing sync.Mutex // held while counts are on their way to the store, so that a reader finds each once
+	usual   usual      // the latest sums that were read
 
 	mu    sync.Mutex
 	cells map[cellKey]*Quarter // not stored yet
@@ -55,6 +57,12 @@ type cellKey struct {
 type since struct {
 	at    time.Time
 	hosts map[string]bool
+}
+
+// usual are the sums of a time that is over: within a quarter of an hour they are read once, however often people look.
+type usual struct {
+	from, to time.Time
+	sums     []Quarter
 }
 
 // NewRollup returns a Rollup of the catalogue's endpoints.
@@ -95,7 +103,7 @@ func (r *Rollup) Attempt(a resilience.Attempt) {
 	}
 	c.Attempts++
 	c.Took += a.Took
-	if a.Outcome != resilience.Success {
+	if a.Outcome != resilience.Success && a.Category != resilience.Item {
 		c.Failures++
 	}
 }
@@ -156,12 +164,10 @@ func (r *Rollup) keep(ctx context.Context) {
 
 // Flush stores what has been counted. What cannot be stored now is kept for the next time.
 func (r *Rollup) Flush(ctx context.Context) error {
-	now := time.Now()
+	r.storing.Lock()
+	defer r.storing.Unlock()
 	r.mu.Lock()
-	for k, s := range r.open {
-		r.passLocked(k, s.at, now)
-		r.open[k] = since{at: now, hosts: s.hosts}
-	}
+	r.passAllLocked()
 	cells := r.cells
 	r.cells = map[cellKey]*Quarter{}
 	r.mu.Unlock()
@@ -179,24 +185,82 @@ func (r *Rollup) Flush(ctx context.Context) error {
 	return err
 }
 
+// passAllLocked adds the time up to now in which breakers were not closed.
+func (r *Rollup) passAllLocked() {
+	now := time.Now()
+	for k, s := range r.open {
+		r.passLocked(k, s.at, now)
+		r.open[k] = since{at: now, hosts: s.hosts}
+	}
+}
+
 // takeBack counts quarters again that could not be stored, unless they are older than anybody looks back.
 func (r *Rollup) takeBack(quarters []Quarter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, q := range quarters {
-		if time.Since(q.Start) > KeepQuarters {
-			continue
+		if time.Since(q.Start) <= KeepQuarters {
+			r.cellLocked(cellKey{provider: q.Provider, endpoint: q.Endpoint}, q.Start).Add(q.Tally)
 		}
-		c := r.cellLocked(cellKey{provider: q.Provider, endpoint: q.Endpoint}, q.Start)
-		c.Attempts, c.Failures, c.Refused = c.Attempts+q.Attempts, c.Failures+q.Failures, c.Refused+q.Refused
-		c.Took, c.Open = c.Took+q.Took, c.Open+q.Open
 	}
 }
 
-// Since returns the quarters that began at an instant or later, with what has been counted up to now.
-func (r *Rollup) Since(ctx context.Context, at time.Time) ([]Quarter, error) {
-	if err := r.Flush(ctx); err != nil {
+// Quarters returns what RollupStore does, with what has been counted up to now. It writes nothing.
+func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Quarter, error) {
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	all, err := r.readStoring(ctx, usual, from, to)
+	if err != nil {
 		return nil, err
 	}
-	return r.store.Quarters(ctx, at)
+	at := make(map[cellKey]int, len(all))
+	for i, q := range all {
+		at[cellKey{q.Start, q.Provider, q.Endpoint}] = i
+	}
+	r.mu.Lock()
+	r.passAllLocked()
+	for k, c := range r.cells {
+		if k.start.Before(usual) || !k.start.Before(to) {
+			continue
+		}
+		if k.start.Before(from) {
+			k.start = usual.UTC()
+		}
+		i, ok := at[k]
+		if !ok {
+			i = len(all)
+			at[k], all = i, append(all, Quarter{Start: k.start, Provider: k.provider, Endpoint: k.endpoint})
+		}
+		all[i].Add(c.Tally)
+	}
+	r.mu.Unlock()
+	slices.SortFunc(all, func(a, b Quarter) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Endpoint, b.Endpoint))
+	})
+	return all, nil
+}
+
+// readStoring reads what is stored. Sums that are known are not added up again.
+func (r *Rollup) readStoring(ctx context.Context, before, from, to time.Time) ([]Quarter, error) {
+	if !before.Before(from) {
+		return r.store.Quarters(ctx, from, from, to)
+	}
+	if r.usual.from.Equal(before) && r.usual.to.Equal(from) {
+		all, err := r.store.Quarters(ctx, from, from, to)
+		return slices.Concat(r.usual.sums, all), err
+	}
+	all, err := r.store.Quarters(ctx, before, from, to)
+	if err == nil {
+		sums := slices.IndexFunc(all, func(q Quarter) bool { return !q.Start.Before(from) })
+		if sums < 0 {
+			sums = len(all)
+		}
+		r.usual = usual{from: before, to: from, sums: slices.Clone(all[:sums])}
+	}
+	return all, err
+}
+
+// Endpoint is the name under which the attempts at an endpoint of a host are counted.
+func (r *Rollup) Endpoint(provider, host, endpoint string) string {
+	return r.name(provider, host, endpoint).endpoint
 }

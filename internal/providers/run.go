@@ -20,6 +20,16 @@ type Run struct {
 	Detail   string // what the upstream said
 }
 
+// RunQuarter is what the runs of a stream came to that began within 15 minutes.
+type RunQuarter struct {
+	Stream string
+	Start  time.Time // a full quarter of an hour
+
+	Runs, Rows       int
+	Full             int // runs that brought rows
+	Retriable, Fatal int // runs that failed
+}
+
 // Standing is what the store knows of where a connection stands.
 type Standing struct {
 	User          int64

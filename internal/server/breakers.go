@@ -54,11 +54,14 @@ func (s *Server) resetBreakerAPI(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"previous_state": previous.String(), "new_state": resilience.BreakerClosed.String()})
 }
 
-// resetBreakerForm is the button on the settings page.
+// resetBreakerForm is the button on the settings page and on the health page.
 func (s *Server) resetBreakerForm(c echo.Context) error {
 	if _, err := s.resetBreaker(c, c.FormValue("endpoint")); err != nil {
 		return err
 	}
 	s.sessions.Put(c.Request().Context(), flashKey, "Calls go out there again.")
+	if s.cameFrom(c) == "/health" {
+		return c.Redirect(http.StatusSeeOther, "/health")
+	}
 	return c.Redirect(http.StatusSeeOther, "/settings#endpoints")
 }

@@ -114,19 +114,6 @@ func (s *Server) disconnectAPI(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-func (s *Server) healthAPI(c echo.Context) error {
-	type line struct {
-		Provider string `json:"provider"`
-		State    string `json:"state"`
-	}
-	all, err := s.statuses(c.Request().Context(), userOf(c).ID)
-	if err != nil { // the process can answer: that its database cannot is the answer
-		return c.JSON(http.StatusOK, map[string]any{"database": s.problemOf(c, err).Detail, "connections": []line{}})
-	}
-	return c.JSON(http.StatusOK, map[string]any{"database": "ok",
-		"connections": viewAll(all, func(v connectionView) line { return line{v.Provider, v.State} })})
-}
-
 type statusView struct {
 	Connections []connectionView
 	Offers      []*providers.Provider // not connected yet
@@ -188,7 +175,8 @@ type connectionDetails struct {
 	Connection connectionView
 	Forward    *forwardPart // where listens can be sent
 	Archive    *archivePart
-	Owed       int // listens that wait to be sent there
+	Owed       int       // listens that wait to be sent there
+	Runs       *runsPart // where something is read
 	Gaps       []gapView
 	Import     *importPart // where an export can be read
 	Activity   []activityView
@@ -213,6 +201,9 @@ func (s *Server) connectionPage(c echo.Context) error {
 		if v.Archive, err = s.archivePart(ctx, user, st.Provider.Name); err != nil {
 			return err
 		}
+	}
+	if v.Runs, err = s.runsPart(ctx, user, st.Provider); err != nil {
+		return err
 	}
 	if v.Gaps, err = s.gaps(ctx, user, st.Provider.Name); err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
+	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -124,6 +125,10 @@ type household struct {
 	session []*http.Cookie
 }
 
+// catalogue lists the endpoints of the household's services that the roll-up tells apart.
+var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify", Endpoints: []metrics.Endpoint{{Host: "api.spotify.com", Name: "GET /v1/me"}, {Host: "api.spotify.com", Name: "GET /v1/me/playlists"}}},
+	{Name: "navidrome", Endpoints: []metrics.Endpoint{{Name: "GET /rest/ping"}}}}}
+
 // newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at a time, and
 // lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
 func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
@@ -162,7 +167,7 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 	h.Server, s.sessions.Store = s, db.Sessions()
 	s.Config = Config{BaseURL: s.BaseURL, Log: log, Store: db, Registry: registry, Bus: bus, Notifier: notifier,
 		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull, Deliveries: carried, Guard: guard,
-		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID}
+		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID, Rollup: metrics.NewRollup(catalogue, db, log)}
 	return h
 }
 

@@ -48,6 +48,7 @@ type Store interface {
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
 	DeliveryStore
+	RunStore
 	ImportStore
 	DigestStore
 	EnrichmentStore

@@ -160,6 +160,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 		steps := []string{
 			"DELETE FROM streams WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM gaps WHERE user_id = $1 AND provider = $2",
+			"DELETE FROM runs WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM holds WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM oauth_states WHERE user_id = $1 AND provider = $2",

@@ -3,6 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"reprise/internal/metrics"
@@ -20,20 +24,58 @@ func (s *Store) SaveRun(ctx context.Context, r providers.Run) error {
 		r.User, r.Provider, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category.String(), r.Words, r.Detail)
 }
 
-// Runs returns the runs of a person's connections that began at an instant or later, the oldest first.
-func (s *Store) Runs(ctx context.Context, user int64, since time.Time) ([]providers.Run, error) {
+// Runs returns a page of the runs of a person's connection that began at an instant or later, newest first, and the cursor
+// of the next page, empty at the end. limit is 1 to 1,000; a cursor that is none is providers.ErrBadCursor.
+func (s *Store) Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []providers.Run, next string, err error) {
+	at, stream := int64(1<<62), ""
+	if before != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(before)
+		if err != nil {
+			return nil, "", providers.ErrBadCursor
+		}
+		var ms string
+		ms, stream, _ = strings.Cut(string(raw), ".")
+		if at, err = strconv.ParseInt(ms, 10, 64); err != nil {
+			return nil, "", providers.ErrBadCursor
+		}
+	}
 	scan := func(r scanner) (v providers.Run, err error) {
 		var started, took int64
 		var category string
-		err = r.Scan(&v.Provider, &v.Stream, &started, &took, &v.Rows, &v.Result, &category, &v.Words, &v.Detail)
-		v.User, v.Started, v.Took = user, instant(started), time.Duration(took)*time.Millisecond
+		err = r.Scan(&v.Stream, &started, &took, &v.Rows, &v.Result, &category, &v.Words, &v.Detail)
+		v.User, v.Provider, v.Started, v.Took = user, provider, instant(started), time.Duration(took)*time.Millisecond
 		if category != "" {
 			v.Category = resilience.ParseCategory(category)
 		}
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT provider, stream, started_at, took_ms, row_count, result, category, words, detail FROM runs
-		WHERE user_id = $1 AND started_at >= $2 ORDER BY started_at`, user, millis(since))
+	page, err = list(ctx, s.reader, scan, `SELECT stream, started_at, took_ms, row_count, result, category, words, detail FROM runs
+		WHERE user_id = $1 AND provider = $2 AND started_at >= $3 AND (started_at, stream) < ($4, $5)
+		ORDER BY started_at DESC, stream DESC LIMIT $6`, user, provider, millis(since), at, stream, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(page) > limit {
+		page = page[:limit]
+		last := page[limit-1]
+		next = base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%s", millis(last.Started), last.Stream))
+	}
+	return page, next, nil
+}
+
+// RunQuarters adds up the runs of a person's connection by the quarter of an hour in which they began, from an instant on.
+func (s *Store) RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]providers.RunQuarter, error) {
+	const quarter = int64(metrics.QuarterLength / time.Millisecond)
+	scan := func(r scanner) (v providers.RunQuarter, err error) {
+		var n int64
+		err = r.Scan(&v.Stream, &n, &v.Runs, &v.Full, &v.Rows, &v.Retriable, &v.Fatal)
+		v.Start = instant(n * quarter)
+		return v, err
+	}
+	return list(ctx, s.reader, scan, `SELECT stream, started_at / $4 AS quarter, count(*), sum(CASE WHEN row_count > 0 THEN 1 ELSE 0 END), sum(row_count),
+		sum(CASE WHEN result = 'retriable' THEN 1 ELSE 0 END), sum(CASE WHEN result = 'fatal' THEN 1 ELSE 0 END)
+		FROM runs WHERE user_id = $1 AND provider = $2 AND started_at >= $3 GROUP BY stream, quarter ORDER BY stream, quarter`,
+		user, provider, millis(since), quarter)
 }
 
 // AddQuarters implements metrics.RollupStore.
@@ -51,15 +93,18 @@ func (s *Store) AddQuarters(ctx context.Context, all []metrics.Quarter) error {
 }
 
 // Quarters implements metrics.RollupStore.
-func (s *Store) Quarters(ctx context.Context, since time.Time) ([]metrics.Quarter, error) {
+func (s *Store) Quarters(ctx context.Context, usual, from, to time.Time) ([]metrics.Quarter, error) {
 	scan := func(r scanner) (q metrics.Quarter, err error) {
 		var start, took, open int64
 		err = r.Scan(&start, &q.Provider, &q.Endpoint, &q.Attempts, &q.Failures, &q.Refused, &took, &open)
 		q.Start, q.Took, q.Open = instant(start), time.Duration(took)*time.Millisecond, time.Duration(open)*time.Millisecond
 		return q, err
 	}
-	return list(ctx, s.reader, scan, `SELECT start_at, provider, endpoint, attempts, failures, refused, took_ms, open_ms FROM quarters
-		WHERE start_at >= $1 ORDER BY start_at, provider, endpoint`, millis(since))
+	// On Postgres the sum of whole numbers is none itself.
+	return list(ctx, s.reader, scan, `SELECT start_at, provider, endpoint, attempts, failures, refused, took_ms, open_ms FROM quarters WHERE start_at >= $2 AND start_at < $3
+		UNION ALL SELECT CAST($1 AS BIGINT), provider, endpoint, CAST(sum(attempts) AS BIGINT), CAST(sum(failures) AS BIGINT), CAST(sum(refused) AS BIGINT),
+		CAST(sum(took_ms) AS BIGINT), CAST(sum(open_ms) AS BIGINT) FROM quarters WHERE start_at >= $1 AND start_at < $2 GROUP BY provider, endpoint
+		ORDER BY 1, 2, 3`, millis(usual), millis(from), millis(to))
 }
 
 // Standings returns what a survey needs of every connection.

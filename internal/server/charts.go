@@ -1,0 +1,138 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/web"
+)
+
+// The pictures of a day: each quarter of an hour has a cell of this width, the last unit of which stays free.
+const (
+	cellWidth   = 5
+	chartHeight = 32
+	stripHeight = 16
+)
+
+// chart is a day of an endpoint: how often it was asked in every quarter of an hour, and how many of the attempts failed.
+type chart struct {
+	Title, Desc            string
+	Width                  int
+	Attempts, Failed, Open string // paths
+}
+
+// drawDay draws quarters of an hour, the first of which began at from.
+func drawDay(name string, quarters []metrics.Tally, from time.Time) chart {
+	c := chart{Width: cellWidth * len(quarters)}
+	var all metrics.Tally
+	most, worst := 0, 0
+	for i, t := range quarters {
+		all.Add(t)
+		most = max(most, t.Attempts)
+		if t.Failures > quarters[worst].Failures {
+			worst = i
+		}
+	}
+	c.Title = name + ": " + rateOf(all) + " failed"
+	if w := quarters[worst]; w.Failures > 0 {
+		c.Desc = fmt.Sprintf("Worst from %s on: %d of %s failed.", from.Add(time.Duration(worst)*metrics.QuarterLength).Format("15:04 MST"), w.Failures, web.Count(w.Attempts, "attempt", "attempts"))
+	}
+	const foot = 4 // below the bars, for the time of an open circuit
+	var attempts, failed, open strings.Builder
+	for i, t := range quarters {
+		x := i * cellWidth
+		full := (t.Attempts*(chartHeight-foot) + most - 1) / max(most, 1)
+		bad := (t.Failures*(chartHeight-foot) + most - 1) / max(most, 1)
+		bar(&attempts, x, chartHeight-foot-full, full-bad)
+		bar(&failed, x, chartHeight-foot-bad, bad)
+		if t.Open > 0 {
+			bar(&open, x, chartHeight-foot+1, foot-1)
+		}
+	}
+	c.Attempts, c.Failed, c.Open = attempts.String(), failed.String(), open.String()
+	return c
+}
+
+// bar adds a bar of a cell's width to a path.
+func bar(path *strings.Builder, x, y, height int) {
+	if height > 0 {
+		fmt.Fprintf(path, "M%d %dh%dv%dh-%dz", x, y, cellWidth-1, height, cellWidth-1)
+	}
+}
+
+// stripView is the last day of a stream: one cell for every quarter of an hour.
+type stripView struct {
+	Stream, Title string
+	Width         int
+	Cells         []cellView // in which something ran
+}
+
+type cellView struct {
+	X              int
+	Outcome, Words string // "full", "empty", "retriable" or "fatal"
+}
+
+// strips draw the last day of every stream that is read.
+func strips(streams []string, quarters []providers.RunQuarter, from time.Time) (all []stripView) {
+	for _, stream := range streams {
+		v := stripView{Stream: stream, Width: cellWidth * dayCells}
+		var sum providers.RunQuarter
+		for _, q := range quarters {
+			if q.Stream != stream {
+				continue
+			}
+			sum.Runs, sum.Rows, sum.Retriable, sum.Fatal = sum.Runs+q.Runs, sum.Rows+q.Rows, sum.Retriable+q.Retriable, sum.Fatal+q.Fatal
+			begin := q.Start.In(from.Location())
+			v.Cells = append(v.Cells, cellView{X: int(q.Start.Sub(from)/metrics.QuarterLength) * cellWidth, Outcome: outcomeOf(q),
+				Words: begin.Format("15:04") + "–" + begin.Add(metrics.QuarterLength).Format("15:04 MST") + ": " + runWords(stream, q)})
+		}
+		v.Title = runWords(stream, sum)
+		all = append(all, v)
+	}
+	return all
+}
+
+// dayCells is how many quarters of an hour a day has.
+const dayCells = int(24 * time.Hour / metrics.QuarterLength)
+
+// outcomeOf is the gravest of what the runs of a quarter of an hour came to.
+func outcomeOf(q providers.RunQuarter) string {
+	switch {
+	case q.Fatal > 0:
+		return "fatal"
+	case q.Retriable > 0:
+		return "retriable"
+	case q.Full > 0:
+		return "full"
+	}
+	return "empty"
+}
+
+// runWords says what runs came to.
+func runWords(stream string, q providers.RunQuarter) string {
+	if q.Runs == 0 {
+		return "nothing ran"
+	}
+	text := web.Count(q.Runs, "run", "runs") + ", " + broughtBy(stream, q.Rows)
+	if q.Retriable > 0 {
+		text += fmt.Sprintf("; %d failed and could be tried again", q.Retriable)
+	}
+	if q.Fatal > 0 {
+		text += fmt.Sprintf("; %d failed and needed a person", q.Fatal)
+	}
+	return text
+}
+
+// broughtBy says what runs of a stream brought.
+func broughtBy(stream string, rows int) string {
+	switch {
+	case rows == 0:
+		return "nothing new"
+	case stream == providers.Playlists:
+		return web.Count(rows, "playlist", "playlists") + " read"
+	}
+	return web.Count(rows, "new listen", "new listens")
+}

@@ -1,0 +1,240 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+)
+
+// asked counts attempts at an endpoint of Spotify, made just now.
+func (h *household) asked(endpoint string, n int, outcome resilience.Outcome) {
+	for range n {
+		h.Rollup.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint, Start: time.Now(), Took: time.Second, Outcome: outcome})
+	}
+}
+
+// signInAs makes the requests of this household somebody else's.
+func (h *household) signInAs(id int64) {
+	h.DemoUser, h.session = id, nil
+}
+
+func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		page := h.page("/health")
+		require.Contains(t, page, "Nothing has been asked of any service yet")
+		require.Contains(t, page, `href="/settings"`)
+
+		for range 24 {
+			h.asked("GET /v1/me", 12, resilience.Success)
+			h.asked("GET /v1/me/playlists", 3, resilience.Success)
+			time.Sleep(time.Hour)
+		}
+		require.Contains(t, h.page("/health"), "Nothing was asked of any service in the last hour")
+		h.asked("GET /v1/me", 9, resilience.Success)
+		page = h.page("/health")
+		require.Contains(t, page, "All services answer well")
+		require.Contains(t, page, "0\u00a0% of 9")
+
+		h.asked("GET /v1/me", 6, resilience.WasRetriable)
+		page = h.page("/health")
+		require.Contains(t, page, "Spotify fails more often than usual: 40\u00a0% of 15 attempts in the last hour")
+		require.Contains(t, page, "usually 0\u00a0%")
+		require.NotContains(t, page, "All services answer well")
+		require.Less(t, strings.Index(page, "GET api.spotify.com/v1/me<"), strings.Index(page, "GET api.spotify.com/v1/me/playlists<"))
+	})
+}
+
+func TestADayThatIsOverIsLookedAt(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		now := time.Now()
+		noon := time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, now.Location())
+		time.Sleep(time.Until(noon))
+		h.asked("GET /v1/me", 3, resilience.Success)
+		h.asked("GET /v1/me", 1, resilience.WasRetriable)
+		time.Sleep(72 * time.Hour)
+		day := noon.Format(time.DateOnly)
+		page := h.page("/health?day=" + day)
+		require.Contains(t, page, noon.Format("Monday 2 January 2006"))
+		require.Contains(t, page, "25\u00a0% of 4 attempts failed")
+		require.NotContains(t, page, "Answers well", "how it is now says nothing of that day")
+		require.Contains(t, page, `href="/health?day=`+day+`" aria-current="page"`)
+		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)), "Nothing was asked of any service on")
+		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "in the last hour", "today is the last 24 hours")
+		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly), noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
+			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/health?day="+none, "", "").Code, none)
+		}
+	})
+}
+
+// opened opens the breaker of an endpoint of Spotify, through a transport whose far side fails.
+func (h *household) opened() {
+	h.t.Helper()
+	h.Breakers = resilience.NewBreakers(resilience.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
+	client := resilience.NewClient(&resilience.Transport{Base: failing{}, Breakers: h.Breakers})
+	for range 2 {
+		ctx := resilience.WithUser(h.t.Context(), h.user, "spotify")
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.spotify.com/v1/me", nil)
+		require.NoError(h.t, err)
+		_, err = resilience.Send(client, req, "GET /v1/me")
+		require.Error(h.t, err)
+	}
+}
+
+// failing is a network on which nothing can be reached.
+type failing struct{}
+
+func (failing) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("connection refused")
+}
+
+func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		admin, ben := h.user, h.other("Ben")
+		h.opened()
+		time.Sleep(3 * time.Minute)
+		page := h.page("/health")
+		require.Contains(t, page, "Spotify fails, and is left alone for a while")
+		require.Contains(t, page, `action="/settings/breakers/reset"`)
+		require.Contains(t, page, "3 minutes")
+
+		h.signInAs(ben)
+		page = h.page("/health")
+		require.Contains(t, page, "Spotify fails, and is left alone for a while", "everybody may see it")
+		require.NotContains(t, page, "breakers/reset")
+
+		h.signInAs(admin)
+		w := h.submitFrom("/health", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
+		require.Equal(t, "/health", w.Header().Get("Location"))
+		require.NotContains(t, h.page("/health"), "left alone for a while")
+		w = h.submitFrom("/settings", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
+		require.Equal(t, "/settings#endpoints", w.Header().Get("Location"))
+	})
+}
+
+// submitFrom sends a form with a field from a page of ours.
+func (h *household) submitFrom(from, path, name, value string) *httptest.ResponseRecorder {
+	h.t.Helper()
+	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path, strings.NewReader(url.Values{name: {value}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Referer", "http://"+r.Host+from)
+	for _, c := range h.session {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(h.t, http.StatusSeeOther, w.Code)
+	return w
+}
+
+func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.Empty(t, h.call("GET", "/health", "", 200)["endpoints"])
+		began := time.Now()
+		h.asked("GET /v1/me", 3, resilience.Success)
+		time.Sleep(25 * time.Hour)
+		h.asked("GET /v1/me", 1, resilience.Success)
+		h.asked("GET /v1/me", 1, resilience.WasRetriable)
+		me := h.call("GET", "/health", "", 200)["endpoints"].([]any)[0].(map[string]any)
+		require.Equal(t, map[string]any{"attempts": 2.0, "failures": 1.0, "refused": 0.0, "failure_rate": 0.5, "attempts_per_success": 2.0, "mean_ms": 1000.0, "open_seconds": 0.0}, me["last_hour"])
+		require.Equal(t, "steady", me["trend"])
+
+		first := h.call("GET", "/health/quarters?since="+began.UTC().Truncate(metrics.QuarterLength).Format(time.RFC3339), "", 200)
+		require.Len(t, first["quarters"], 1)
+		require.InDelta(t, 3, first["quarters"].([]any)[0].(map[string]any)["attempts"], 0)
+		second := h.call("GET", "/health/quarters?since="+first["next"].(string), "", 200)
+		require.Len(t, second["quarters"], 1)
+		require.Nil(t, second["next"])
+		require.Len(t, h.call("GET", "/health/quarters", "", 200)["quarters"], 1)
+		h.call("GET", "/health/quarters?since=yesterday", "", 400)
+
+		key, err := store.NewKey("only-the-tests-use-this-key")
+		require.NoError(t, err)
+		broken, err := store.Open(t.Context(), t.TempDir(), key)
+		require.NoError(t, err)
+		require.NoError(t, broken.Close())
+		h.Rollup = metrics.NewRollup(catalogue, broken, h.Log)
+		sick := h.call("GET", "/health", "", 200)
+		require.NotEqual(t, "ok", sick["database"])
+		require.Empty(t, sick["endpoints"])
+	})
+}
+
+func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
+		keep := func(user int64, age time.Duration, r providers.Run) {
+			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", providers.Listens, time.Now().Add(-age), 1500*time.Millisecond
+			require.NoError(t, h.db.SaveRun(t.Context(), r))
+		}
+		for n := range 40 {
+			keep(h.user, time.Duration(n)*time.Minute, providers.Run{Result: "ok"})
+		}
+		keep(h.user, 2*time.Hour, providers.Run{Result: "ok", Rows: 1200})
+		keep(h.user, 3*time.Hour, providers.Run{Result: "retriable", Category: resilience.Upstream, Words: "Spotify has <trouble>", Detail: "HTTP 503"})
+		keep(h.user, 4*time.Hour, providers.Run{Result: "fatal", Category: resilience.Auth, Words: "Spotify needs to be reconnected"})
+		keep(h.user, 30*time.Hour, providers.Run{Result: "ok", Rows: 7777})
+		keep(h.other("Ben"), time.Hour, providers.Run{Result: "ok", Rows: 5555})
+
+		page := h.page("/connections/spotify")
+		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and needed a person")
+		for _, cell := range []string{"cell-full", "cell-empty", "cell-retriable", "cell-fatal"} {
+			require.Contains(t, page, `class="`+cell+`"`)
+		}
+		require.Contains(t, page, `href="/connections/spotify/runs"`, "more than fit here")
+		require.NotContains(t, h.page("/connections/s3"), `class="strip"`, "nothing is read there")
+
+		all := h.page("/connections/spotify/runs?limit=43")
+		for _, words := range []string{"1,200 new listens", "Spotify has &lt;trouble&gt;", "HTTP 503", "Spotify needs to be reconnected", "1.5 s"} {
+			require.Contains(t, all, words)
+		}
+		require.NotContains(t, all, "7,777")
+		require.NotContains(t, all, "5,555")
+		require.Contains(t, h.page("/connections/spotify/runs?limit=42"), "Earlier runs")
+		require.Contains(t, h.page("/connections/lastfm/runs"), "Nothing was read in the last 24 hours")
+
+		first := h.call("GET", "/connections/spotify/runs?limit=42", "", 200)
+		second := h.call("GET", "/connections/spotify/runs?limit=42&before="+first["next"].(string), "", 200)
+		require.Nil(t, second["next"])
+		last := second["runs"].([]any)[0].(map[string]any)
+		require.Equal(t, "fatal", last["result"])
+		require.Equal(t, "auth", last["category"])
+		require.Equal(t, "Spotify needs to be reconnected", last["words"])
+		require.Nil(t, last["detail"])
+		require.Empty(t, h.call("GET", "/connections/s3/runs", "", 200)["runs"])
+		h.call("GET", "/connections/youtube/runs", "", 404)
+		h.call("GET", "/connections/nobody/runs", "", 404)
+		h.call("GET", "/connections/spotify/runs?before=x", "", 400)
+	})
+}
+
+func TestNumbersOfHealthInWords(t *testing.T) {
+	t.Parallel()
+	for share, want := range map[float64]string{0: "0", 0.0001: "0.1", 0.013: "1.3", 0.04: "4", 0.0996: "10", 0.34: "34", 0.996: "100", 1: "100"} {
+		require.Equal(t, want+"\u00a0%", percent(share))
+	}
+	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute", 59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
+		require.Equal(t, want, minutes(d))
+	}
+	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms", 1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
+		require.Equal(t, want, took(d))
+	}
+	require.Equal(t, "no success", perSuccess(metrics.Tally{Attempts: 3, Failures: 3}))
+	require.Equal(t, "–", perSuccess(metrics.Tally{}))
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+)
+
+// RunStore is what pages and API read of runs.
+type RunStore interface {
+	Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []providers.Run, next string, err error)
+	RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]providers.RunQuarter, error)
+}
+
+// runView is a run in the API and on pages.
+type runView struct {
+	Stream    string  `json:"stream"`
+	StartedAt string  `json:"started_at"`
+	TookMS    int64   `json:"took_ms"`
+	Rows      int     `json:"rows"`
+	Result    string  `json:"result"`
+	Category  *string `json:"category"`
+	Words     *string `json:"words"`
+	Detail    *string `json:"detail"`
+	Took      string  `json:"-"`
+	Brought   string  `json:"-"`
+	Outcome   string  `json:"-"` // as cells of a strip have it
+}
+
+func viewRun(r providers.Run) runView {
+	v := runView{Stream: r.Stream, StartedAt: providers.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows, Result: r.Result, Category: knownText(r.Category.String()),
+		Words: knownText(r.Words), Detail: knownText(r.Detail), Took: took(r.Took), Brought: broughtBy(r.Stream, r.Rows), Outcome: r.Result}
+	switch {
+	case r.Result == "ok" && r.Rows > 0:
+		v.Outcome = "full"
+	case r.Result == "ok":
+		v.Outcome = "empty"
+	}
+	return v
+}
+
+// runsPart are the runs of a connection on its page.
+type runsPart struct {
+	From   string
+	Strips []stripView
+	Runs   []runView // the newest
+	More   bool
+}
+
+// newestRuns is how many runs stand on the page of a connection.
+const newestRuns = 30
+
+// runsPart returns the runs of a connection in the last 24 hours; nil where nothing is read.
+func (s *Server) runsPart(ctx context.Context, user int64, p *providers.Provider) (*runsPart, error) {
+	if len(p.Streams) == 0 {
+		return nil, nil
+	}
+	from := time.Now().Truncate(metrics.QuarterLength).Add(-time.Duration(dayCells-1) * metrics.QuarterLength)
+	quarters, err := s.Store.RunQuarters(ctx, user, p.Name, from)
+	if err != nil {
+		return nil, err
+	}
+	v := &runsPart{From: providers.Stamp(from), Strips: strips(p.Streams, quarters, from)}
+	page, next, err := s.Store.Runs(ctx, user, p.Name, from, "", newestRuns)
+	v.Runs, v.More = viewAll(page, viewRun), next != ""
+	return v, err
+}
+
+// runs returns a page of the runs that a request asks for.
+func (s *Server) runs(c echo.Context) (v connectionView, page []runView, next string, err error) {
+	ctx, user := c.Request().Context(), userOf(c).ID
+	if _, err = s.provider(c); err != nil {
+		return v, nil, "", err
+	}
+	if v, err = s.status(ctx, user, c.Param("provider")); err != nil {
+		return v, nil, "", err
+	}
+	n, err := limit(c)
+	if err != nil {
+		return v, nil, "", err
+	}
+	all, next, err := s.Store.Runs(ctx, user, v.Provider, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
+	return v, viewAll(all, viewRun), next, err
+}
+
+func (s *Server) runsAPI(c echo.Context) error {
+	_, all, next, err := s.runs(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"runs": all, "next": knownText(next)})
+}
+
+func (s *Server) runsPage(c echo.Context) error {
+	v, all, next, err := s.runs(c)
+	if err != nil {
+		return err
+	}
+	earlier := ""
+	if next != "" {
+		earlier = c.Request().URL.Path + "?before=" + url.QueryEscape(next)
+	}
+	return s.render(c, http.StatusOK, "runs", v.DisplayName+", runs", map[string]any{"Connection": v, "Runs": all, "Earlier": earlier})
+}

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+func quarter(start time.Time, endpoint string, attempts, failures int) metrics.Quarter {
+	return metrics.Quarter{Start: start, Provider: "spotify", Endpoint: endpoint,
+		Tally: metrics.Tally{Attempts: attempts, Failures: failures, Refused: 1, Took: time.Duration(attempts) * time.Second, Open: time.Minute}}
+}
+
+// What is stored of a quarter twice, as after a restart within it, adds up; what came before is summed by endpoint.
+func TestQuartersAddUp(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	for range 2 {
+		require.NoError(t, s.AddQuarters(t.Context(), []metrics.Quarter{quarter(at(0), "GET /a", 3, 1), quarter(at(15), "GET /a", 1, 0), quarter(at(15), "GET /b", 5, 5)}))
+	}
+	require.NoError(t, s.AddQuarters(t.Context(), nil))
+	all, err := s.Quarters(t.Context(), at(0), at(0), at(30))
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	want := quarter(at(0), "GET /a", 6, 2)
+	want.Refused, want.Open = 2, 2*time.Minute
+	require.Equal(t, want, all[0])
+	require.Equal(t, "GET /b", all[2].Endpoint)
+
+	all, err = s.Quarters(t.Context(), at(0), at(15), at(15))
+	require.NoError(t, err)
+	require.Equal(t, []metrics.Quarter{want}, all, "the sum of what came before, and nothing of what began at the end")
+	require.NoError(t, s.AddQuarters(t.Context(), []metrics.Quarter{quarter(at(45), "GET /a", 1, 1)}))
+	all, err = s.Quarters(t.Context(), at(0), at(30), at(60))
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	require.Equal(t, [3]int{8, 10, 1}, [3]int{all[0].Attempts, all[1].Attempts, all[2].Attempts})
+	require.Equal(t, at(0), all[0].Start)
+}
+
+// catalogued is more endpoints than this version's adapters call, which are 60.
+const catalogued = 80
+
+// fill stores every quarter of days of every endpoint, up to now.
+func fill(t testing.TB, s *Store, days int) {
+	t.Helper()
+	end := time.Now().Truncate(metrics.QuarterLength)
+	for day := range days {
+		var all []metrics.Quarter
+		for n := range 24 * int(time.Hour/metrics.QuarterLength) {
+			for e := range catalogued {
+				start := end.Add(-time.Duration(day*24)*time.Hour - time.Duration(n)*metrics.QuarterLength)
+				all = append(all, quarter(start, fmt.Sprintf("GET /endpoint/%d", e), 3, 1))
+			}
+		}
+		require.NoError(t, s.AddQuarters(t.Context(), all))
+	}
+}
+
+// However busy every endpoint is, there is one row for each in a quarter of an hour, for 14 days.
+func TestTheRollUpTakesBoundedSpace(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	fill(t, s, 16)
+	require.NoError(t, s.Tidy(t.Context()))
+	const most = catalogued * 96 * 14
+	n := number(t, s, "SELECT count(*) FROM quarters")
+	require.LessOrEqual(t, n, most)
+	require.Greater(t, n, most-2*catalogued, "and 14 days stay")
+}
+
+// BenchmarkQuarters reads what the health page shows, from the fullest roll-up that there can be.
+func BenchmarkQuarters(b *testing.B) {
+	s, _ := setup(b)
+	fill(b, s, 14)
+	now := time.Now()
+	for b.Loop() {
+		all, err := s.Quarters(b.Context(), now.Add(-metrics.KeepQuarters), now.Add(-24*time.Hour), now)
+		require.NoError(b, err)
+		require.GreaterOrEqual(b, len(all), catalogued*96)
+	}
+}
+
+func run(user int64, stream string, minute float64, result string, rows int) providers.Run {
+	r := providers.Run{User: user, Provider: "spotify", Stream: stream, Started: at(minute), Took: 1234 * time.Millisecond, Rows: rows, Result: result}
+	if result != "ok" {
+		r.Category, r.Words, r.Detail = resilience.Upstream, "Spotify has trouble", "HTTP 503"
+	}
+	return r
+}
+
+func TestRunsArePagedAndAddedUp(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	other := addUser(t, s, "Bob", "member")
+	for _, r := range []providers.Run{run(user, "listens", -60, "ok", 9), run(user, "listens", 0, "ok", 3), run(user, "playlists", 0, "ok", 0), run(user, "listens", 5, "retriable", 2),
+		run(user, "listens", 20, "fatal", 0), run(other, "listens", 6, "ok", 1)} {
+		require.NoError(t, s.SaveRun(t.Context(), r))
+	}
+	require.NoError(t, s.SaveRun(t.Context(), run(user, "listens", 20, "ok", 0)), "the same run is none more")
+	var seen []providers.Run
+	for before := ""; ; {
+		page, next, err := s.Runs(t.Context(), user, "spotify", at(0), before, 1)
+		require.NoError(t, err)
+		require.Len(t, page, 1)
+		seen = append(seen, page...)
+		if before = next; before == "" {
+			break
+		}
+	}
+	require.Equal(t, []providers.Run{run(user, "listens", 20, "fatal", 0), run(user, "listens", 5, "retriable", 2), run(user, "playlists", 0, "ok", 0), run(user, "listens", 0, "ok", 3)}, seen)
+	for _, bad := range []string{"?", "bm9uZQ"} {
+		_, _, err := s.Runs(t.Context(), user, "spotify", at(0), bad, 1)
+		require.ErrorIs(t, err, providers.ErrBadCursor)
+	}
+
+	all, err := s.RunQuarters(t.Context(), user, "spotify", at(0))
+	require.NoError(t, err)
+	require.Equal(t, []providers.RunQuarter{{Stream: "listens", Start: at(0), Runs: 2, Rows: 5, Full: 2, Retriable: 1}, {Stream: "listens", Start: at(15), Runs: 1, Fatal: 1},
+		{Stream: "playlists", Start: at(0), Runs: 1}}, all)
+}
+
+func TestRunsGoWithTheirConnectionAndAfterTwoDays(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	connect(t, s, user, "spotify")
+	for _, age := range []time.Duration{time.Hour, 25 * time.Hour, 49 * time.Hour} {
+		require.NoError(t, s.SaveRun(t.Context(), providers.Run{User: user, Provider: "spotify", Stream: "listens", Started: time.Now().Add(-age), Result: "ok"}))
+	}
+	require.NoError(t, s.Tidy(t.Context()))
+	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM runs"))
+	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
+	require.Zero(t, number(t, s, "SELECT count(*) FROM runs"))
+}
