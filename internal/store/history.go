@@ -70,9 +70,9 @@ func (s *Store) Standings(ctx context.Context) ([]providers.Standing, error) {
 		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 THEN 1 ELSE 0 END), 0),
+	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
 		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.provider = c.provider AND st.stream <> ''
-		GROUP BY c.user_id, c.provider, c.app, c.paused, c.expires_at`)
+		GROUP BY c.user_id, c.provider, c.app, c.paused, c.expires_at`, providers.Deliveries)
 }
 
 // DeliveryStates counts all deliveries by state, and says when the oldest was written down that waits by itself; the zero
