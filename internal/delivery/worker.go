@@ -98,6 +98,9 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 		return "done", river.JobSnooze(0)
 	}
 	if state, ok := waitOf(err); ok {
+		if state.Kind == resilience.Stopped {
+			return "parked", d.park(ctx, j)
+		}
 		return "postponed", d.wait(ctx, j, state)
 	}
 	v := resilience.Classify(err)
@@ -161,10 +164,7 @@ const Apart = 200 * time.Millisecond
 
 // wait postpones a delivery, and with it what else is owed there, until its connection may call again.
 func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
-	switch {
-	case s.Kind == resilience.Stopped:
-		return d.park(ctx, j)
-	case s.Until.IsZero(): // another call is finding out
+	if s.Until.IsZero() { // another call is finding out
 		s.Until = time.Now().Add(time.Second)
 	}
 	until := s.Until.Add(Apart) // so that the ones before this one come no earlier than they may
