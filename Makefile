@@ -35,7 +35,8 @@ bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 # Chromium for the browser tests, supysonic as a real Subsonic server, ffmpeg for the music in it; versitygw as a real S3
-# server, built from its own module into Go's build cache.
+# server, built from its own module into Go's build cache. Debian would start Prometheus as a service, which tests do
+# not need: nothing is started while it is installed, and nothing at the next boot.
 tools:
 	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 $(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null
 	@missing=; for tool in chromium supysonic-server ffmpeg; do command -v $$tool >/dev/null || missing=1; done; \
@@ -44,4 +45,13 @@ tools:
 	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
 	  $$root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y -qq --no-install-recommends \
 	    chromium supysonic python3-waitress ffmpeg fonts-dejavu-core >/dev/null; \
+	fi
+	@if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then \
+	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	  policy=/usr/sbin/policy-rc.d; \
+	  if [ -e $$policy ]; then policy=; else printf '#!/bin/sh\nexit 101\n' | $$root tee $$policy >/dev/null; $$root chmod 755 $$policy; fi; \
+	  $$root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y -qq --no-install-recommends prometheus >/dev/null; \
+	  failed=$$?; \
+	  [ -z "$$policy" ] || $$root rm -f $$policy; \
+	  [ $$failed = 0 ] && $$root update-rc.d prometheus disable; \
 	fi

@@ -65,7 +65,7 @@ func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installat
 }
 
 // inMemory is a folder whose files no disk has to confirm: a bubble's days have ten thousands of transactions.
-func inMemory(t *testing.T) string {
+func inMemory(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "reprise-test-")
 	if err != nil {
 		return t.TempDir()

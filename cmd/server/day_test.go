@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,12 @@ func TestADayOfAGoodGuest(t *testing.T) {
 		apart(t, of(demo.MusicBrainz))
 		require.NotEmpty(t, of(demo.FanartTV))
 		require.Len(t, of(demo.OpenAI), 1, "one person, one week")
+		counted := i.scrape(t)
+		for key, n := range counted {
+			require.False(t, n > 0 && strings.Contains(key, `"other"`), "%s is %v: an endpoint is missing in its adapter's list", key, n)
+		}
+		all := func(attempt) bool { return true }
+		require.Equal(t, float64(len(i.log.of(time.Time{}, end, all))), counted.sum("upstream_attempts_total"), "every attempt is counted once")
 		for _, user := range i.users[1:] {
 			require.Empty(t, i.open(user), "nobody but the administrator had to know anything")
 		}

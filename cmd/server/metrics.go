@@ -94,6 +94,8 @@ func catalogue(c config.Config) metrics.Catalogue {
 // states pulls what a scrape tells of the present.
 func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bus *events.Bus) func(context.Context) (metrics.States, error) {
 	return func(ctx context.Context) (s metrics.States, err error) {
+		slow, thinned := bus.Dropped()
+		s.Breakers, s.Clients, s.Dropped = breakers.Status(), bus.Watchers(), map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
 		surveys, err := a.connections.Survey(ctx, a.store, own)
 		if err != nil {
 			return s, err
@@ -110,8 +112,6 @@ func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bu
 			}
 			s.Providers[p.Name] = state
 		}
-		slow, thinned := bus.Dropped()
-		s.Breakers, s.Clients, s.Dropped = breakers.Status(), bus.Watchers(), map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
 		return s, nil
 	}
 }

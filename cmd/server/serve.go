@@ -140,6 +140,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		return nil, err
 	}
 	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
+	files.Counted = n.Listens
 	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, n, log)
 	if err != nil {
 		return nil, err

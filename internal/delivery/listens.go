@@ -130,7 +130,13 @@ func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []prov
 	if len(rest) > 0 {
 		more = [][]int64{rest}
 	}
-	return errors.Join(d.store.Split(context.WithoutCancel(ctx), o, id, more, dead), refused)
+	err = d.store.Split(context.WithoutCancel(ctx), o, id, more, dead)
+	if err == nil {
+		for range dead {
+			d.opt.Metrics.DeadLetter(resilience.Item)
+		}
+	}
+	return errors.Join(err, refused)
 }
 
 func numbers(plays []providers.StoredListen) []int64 {

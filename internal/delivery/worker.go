@@ -58,11 +58,13 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 		return river.JobSnooze(0)
 	}
 	if j.Schema > Schema { // written down by a newer version, which was taken back
+		d.opt.Metrics.Delivery(j.Kind, "postponed")
 		return river.JobSnooze(time.Hour)
 	}
 	c, err := d.store.Connection(ctx, j.User, j.Provider)
 	switch {
 	case errors.Is(err, providers.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Provider) == nil):
+		d.opt.Metrics.Delivery(j.Kind, "parked")
 		return d.park(ctx, j)
 	case err == nil:
 		err = d.carry(ctx, c, &j)
@@ -96,6 +98,9 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 		return "done", river.JobSnooze(0)
 	}
 	if state, ok := waitOf(err); ok {
+		if state.Kind == resilience.Stopped {
+			return "parked", d.park(ctx, j)
+		}
 		return "postponed", d.wait(ctx, j, state)
 	}
 	v := resilience.Classify(err)
@@ -103,7 +108,7 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
 	d.note(ctx, j, v, f, given)
 	if given && Copies(j.Kind) { // ours may have changed meanwhile
-		return "dead", d.bury(ctx, j)
+		return d.bury(ctx, j, v.Category)
 	}
 	switch {
 	case v.Class == resilience.Canceled && d.registry.Get(j.Provider).Takes.Doubles:
@@ -111,24 +116,33 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 	case v.Class == resilience.Canceled:
 		return "canceled", river.JobSnooze(0)
 	case v.Scope == resilience.ScopeItem:
-		return "dead", river.JobCancel(errors.New(f.Category))
+		return d.dead(v.Category, river.JobCancel(errors.New(f.Category)))
 	case v.Class == resilience.Fatal:
 		return "parked", d.park(ctx, j)
 	case v.NotBefore.After(time.Now()):
 		return "postponed", d.wait(ctx, j, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
 	case given:
-		return "dead", errors.New(f.Category)
+		return d.dead(v.Category, errors.New(f.Category))
 	}
 	return "retrying", errors.New(f.Category) // the queue counts it; the words are kept with the delivery
 }
 
 // bury gives the delivery of a copy up, unless ours has changed since it was read.
-func (d *Deliveries) bury(ctx context.Context, j job) error {
+func (d *Deliveries) bury(ctx context.Context, j job, why resilience.Category) (result string, _ error) {
 	ended, err := d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
-	if err == nil && !ended {
-		return river.JobSnooze(0)
+	switch {
+	case err != nil:
+		return "retrying", err
+	case !ended:
+		return "retrying", river.JobSnooze(0)
 	}
-	return err
+	return d.dead(why, nil)
+}
+
+// dead counts a delivery that was given up.
+func (d *Deliveries) dead(why resilience.Category, err error) (result string, _ error) {
+	d.opt.Metrics.DeadLetter(why)
+	return "dead", err
 }
 
 // note keeps why an attempt failed. given says that there will be no other.
@@ -137,7 +151,6 @@ func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Fa
 		return
 	}
 	if given {
-		d.opt.Metrics.DeadLetter(v.Category)
 		d.log.Warn("delivery given up", "delivery_id", j.ID, "user_id", j.User, "provider", j.Provider, "category", f.Category, "err", f.Answer)
 	}
 	if err := d.store.NoteFailure(ctx, j.ID, f, given); err != nil {
@@ -151,10 +164,7 @@ const Apart = 200 * time.Millisecond
 
 // wait postpones a delivery, and with it what else is owed there, until its connection may call again.
 func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
-	switch {
-	case s.Kind == resilience.Stopped:
-		return d.park(ctx, j)
-	case s.Until.IsZero(): // another call is finding out
+	if s.Until.IsZero() { // another call is finding out
 		s.Until = time.Now().Add(time.Second)
 	}
 	until := s.Until.Add(Apart) // so that the ones before this one come no earlier than they may

@@ -37,6 +37,8 @@ type Runner struct {
 	log   *slog.Logger
 	since time.Time // files from before are another process's
 	wake  chan struct{}
+	// Counted, when it is set, is told of what was stored: listens that were new, and plays that were there already.
+	Counted func(provider string, added, known int)
 
 	mu        sync.Mutex
 	receiving map[int64]bool // people who are sending a file

@@ -62,17 +62,17 @@ var (
 func New(c Catalogue) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), attempts: map[place]*attempts{}, stray: map[string]*attempts{}, endpoints: c.names()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.runs = m.counter("sync_runs_total", "Runs of a stream that have ended.", "provider", "stream", "result")
+	m.runs = m.counter("sync_runs_total", "Runs of a stream that have ended: ok, retriable (tried again by itself), fatal (needs a person), canceled (by us).", "provider", "stream", "result")
 	m.runTime = m.histogram("sync_duration_seconds", "How long runs of a stream took.", runBuckets, "provider", "stream")
 	m.transitions = m.counter("breaker_transitions_total", "Changes of state of an endpoint's breaker.", "endpoint", "from", "to")
-	m.rotations = m.counter("pool_rotations_total", "Requests that a key's fault made go on to the next key.", "provider", "reason")
-	m.deliveries = m.counter("delivery_attempts_total", "Attempts at deliveries, by what came of them.", "kind", "result")
-	m.dead = m.counter("dead_letters_total", "Deliveries given up.", "category")
-	m.redrives = m.counter("redrives_total", "Deliveries re-driven, and calls for it that changed nothing.", "result")
-	m.told = m.counter("notifications_total", "Notifications on their way to people.", "severity", "channel", "result")
-	m.unclassified = m.counter("unclassified_errors_total", "Failures that the truth table does not know.", "provider")
-	m.stored = m.counter("listens_stored_total", "Listens that were new.", "provider")
-	m.duplicates = m.counter("duplicates_total", "Listens read that were there already.", "provider")
+	m.rotations = m.counter("pool_rotations_total", "Requests that went on with the next key because of the last one: quota (spent), rate_limit, refused.", "provider", "reason")
+	m.deliveries = m.counter("delivery_attempts_total", "Attempts at deliveries, by what came of them: done, postponed (no attempt was used up), retrying, parked (a person has to act), dead (given up), canceled (by us).", "kind", "result")
+	m.dead = m.counter("dead_letters_total", "Deliveries given up, by why.", "category")
+	m.redrives = m.counter("redrives_total", "What people re-drove: due counts deliveries that became due, nothing calls that found none, refused calls while too much waits.", "result")
+	m.told = m.counter("notifications_total", "Notifications on their way to people, by channel: sent, failed, dropped (on purpose).", "severity", "channel", "result")
+	m.unclassified = m.counter("unclassified_errors_total", "Failures that nothing is known about; they are tried again.", "provider")
+	m.stored = m.counter("listens_stored_total", "Listens stored, by who told of them first.", "provider")
+	m.duplicates = m.counter("duplicates_total", "Plays read that were stored already: read before, or told by another service.", "provider")
 	m.begin(c)
 	return m
 }
@@ -91,7 +91,7 @@ func (m *Metrics) histogram(name, help string, buckets []float64, labels ...stri
 
 // begin makes every series.
 func (m *Metrics) begin(c Catalogue) {
-	tries := m.counter("upstream_attempts_total", "Attempts at upstreams, and calls that an open breaker ended (circuit_open).", "provider", "endpoint", "outcome")
+	tries := m.counter("upstream_attempts_total", "Attempts at upstreams: success, retriable, fatal, quota, canceled; and circuit_open for calls that an open breaker ended, which are no attempts.", "provider", "endpoint", "outcome")
 	took := m.histogram("upstream_duration_seconds", "How long attempts at upstreams took.", callBuckets, "provider", "endpoint")
 	of := func(provider, endpoint string) *attempts {
 		a := &attempts{outcomes: map[resilience.Outcome]prometheus.Counter{}, took: took.WithLabelValues(provider, endpoint)}

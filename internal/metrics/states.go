@@ -34,23 +34,24 @@ type ProviderState struct {
 // pullTime bounds how long a scrape may wait for what is pulled.
 const pullTime = 10 * time.Second
 
-// Pull has states asked for at every scrape. It is called once.
+// Pull has states asked for at every scrape. It is called once. With an error, what comes from the database is left out of
+// that scrape: breakers and browsers are told of all the same.
 func (m *Metrics) Pull(c Catalogue, states func(context.Context) (States, error)) {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)
 	}
 	p := &puller{m: m, c: c, states: states,
-		connections: gauge("connections", "Connections by state.", "provider", "state"),
-		lastSuccess: gauge("sync_last_success_timestamp_seconds", "When a connection was last read or written to its end; 0 for never.", "provider"),
-		nextAttempt: gauge("backoff_next_attempt_timestamp_seconds", "The soonest attempt of a connection that waits; 0 when none does.", "provider"),
-		holdUntil:   gauge("hold_until_timestamp_seconds", "Until when an upstream asks us to wait; 0 when none does.", "provider"),
-		ends:        gauge("authorization_expiry_timestamp_seconds", "The soonest end of an authorization; 0 when none ends.", "provider"),
-		keys:        gauge("pool_keys", "Keys of the installation by state.", "provider", "state"),
-		breakers:    gauge("breaker_state", "State of an endpoint's breaker: 0 closed, 1 open, 2 half-open.", "endpoint"),
-		deliveries:  gauge("deliveries", "Deliveries by state.", "state"),
+		connections: gauge("connections", "Connections by state: healthy, syncing, waiting (a backoff), held (the upstream asks us to wait), needs_reconnect (its person has to act), needs_admin (the administrator has to), paused, new (not read yet).", "provider", "state"),
+		lastSuccess: gauge("sync_last_success_timestamp_seconds", "When a connection was last read to its end or written to, as a Unix time, the latest of all; 0 for never.", "provider"),
+		nextAttempt: gauge("backoff_next_attempt_timestamp_seconds", "The soonest attempt of those that wait after a failure, as a Unix time; 0 when none does.", "provider"),
+		holdUntil:   gauge("hold_until_timestamp_seconds", "The latest time until which an upstream asks us to wait, as a Unix time; 0 when none does.", "provider"),
+		ends:        gauge("authorization_expiry_timestamp_seconds", "The soonest end of an authorization that still holds, as a Unix time; 0 when none ends by itself.", "provider"),
+		keys:        gauge("pool_keys", "Keys of the installation by state: ready, cooling (not used for a while), refused (by the provider).", "provider", "state"),
+		breakers:    gauge("breaker_state", "State of an endpoint's breaker, the worst of the servers that share its name: 0 closed, 1 open, 2 half-open.", "endpoint"),
+		deliveries:  gauge("deliveries", "Deliveries by state: scheduled (to be attempted), running, retrying (an attempt failed), parked (waits for a person), done (kept for a week), dead (given up, kept for delivery.keep_dead).", "state"),
 		oldest:      gauge("delivery_oldest_age_seconds", "Age of the delivery that waits longest by itself; 0 when none does."),
 		clients:     gauge("websocket_clients", "Browsers that watch, by websocket or Server-Sent Events."),
-		dropped:     gauge("events_dropped_total", "Events that did not reach a browser, which comes back to a snapshot.", "reason"),
+		dropped:     gauge("events_dropped_total", "Events that did not reach a browser: slow_reader counts browsers that were too slow and come back to a snapshot, thinned_out news of progress that gave way.", "reason"),
 	}
 	p.endpoints = append(slices.Sorted(maps.Values(m.endpoints)), other)
 	m.registry.MustRegister(p)
@@ -78,17 +79,21 @@ func (p *puller) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), pullTime)
 	defer cancel()
 	s, err := p.states(ctx)
+	tell := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	p.breaker(tell, s.Breakers)
+	tell(p.clients, float64(s.Clients))
+	for _, reason := range DropReasons {
+		to <- prometheus.MustNewConstMetric(p.dropped, prometheus.CounterValue, float64(s.Dropped[reason]), reason)
+	}
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(p.connections, err)
 		return
 	}
-	tell := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
 	for _, provider := range p.c.Providers {
 		p.provider(tell, provider, s.Providers[provider.Name])
 	}
-	p.breaker(tell, s.Breakers)
 	for _, state := range p.c.DeliveryStates {
 		tell(p.deliveries, float64(s.Deliveries[state]), state)
 	}
@@ -97,10 +102,6 @@ func (p *puller) Collect(to chan<- prometheus.Metric) {
 		age = max(time.Since(s.Oldest).Seconds(), 0)
 	}
 	tell(p.oldest, age)
-	tell(p.clients, float64(s.Clients))
-	for _, reason := range DropReasons {
-		to <- prometheus.MustNewConstMetric(p.dropped, prometheus.CounterValue, float64(s.Dropped[reason]), reason)
-	}
 }
 
 func (p *puller) provider(tell func(*prometheus.Desc, float64, ...string), c Provider, s ProviderState) {

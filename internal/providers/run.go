@@ -36,6 +36,6 @@ type Standing struct {
 	Provider, App string
 	Paused        bool
 	ExpiresAt     time.Time // see Connection
-	Read          int       // how many of its streams have been read or written to their end once
-	LastSuccessAt time.Time
+	Read          int       // how many of its streams have been read to their end once
+	LastSuccessAt time.Time // of these, or of what was carried there
 }

@@ -43,6 +43,9 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !ok {
 			break
 		}
+		if last != nil && t.Rotated != nil {
+			t.Rotated(Classify(last).Category)
+		}
 		resp, err := t.send(req, body, lease.Key(), attempt)
 		v := judge(err)
 		t.save(req.Context(), lease.Done(v))
@@ -50,9 +53,6 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		last = err
-		if t.Rotated != nil && attempt < t.Pool.Size() {
-			t.Rotated(v.Category)
-		}
 	}
 	return nil, t.short(req.Context(), last)
 }

@@ -115,33 +115,33 @@ func (s *Store) Standings(ctx context.Context) ([]providers.Standing, error) {
 		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 THEN 1 ELSE 0 END), 0),
+	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
 		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.provider = c.provider AND st.stream <> ''
-		GROUP BY c.user_id, c.provider, c.app, c.paused, c.expires_at`)
+		GROUP BY c.user_id, c.provider`, providers.Deliveries)
 }
 
 // DeliveryStates counts all deliveries by state, and says when the oldest was written down that waits by itself; the zero
-// time when none does.
+// time when none does. All but those that wait are counted by River's index alone, and may be many.
 func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, oldest time.Time, err error) {
 	type row struct {
-		state string
-		n     int
-		first sql.NullString
+		state       string
+		n, retrying int
+		first       sql.NullString
 	}
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n, &v.first) }
-	rows, err := list(ctx, s.reader, scan, "SELECT "+stateOf+" AS s, count(*), min(j.created_at) FROM river_job j GROUP BY s")
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n, &v.retrying, &v.first) }
+	rows, err := list(ctx, s.reader, scan, `SELECT 'done', count(*), 0, NULL FROM river_job WHERE state = 'completed'
+		UNION ALL SELECT 'dead', count(*), 0, NULL FROM river_job WHERE state IN ('cancelled', 'discarded')
+		UNION ALL SELECT 'parked', count(*), 0, NULL FROM river_job j WHERE `+parked+`
+		UNION ALL SELECT 'running', count(*), 0, min(created_at) FROM river_job WHERE state = 'running'
+		UNION ALL SELECT 'scheduled', count(*), COALESCE(sum(CASE WHEN j.attempt > 0 THEN 1 ELSE 0 END), 0), min(j.created_at) FROM river_job j
+		WHERE j.state IN ('available', 'scheduled', 'retryable') AND NOT (`+parked+`)`)
 	counts = map[string]int{}
 	for _, r := range rows {
-		counts[r.state] = r.n
-		if !waits[r.state] || !r.first.Valid {
-			continue
-		}
+		counts[r.state] = r.n - r.retrying
+		counts["retrying"] += r.retrying
 		if at, parseErr := time.Parse(queueTime, r.first.String); parseErr == nil && (oldest.IsZero() || at.Before(oldest)) {
 			oldest = at
 		}
 	}
 	return counts, oldest, err
 }
-
-// waits are the states of deliveries that wait by themselves.
-var waits = map[string]bool{"scheduled": true, "running": true, "retrying": true}

@@ -109,6 +109,7 @@ func (m *Connections) Held(p *providers.Provider, credentials providers.Credenti
 // Refused keeps the wait that a provider has dictated in the answer to somebody who wanted to connect.
 func (m *Connections) Refused(ctx context.Context, p *providers.Provider, credentials providers.Credentials, err error) error {
 	v := resilience.Classify(err)
+	m.guard.count(p.Name, v)
 	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
 		return nil
 	}

@@ -79,7 +79,8 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 		if st.LastSuccessAt.After(s.LastSuccess) {
 			s.LastSuccess = st.LastSuccessAt
 		}
-		if !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
+		// One that has ended already would hide those that are about to.
+		if worst != NeedsReconnect && !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
 			s.Ends = st.ExpiresAt
 		}
 		found[st.Provider] = s
@@ -98,7 +99,7 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 func (m *Connections) worst(p *providers.Provider, st providers.Standing, s *Survey) Condition {
 	c := providers.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
 	worst := Healthy
-	if st.Read < len(p.Streams) || st.Read == 0 {
+	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
 		worst = New
 	}
 	for _, stream := range p.Guarded() {
@@ -114,6 +115,7 @@ func (m *Connections) worst(p *providers.Provider, st providers.Standing, s *Sur
 
 func (s *Survey) note(state resilience.State) {
 	switch {
+	case state.Until.IsZero(): // stopped, or a call is finding out
 	case state.Kind == resilience.Waiting && (s.NextAttempt.IsZero() || state.Until.Before(s.NextAttempt)):
 		s.NextAttempt = state.Until
 	case state.Kind == resilience.Held && state.Until.After(s.HoldUntil):

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/config"
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+)
+
+// promised are the metrics of the contract, with the names of their labels.
+var promised = map[string]string{
+	"sync_runs_total":                        "provider,result,stream",
+	"sync_duration_seconds":                  "provider,stream",
+	"sync_last_success_timestamp_seconds":    "provider",
+	"upstream_attempts_total":                "endpoint,outcome,provider",
+	"upstream_duration_seconds":              "endpoint,provider",
+	"connections":                            "provider,state",
+	"backoff_next_attempt_timestamp_seconds": "provider",
+	"hold_until_timestamp_seconds":           "provider",
+	"breaker_state":                          "endpoint",
+	"breaker_transitions_total":              "endpoint,from,to",
+	"pool_keys":                              "provider,state",
+	"pool_rotations_total":                   "provider,reason",
+	"authorization_expiry_timestamp_seconds": "provider",
+	"deliveries":                             "state",
+	"delivery_attempts_total":                "kind,result",
+	"delivery_oldest_age_seconds":            "",
+	"dead_letters_total":                     "category",
+	"redrives_total":                         "result",
+	"notifications_total":                    "channel,result,severity",
+	"events_dropped_total":                   "reason",
+	"websocket_clients":                      "",
+	"unclassified_errors_total":              "provider",
+	"listens_stored_total":                   "provider",
+	"duplicates_total":                       "provider",
+}
+
+func TestEveryMetricIsThereOnAFreshStart(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	text := p.scrapeText()
+	all := seriesOf(t, text)
+	require.Equal(t, promised, all.labels(), "the contract's metrics, and no other")
+	for key, value := range all {
+		require.Zero(t, value, key)
+	}
+	for name := range promised {
+		require.Contains(t, text, "# HELP reprise_"+name+" ", "it says what it means")
+	}
+	for _, want := range []string{`connections{provider="spotify",state="needs_reconnect"}`, `sync_runs_total{provider="navidrome",result="fatal",stream="playlists"}`,
+		`upstream_attempts_total{endpoint="GET api.spotify.com/v1/me",outcome="circuit_open",provider="spotify"}`, `deliveries{state="parked"}`,
+		`pool_keys{provider="youtube",state="cooling"}`, `breaker_state{endpoint="GET navidrome/rest/ping"}`, `notifications_total{channel="browser",result="sent",severity="error"}`} {
+		require.Contains(t, all, want)
+	}
+	require.Empty(t, promtool(t, text, "check", "metrics"))
+	require.Contains(t, text, "go_goroutines ")
+}
+
+// crowd makes people who have connected every provider, each to a Navidrome of their own.
+func crowd(t testing.TB, a *app, people int) {
+	t.Helper()
+	ctx := context.Background()
+	now := time.Now()
+	for n := range people {
+		u, err := a.store.AddUser(ctx, accounts.User{Name: fmt.Sprintf("Person %d", n), PasswordHash: "-", Role: accounts.Member, CreatedAt: now}, false)
+		require.NoError(t, err)
+		for _, p := range a.registry {
+			c := providers.Connection{User: u.ID, Provider: p.Name, AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
+				ExpiresAt: now.Add(24 * time.Hour), Credentials: providers.Credentials{"url": fmt.Sprintf("http://music-%d.example.org", n), "token": "t"}}
+			_, err := a.store.SaveConnection(ctx, c)
+			require.NoError(t, err)
+			for _, stream := range p.Streams {
+				require.NoError(t, a.store.SaveSuccess(ctx, u.ID, p.Name, stream, now))
+			}
+		}
+	}
+}
+
+// wired is the program on a database of the test, with nothing running and no way to any upstream.
+func wired(t testing.TB) *app {
+	t.Helper()
+	c, err := config.Load("", nil, map[string]string{"data_dir": inMemory(t), "contact": "test@example.org", "providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"})
+	require.NoError(t, err)
+	db, err := openStore(context.Background(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	a, err := wire(context.Background(), c, db, nowhere{}, quiet)
+	require.NoError(t, err)
+	return a
+}
+
+// nowhere answers every call as a server does that is down.
+type nowhere struct{}
+
+func (nowhere) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+}
+
+func TestTheNumberOfSeriesDoesNotGrowWithPeople(t *testing.T) {
+	t.Parallel()
+	a := wired(t)
+	before := a.scrape(t)
+	people := 1000
+	if raceEnabled {
+		people = 100 // the store is slow then, and the count is the same
+	}
+	crowd(t, a, people)
+	ctx := context.Background()
+	client := a.server.Guard.Client
+	for n := range 200 { // servers of their own that fail until their breakers open, and endpoints that nobody has listed
+		for range 6 {
+			for _, call := range [][2]string{{fmt.Sprintf("http://music-%d.example.org/rest/ping", n), "GET /rest/ping"}, {"https://api.spotify.com/v9/odd", fmt.Sprintf("GET /v9/odd%d", n)}} {
+				req, err := http.NewRequestWithContext(resilience.WithUser(ctx, int64(n), []string{"navidrome", "spotify"}[n%2]), http.MethodGet, call[0], nil)
+				require.NoError(t, err)
+				_, err = resilience.Send(client, req, call[1])
+				require.Error(t, err)
+			}
+		}
+	}
+	after := a.scrape(t)
+	require.Equal(t, float64(people), after[`connections{provider="navidrome",state="healthy"}`])
+	require.Greater(t, after.sum("breaker_transitions_total", `endpoint="GET navidrome/rest/ping"`, `to="open"`), 50.0)
+	require.Greater(t, after.sum("upstream_attempts_total", `endpoint="other"`), 100.0)
+	for key := range after {
+		require.Contains(t, before, key)
+	}
+	require.Len(t, after, len(before))
+	t.Logf("%d series for %d people", len(after), people)
+}
+
+// BenchmarkScrape: /metrics with 1,000 connections and 10,000 deliveries, of which as many wait as are let in, takes less
+// than 20 ms (issue 5, "Cost").
+func BenchmarkScrape(b *testing.B) {
+	a := wired(b)
+	crowd(b, a, 1000/len(a.registry)+1)
+	owe(b, a.store, 0, 5_000)
+	require.NoError(b, a.store.Park(context.Background(), 1, "lastfm"))
+	owe(b, a.store, 5_000, 10_000)
+	text := a.scrapeText(b)
+	require.Equal(b, 5_000.0, seriesOf(b, text)[`deliveries{state="parked"}`])
+	require.Equal(b, 5_000.0, seriesOf(b, text)[`deliveries{state="scheduled"}`])
+	b.ReportMetric(float64(strings.Count(text, "\nreprise_")), "series")
+	for b.Loop() {
+		a.scrapeText(b)
+	}
+}
+
+// owe writes deliveries of one person down.
+func owe(t testing.TB, db *store.Store, from, to int) {
+	t.Helper()
+	ctx := context.Background()
+	_, err := db.Carry(ctx, delivery.Rule{User: 1, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1}, false)
+	require.NoError(t, err)
+	c, err := db.Connection(ctx, 1, "listenbrainz")
+	require.NoError(t, err)
+	begin := time.Now().Add(-24 * time.Hour)
+	for first := from; first < to; first += 1000 {
+		listens := make([]providers.Listen, 1000)
+		for i := range listens {
+			n := first + i
+			listens[i] = providers.Listen{SourceID: fmt.Sprint(n), PlayedAt: begin.Add(time.Duration(n) * 5 * time.Second),
+				Track: providers.Track{Title: fmt.Sprintf("Song %d", n), Artist: "Somebody"}}
+		}
+		_, err := db.SaveListens(ctx, providers.Intake{User: 1, Provider: "listenbrainz", Generation: c.Generation, Listens: listens})
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,145 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/metrics"
+	"reprise/internal/resilience"
+)
+
+var catalogue = metrics.Catalogue{
+	Providers: []metrics.Provider{
+		{Name: "radio", Connects: true, Streams: []string{"listens"}, Pool: true, Endpoints: []metrics.Endpoint{{Host: "api.example.org", Name: "GET /plays"}}},
+		{Name: "home", Connects: true, Streams: []string{"listens"}, Endpoints: []metrics.Endpoint{{Name: "GET /rest/ping"}}},
+	},
+	Conditions: []string{"healthy", "waiting"}, DeliveryStates: []string{"scheduled", "dead"}, DeliveryKinds: []string{"scrobble"},
+}
+
+// scrape returns the values of our series.
+func scrape(t *testing.T, m *metrics.Metrics) map[string]string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	values := map[string]string{}
+	for line := range strings.Lines(w.Body.String()) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(line, "reprise_") {
+			values[strings.TrimPrefix(name, "reprise_")+"}"] = value
+		} else if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(line, "reprise_") {
+			values[strings.TrimPrefix(name, "reprise_")] = value
+		}
+	}
+	require.NotEmpty(t, values)
+	return values
+}
+
+func TestPeoplesOwnServersShareOneEndpoint(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(catalogue)
+	before := len(scrape(t, m))
+	for n := range 100 {
+		host := fmt.Sprintf("music-%d.example.org", n)
+		m.Attempt(resilience.Attempt{Provider: "home", Host: host, Endpoint: "GET /rest/ping", Start: time.Now(), Outcome: resilience.Success})
+		m.Breaker(resilience.BreakerChange{Provider: "home", Host: host, Route: "GET /rest/ping", From: resilience.BreakerClosed, To: resilience.BreakerOpen})
+	}
+	after := scrape(t, m)
+	require.Len(t, after, before)
+	require.Equal(t, "100", after[`upstream_attempts_total{endpoint="GET home/rest/ping",outcome="success",provider="home"}`])
+	require.Equal(t, "100", after[`breaker_transitions_total{endpoint="GET home/rest/ping",from="closed",to="open"}`])
+}
+
+func TestWhatNobodyListedIsCountedAsOther(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(catalogue)
+	before := len(scrape(t, m))
+	for _, a := range []resilience.Attempt{
+		{Provider: "radio", Host: "api.example.org", Endpoint: "GET /new"},
+		{Provider: "radio", Host: "elsewhere.example.org", Endpoint: "GET /plays"},
+		{Provider: "unheard-of", Host: "api.example.org", Endpoint: "GET /plays"},
+	} {
+		a.Outcome = resilience.WasFatal
+		m.Attempt(a)
+		m.Breaker(resilience.BreakerChange{Provider: a.Provider, Host: a.Host, Route: a.Endpoint, From: resilience.BreakerClosed, To: resilience.BreakerOpen})
+	}
+	after := scrape(t, m)
+	require.Len(t, after, before)
+	require.Equal(t, "2", after[`upstream_attempts_total{endpoint="other",outcome="fatal",provider="radio"}`])
+	require.Equal(t, "1", after[`upstream_attempts_total{endpoint="other",outcome="fatal",provider="other"}`])
+	require.Equal(t, "3", after[`breaker_transitions_total{endpoint="other",from="closed",to="open"}`])
+}
+
+func TestOnlyCallsThatWereMadeHaveADuration(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(catalogue)
+	a := resilience.Attempt{Provider: "radio", Host: "api.example.org", Endpoint: "GET /plays", Outcome: resilience.BreakerStood}
+	m.Attempt(a)
+	a.Start, a.Outcome = time.Now(), resilience.WasCanceled
+	m.Attempt(a)
+	a.Outcome, a.Took = resilience.WasRetriable, 300*time.Millisecond
+	m.Attempt(a)
+	all := scrape(t, m)
+	require.Equal(t, "1", all[`upstream_duration_seconds_count{endpoint="GET api.example.org/plays",provider="radio"}`])
+	require.Equal(t, "0", all[`upstream_duration_seconds_bucket{endpoint="GET api.example.org/plays",provider="radio",le="0.25"}`])
+	require.Equal(t, "1", all[`upstream_duration_seconds_bucket{endpoint="GET api.example.org/plays",provider="radio",le="0.5"}`])
+	require.Equal(t, "1", all[`upstream_attempts_total{endpoint="GET api.example.org/plays",outcome="circuit_open",provider="radio"}`])
+}
+
+func TestABreakerThatManyServersShareShowsTheWorst(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(catalogue)
+	at := func(host string, s resilience.BreakerState) resilience.BreakerStatus {
+		return resilience.BreakerStatus{Provider: "home", Host: host, Route: "GET /rest/ping", State: s}
+	}
+	var all []resilience.BreakerStatus
+	m.Pull(catalogue, func(context.Context) (metrics.States, error) { return metrics.States{Breakers: all}, nil })
+	for _, c := range []struct {
+		states []resilience.BreakerStatus
+		want   string
+	}{
+		{nil, "0"},
+		{[]resilience.BreakerStatus{at("a", resilience.BreakerClosed), at("b", resilience.BreakerHalfOpen)}, "2"},
+		{[]resilience.BreakerStatus{at("a", resilience.BreakerOpen), at("b", resilience.BreakerHalfOpen), at("c", resilience.BreakerClosed)}, "1"},
+		{[]resilience.BreakerStatus{at("a", resilience.BreakerHalfOpen), at("b", resilience.BreakerOpen)}, "1"},
+	} {
+		all = c.states
+		require.Equal(t, c.want, scrape(t, m)[`breaker_state{endpoint="GET home/rest/ping"}`])
+	}
+}
+
+// A database that does not answer must not hide what has nothing to do with it.
+func TestAScrapeTellsWhatItCanWhenTheDatabaseDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(catalogue)
+	m.Pull(catalogue, func(context.Context) (metrics.States, error) {
+		return metrics.States{Clients: 3, Breakers: []resilience.BreakerStatus{{Provider: "radio", Host: "api.example.org", Route: "GET /plays", State: resilience.BreakerOpen}}},
+			errors.New("disk I/O error")
+	})
+	all := scrape(t, m)
+	require.Equal(t, "3", all["websocket_clients"])
+	require.Equal(t, "1", all[`breaker_state{endpoint="GET api.example.org/plays"}`])
+	require.Equal(t, "0", all[`sync_runs_total{provider="radio",result="ok",stream="listens"}`])
+	require.NotContains(t, all, `connections{provider="radio",state="healthy"}`, "what is not known is not told as none")
+}
+
+func TestNoMetricsCountNothing(t *testing.T) {
+	t.Parallel()
+	var m *metrics.Metrics
+	m.Attempt(resilience.Attempt{Outcome: resilience.Success})
+	m.Breaker(resilience.BreakerChange{})
+	m.Run("radio", "listens", "ok", time.Second)
+	m.Listens("radio", 1, 1)
+	m.Rotation("radio", resilience.Quota)
+	m.Delivery("scrobble", "done")
+	m.DeadLetter(resilience.Item)
+	m.Redriven("due", 1)
+	m.Told("info", "browser", "sent")
+	m.Unclassified("radio")
+}
