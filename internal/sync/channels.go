@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"reprise/internal/providers"
@@ -38,7 +39,11 @@ func (g *Guard) DoForChannel(ctx context.Context, channel string, generation, us
 		g.Log.Info("channel could not be told", slog.String("provider", kind), slog.Int64("user_id", user), slog.String("stream", channel),
 			slog.String("class", v.Class.String()), slog.String("category", v.Category.String()), slog.String("err", resilience.Excerpt(err.Error())))
 	}
-	return ch, g.comeBack(err, key)
+	err = g.comeBack(err, key)
+	if ch.NewHold { // what is due earlier must know of it after a restart
+		err = errors.Join(err, g.saveHold(context.WithoutCancel(ctx), key, ch.State))
+	}
+	return ch, err
 }
 
 // ChannelRenewed forgets what stood against a channel, because a person has changed it or a test went well.
