@@ -100,16 +100,27 @@ func (s *Channels) email(ctx context.Context, text string, m notify.Message) err
 	ctx, cancel := context.WithTimeoutCause(ctx, resilience.CallTimeout, errTime)
 	defer cancel()
 	for _, unprotected := range box.ways() {
-		client, err := s.mailClient(box, unprotected)
-		if err != nil {
-			return wrong("The address of the mail server cannot be used. Check it.")
-		}
-		err = client.DialAndSendWithContext(ctx, msg)
+		err := s.mail(ctx, box, unprotected, msg)
 		if unprotected || len(box.ways()) == 1 || !errors.Is(err, gomail.ErrNoSupportedAuthDiscovered) && !offersNoTLS(err) {
 			return mailError(ctx, err)
 		}
 	}
 	return nil
+}
+
+// mail sends a mail over a connection of its own.
+func (s *Channels) mail(ctx context.Context, box mailbox, unprotected bool, msg *gomail.Msg) error {
+	var line net.Conn
+	client, err := s.mailClient(box, unprotected, &line)
+	if err != nil {
+		return wrong("The address of the mail server cannot be used. Check it.")
+	}
+	defer func() { // the library leaves it open when the server does not let us in
+		if line != nil {
+			_ = line.Close() // mostly closed already
+		}
+	}()
+	return client.DialAndSendWithContext(ctx, msg)
 }
 
 var errTime = errors.New("the mail server took too long")
@@ -149,10 +160,11 @@ func (s *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 	return msg, nil
 }
 
-func (s *Channels) mailClient(b mailbox, unprotected bool) (*gomail.Client, error) {
+func (s *Channels) mailClient(b mailbox, unprotected bool, line *net.Conn) (*gomail.Client, error) {
 	opts := []gomail.Option{gomail.WithPort(b.port), gomail.WithTimeout(resilience.CallTimeout), gomail.WithoutNoop(),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := s.Dial(ctx, network, address)
+			*line = conn
 			if err != nil || !b.tls {
 				return conn, err
 			}
