@@ -10,6 +10,7 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
+	"reprise/internal/demo"
 	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -58,6 +59,20 @@ func namedChannels(c config.Config) (all []notify.Channel, err error) {
 		all = append(all, notify.Channel{Kind: kind, Name: label.Label, URL: resilience.Secret(url), Wishes: notify.DefaultWishes()})
 	}
 	return all, nil
+}
+
+// tellAlice sets up where the demo's Alice is told.
+func tellAlice(ctx context.Context, a *app, world *demo.World, alice int64) error {
+	for _, place := range []struct{ name, url string }{{"Alice's phone", world.Mailbox.NtfyURL}, {"Alice's mailbox", world.Mailbox.MailURL}, {"Alice's program", world.Mailbox.WebhookURL}} {
+		kind, url, err := channels.Parse(place.url, "")
+		if err == nil {
+			_, err = a.server.Courier.Add(ctx, notify.Channel{User: alice, Kind: kind, Name: place.name, URL: resilience.Secret(url), Wishes: notify.DefaultWishes()})
+		}
+		if err != nil {
+			return fmt.Errorf("set up %s: %w", place.name, err)
+		}
+	}
+	return nil
 }
 
 // newDial connects to what is not reached by HTTP; it may not lead into private networks where the settings say so.
