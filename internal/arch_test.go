@@ -31,6 +31,8 @@ var arrows = map[string][]string{
 	"internal/tracing": {"internal/providers", "internal/resilience"},
 	"internal/notify":  {"internal/events", "internal/providers", "internal/resilience"},
 	"internal/sync":    {"internal/activity", "internal/delivery", "internal/events", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	// It sends what notify has to tell.
+	"internal/channels": {"internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {"internal/activity", "internal/events", "internal/metrics", "internal/providers", "internal/resilience"},
 	// It tells of its progress, and says what trouble with the disk means.
@@ -43,7 +45,7 @@ var arrows = map[string][]string{
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify", "internal/oauth",
+	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify", "internal/oauth",
 		"internal/providers", "internal/resilience", "internal/sync", "web"},
 	"internal/demo": {"internal/providers"},
 
@@ -65,7 +67,7 @@ var arrows = map[string][]string{
 		"internal/providers/listenbrainz", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify",
+	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/openai",
 		"internal/providers/s3", "internal/providers/youtube", "internal/providers/musicbrainz", "internal/providers/fanarttv", "internal/resilience", "internal/server",
 		"internal/store", "internal/sync", "internal/tracing"},

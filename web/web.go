@@ -50,11 +50,16 @@ func (p *Pages) Render(w io.Writer, name string, data any) error {
 	return set.Execute(w, data)
 }
 
+// Files are the static files.
+func Files() fs.FS {
+	sub, _ := fs.Sub(files, "static") // the folder is embedded above
+	return sub
+}
+
 // Static serves the style, the script and the pictures. Their addresses carry a fingerprint of their content, so
 // browsers may keep them.
 func Static() http.Handler {
-	sub, _ := fs.Sub(files, "static") // the folder is embedded above
-	serve := http.FileServerFS(sub)
+	serve := http.FileServerFS(Files())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("v") {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -200,6 +200,22 @@ func copies() []object {
 		without(written, "Provider", "d", "Enabled", false, "Report", nil, "Missing", nil)}
 }
 
+// channels is the page of channels, with one in each state.
+func channels() object {
+	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic", "Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
+		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Message": "", "Since": nil, "Waiting": 3, "LastSentAt": stamp}
+	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.", "Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
+		{"Name": "token", "Label": "Token", "Help": "", "Kind": "password", "Optional": true}}}}
+	return object{"Channels": []object{works, without(works, "ID", "2", "State", "failing", "Message", "No answer.", "Since", stamp),
+		without(works, "ID", "3", "State", "stopped", "Message", "Wrong token.", "Since", stamp, "FromSettings", true, "LastSentAt", nil, "QuietFrom", nil)},
+		"Kinds": kinds, "Open": "ntfy", "Problem": "Fill in: Topic.", "Values": object{"topic": "x", "token": ""}, "Push": "BPublic", "Form": wishes()}
+}
+
+func wishes() object {
+	return object{"ID": "1", "Name": "My phone", "Severity": "warning", "QuietFrom": "22:30", "QuietTo": "07:00", "Zone": "Europe/Vienna", "ErrorsAtNight": true,
+		"Severities": []object{{"Value": "error", "Label": "Only errors"}, {"Value": "warning", "Label": "Warnings too"}}}
+}
+
 // layouts are what the server fills the pages with: for each page, its most and its least.
 func layouts() map[string][]any {
 	ms := int64(241_000)
@@ -247,6 +263,9 @@ func layouts() map[string][]any {
 			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
+		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
+		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"}, "Problem": "Give it a name.", "Form": wishes()},
+			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "", "Form": wishes()}},
 		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil), without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
 		"login":  {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
 		"setup":  {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},

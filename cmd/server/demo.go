@@ -107,6 +107,9 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 	if _, err := a.deliveries.Forward(ctx, alice.ID, "lastfm", false); err != nil {
 		return fmt.Errorf("forward to simulated Last.fm: %w", err)
 	}
+	if err := tellAlice(ctx, a, world, alice.ID); err != nil {
+		return err
+	}
 	soon := a.digests.Options()
 	soon.Every, soon.Late = demoDigest, 0
 	a.digests.Set(soon)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
@@ -58,7 +59,10 @@ const picture = "GET /{picture}"
 
 // catalogue lists what may be counted: all providers that this version knows, whether they are set up or not.
 func catalogue(c config.Config) metrics.Catalogue {
-	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions}
+	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions, Channels: []string{channels.WebPush}}
+	for _, k := range channels.Kinds {
+		all.Channels = append(all.Channels, k.Name)
+	}
 	for _, s := range delivery.States {
 		all.DeliveryStates = append(all.DeliveryStates, string(s))
 	}
@@ -87,6 +91,13 @@ func catalogue(c config.Config) metrics.Catalogue {
 	}
 	for _, p := range own {
 		add(p, false)
+	}
+	for kind, endpoints := range channels.Endpoints() {
+		v := metrics.Provider{Name: kind}
+		for _, e := range endpoints {
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: e})
+		}
+		all.Providers = append(all.Providers, v)
 	}
 	return all
 }

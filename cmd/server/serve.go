@@ -131,6 +131,11 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
 		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
 	db.SetArchiveEvery(c.ListensEvery)
+	courier, named, pushKey, err := newCourier(ctx, c, db, client, transport, guard, notifier, carried, registry, bus, log)
+	if err != nil {
+		return nil, err
+	}
+	courier.Told = n.Told
 	people, err := accounts.New(db)
 	if err != nil {
 		return nil, err
@@ -149,7 +154,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
-		Notifier: notifier, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
+		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))
 	a.server.Metrics, a.server.Rollup = n.Handler(log), n.rollup
 	exists, err := db.HasUsers(ctx)

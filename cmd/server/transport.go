@@ -21,14 +21,19 @@ func newBase(c config.Config) http.RoundTripper {
 	if c.AllowPrivateUpstreams {
 		return resilience.NewBase(nil)
 	}
+	return resilience.NewBase(guardedDial())
+}
+
+// guardedDial connects to no address of a private network.
+func guardedDial() func(context.Context, string, string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: resilience.ConnectTimeout, Control: ssrf.New(ssrf.WithAnyPort()).Safe}
-	return resilience.NewBase(func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if errors.Is(err, ssrf.ErrProhibitedIP) {
 			return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
 		}
 		return conn, err
-	})
+	}
 }
 
 // newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the

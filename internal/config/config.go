@@ -53,6 +53,8 @@ type Config struct {
 	DeliveryBacklogWarn  int
 	DeliveryBacklogLimit int
 
+	NotifyURLs []resilience.Secret // one per channel
+
 	ArtMaxMiB int
 
 	AllowPrivateUpstreams bool

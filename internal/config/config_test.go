@@ -87,6 +87,7 @@ delivery:
   workers: 2
   backlog_warn: 10
   backlog_limit: 20
+notify: {urls: ["ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"]}
 art: {max_mib: 0}
 allow_private_upstreams: false
 providers:
@@ -134,6 +135,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond,
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour, DeliveryKeepDead: 48 * time.Hour,
 		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
+		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		Spotify: Provider{APIURL: "http://127.0.0.1:1/api", AuthURL: "http://127.0.0.1:1/authorize/?tenant=1", TokenURL: "http://[::1]:1/token/",
 			ClientID: "id", ClientSecret: "secret"},
 		LastFM:       Provider{APIURL: "http://127.0.0.1:2/2.0", AuthURL: "http://127.0.0.1:2/api/auth/", ClientID: "key", ClientSecret: "shared"},
@@ -152,7 +154,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
-		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h", "REPRISE_ART_MAX_MIB=0", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
+		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h", "REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms", "REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
 		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10", "REPRISE_DELIVERY_BACKLOG_LIMIT=20",
 		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",

@@ -53,6 +53,7 @@ func (c *Config) settings() []setting {
 		{path: "delivery.workers", def: "4", set: integer(&c.DeliveryWorkers, 1, 100)},
 		{path: "delivery.backlog_warn", def: "1000", set: integer(&c.DeliveryBacklogWarn, 1, 1_000_000)},
 		{path: "delivery.backlog_limit", def: "5000", set: integer(&c.DeliveryBacklogLimit, 1, 1_000_000)},
+		{path: "notify.urls", secret: true, set: channelURLs(&c.NotifyURLs)},
 		{path: "art.max_mib", def: "512", set: integer(&c.ArtMaxMiB, 0, 1_000_000)},
 		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
 	}

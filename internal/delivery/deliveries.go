@@ -88,6 +88,7 @@ type Deliveries struct {
 	store    Store
 	bus      *events.Bus
 	log      *slog.Logger
+	tell     Messenger // nil: there are no channels
 	slots    chan struct{}
 
 	mu     sync.Mutex
@@ -128,6 +129,7 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	river.AddWorker(workers, &worker[scrobble]{d: d})
 	river.AddWorker(workers, &worker[writePlaylist]{d: d})
 	river.AddWorker(workers, &worker[archive]{d: d})
+	river.AddWorker(workers, &worker[messages]{d: d})
 	client, err := d.store.Queue(ctx, river.Config{Workers: workers, JobTimeout: d.opt.Timeout, RescueStuckJobsAfter: never,
 		FetchPollInterval: d.opt.Poll, FetchCooldown: river.FetchCooldownMin, Logger: slog.New(errorsOnly{d.log.Handler()}),
 		Queues: map[string]river.QueueConfig{"none": {MaxWorkers: 1, FetchPollInterval: time.Hour}}}) // River wants one to begin with
@@ -199,7 +201,7 @@ func (d *Deliveries) releaseReady(ctx context.Context) error {
 			err = errors.Join(err, d.store.Release(ctx, c.User, c.Provider))
 		}
 	}
-	return err
+	return errors.Join(err, d.store.ReleaseChannels(ctx))
 }
 
 // follow tells the browsers what the queue has noted, and looks after what nobody asks for, until ctx ends.

@@ -78,6 +78,7 @@ type Work interface {
 	Revive(ctx context.Context, user int64, provider string) error
 	Postpone(ctx context.Context, user int64, provider string, id int64, until time.Time) error
 	CopyStore
+	MessageStore
 }
 
 // CopyStore keeps what copies are made of.

@@ -17,6 +17,7 @@ const (
 	Scrobble      = "scrobble"
 	WritePlaylist = "write_playlist"
 	Archive       = "archive"
+	Notify        = "notify" // what a channel outside the browser is to tell; Ref is its number
 )
 
 // Schema is the version of the payload that this version writes and understands.
@@ -40,12 +41,14 @@ type (
 	scrobble      struct{ Payload }
 	writePlaylist struct{ Payload }
 	archive       struct{ Payload }
+	messages      struct{ Payload }
 )
 
 func (submitListens) Kind() string { return SubmitListens }
 func (scrobble) Kind() string      { return Scrobble }
 func (writePlaylist) Kind() string { return WritePlaylist }
 func (archive) Kind() string       { return Archive }
+func (messages) Kind() string      { return Notify }
 
 // Order is something to be carried, on its way into the queue.
 type Order struct {
@@ -64,6 +67,10 @@ func (o Order) Items() int { return max(len(o.Listens), 1) }
 // Copies says whether deliveries of a kind make a copy that is written again whenever ours changes. Then a delivery that
 // is done stands in nobody's way, while a play is carried once.
 func Copies(kind string) bool { return kind == WritePlaylist || kind == Archive }
+
+// again says whether deliveries of a kind may come again when they are done: copies do, and what tells a channel of all
+// that waits for it.
+func again(kind string) bool { return Copies(kind) || kind == Notify }
 
 // Key is the idempotency key: the same for everything that is the same delivery.
 func (o Order) Key() string {
@@ -85,7 +92,7 @@ func (o Order) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	p := Payload{Schema: Schema, User: o.User, Provider: o.Provider, Ref: o.Ref, Key: o.Key()}
 	states := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 		rivertype.JobStateRetryable, rivertype.JobStateCancelled, rivertype.JobStateDiscarded}
-	if !Copies(o.Kind) {
+	if !again(o.Kind) {
 		states = append(states, rivertype.JobStateCompleted)
 	}
 	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(o.Provider, o.User), ScheduledAt: o.Due,
@@ -102,6 +109,8 @@ func (o Order) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 		return writePlaylist{p}, opts
 	case Archive:
 		return archive{p}, opts
+	case Notify:
+		return messages{p}, opts
 	}
 	panic("delivery: no such kind: " + o.Kind)
 }

@@ -4,4 +4,4 @@ package delivery
 type Subject struct{ Title, Artist string }
 
 // Kinds are all kinds, in the order in which people see them.
-var Kinds = []string{SubmitListens, Scrobble, WritePlaylist, Archive}
+var Kinds = []string{SubmitListens, Scrobble, WritePlaylist, Archive, Notify}

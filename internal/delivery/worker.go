@@ -21,7 +21,7 @@ type job struct {
 	CreatedAt time.Time
 	History   bool
 	Again     bool  // an attempt went before this one, and perhaps nobody knows what came of it
-	wanted    int64 // of the copy, as it was read
+	wanted    int64 // of the copy, as it was read; of messages, the number of the newest
 	Last      bool  // no attempt follows this one
 }
 
@@ -60,6 +60,12 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 	if j.Schema > Schema { // written down by a newer version, which was taken back
 		d.opt.Metrics.Delivery(j.Kind, "postponed")
 		return river.JobSnooze(time.Hour)
+	}
+	if j.Kind == Notify {
+		err := d.carryMessages(ctx, &j)
+		result, err := d.settle(context.WithoutCancel(ctx), j, err)
+		d.opt.Metrics.Delivery(j.Kind, result)
+		return err
 	}
 	c, err := d.store.Connection(ctx, j.User, j.Provider)
 	switch {
@@ -107,11 +113,11 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 	f := Explain(v, err)
 	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
 	d.note(ctx, j, v, f, given)
-	if given && Copies(j.Kind) { // ours may have changed meanwhile
+	if given && again(j.Kind) { // ours may have changed meanwhile
 		return d.bury(ctx, j, v.Category)
 	}
 	switch {
-	case v.Class == resilience.Canceled && d.registry.Get(j.Provider).Takes.Doubles:
+	case v.Class == resilience.Canceled && j.Kind != Notify && d.registry.Get(j.Provider).Takes.Doubles:
 		return "canceled", errors.New("cut off") // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
 		return "canceled", river.JobSnooze(0)
@@ -127,9 +133,15 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 	return "retrying", errors.New(f.Category) // the queue counts it; the words are kept with the delivery
 }
 
-// bury gives the delivery of a copy up, unless ours has changed since it was read.
+// bury gives the delivery of a copy or of messages up, unless there is something new since it was read.
 func (d *Deliveries) bury(ctx context.Context, j job, why resilience.Category) (result string, _ error) {
-	ended, err := d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
+	var ended bool
+	var err error
+	if j.Kind == Notify {
+		ended, err = d.store.EndMessages(ctx, j.ID, channelOf(j.Payload), j.wanted, false)
+	} else {
+		ended, err = d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
+	}
 	switch {
 	case err != nil:
 		return "retrying", err
@@ -166,6 +178,9 @@ const Apart = 200 * time.Millisecond
 func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
 	if s.Until.IsZero() { // another call is finding out
 		s.Until = time.Now().Add(time.Second)
+	}
+	if j.Kind == Notify {
+		return d.deferMessages(ctx, j, s.Until)
 	}
 	until := s.Until.Add(Apart) // so that the ones before this one come no earlier than they may
 	if err := d.store.Postpone(ctx, j.User, j.Provider, j.ID, until); err != nil {

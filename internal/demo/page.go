@@ -130,8 +130,9 @@ func (w *World) page(rw http.ResponseWriter, prefix string) {
 		Upstreams         []upstream
 		Modes             []about
 		Passwords, Tokens map[string]string
+		Messages          []Message
 	}
-	data.Prefix = prefix
+	data.Prefix, data.Messages = prefix, w.Mailbox.Messages()
 	for _, name := range names {
 		g := w.gates[name]
 		mode, _ := g.current()
@@ -182,5 +183,6 @@ func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
 	o[OpenAI].(object)["keys"], o[OpenAI].(object)["model"] = w.OpenAI.Keys, w.OpenAI.Model
 	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
 	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}
+	o["messages"] = w.Mailbox.Messages()
 	writeJSON(rw, http.StatusOK, o)
 }

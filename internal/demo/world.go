@@ -57,6 +57,7 @@ type World struct {
 	MusicBrainz  MusicBrainzServer
 	FanartTV     FanartTVServer
 	OpenAI       OpenAIServer
+	Mailbox      MailboxServer
 
 	opts   Options
 	home   *household
@@ -83,7 +84,7 @@ func Start(o Options) (*World, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, hosts: map[string]*gate{}, revoke: map[string]func(){}}
 	w.home = newHousehold(&w.opts, o.Now())
-	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz, w.startFanartTV, w.startOpenAI} {
+	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz, w.startFanartTV, w.startOpenAI, w.startMailbox} {
 		if err := start(ctx); err != nil {
 			w.Close()
 			return nil, err
@@ -135,8 +136,14 @@ func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) 
 	if err != nil {
 		return "", fmt.Errorf("listen for simulated %s: %w", name, err)
 	}
+	w.listen(ln, g)
+	return "http://" + ln.Addr().String(), nil
+}
+
+// listen serves h on ln until the World is closed.
+func (w *World) listen(ln net.Listener, h http.Handler) {
 	s := &http.Server{
-		Handler:           g,
+		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          log.New(io.Discard, "", 0), // broken connections are on purpose here
 		ConnState: func(_ net.Conn, state http.ConnState) {
@@ -150,7 +157,6 @@ func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) 
 	}
 	w.servers = append(w.servers, s)
 	w.running.Go(func() { _ = s.Serve(ln) }) // always http.ErrServerClosed: nothing else closes it
-	return "http://" + ln.Addr().String(), nil
 }
 
 // Switch changes how an upstream behaves. An error means that there is no such upstream, or no such mode at it.

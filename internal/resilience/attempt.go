@@ -51,6 +51,13 @@ func outcomeOf(v Verdict) Outcome {
 	return [...]Outcome{OK: Success, Canceled: WasCanceled, Retriable: WasRetriable, Fatal: WasFatal}[v.Class]
 }
 
+// Tell tells of an attempt that went another way than by this transport, such as one at a mail server, as of its own.
+func (t *Transport) Tell(ctx context.Context, host, endpoint string, start time.Time, err error) {
+	c := callOf(ctx)
+	c.endpoint = endpoint
+	t.tell(ctx, host, c, start, 0, err)
+}
+
 // tell tells of an attempt, in the log and to whoever else wants to know. The zero start says that no call was made.
 func (t *Transport) tell(ctx context.Context, host string, c call, start time.Time, status int, err error) {
 	if t.Log == nil && t.Told == nil {

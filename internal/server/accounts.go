@@ -61,6 +61,9 @@ func (s *Server) firstAccount(ctx context.Context, in credentials) error {
 	if err != nil {
 		return err
 	}
+	if err := s.Courier.Adopt(ctx, s.NamedChannels); err != nil {
+		s.Log.Error("channels of the settings cannot be stored", "err", err)
+	}
 	return s.signIn(ctx, u.ID)
 }
 

@@ -43,6 +43,7 @@ var kindWords = map[string]string{
 	delivery.Scrobble:      "Listens, scrobbled",
 	delivery.WritePlaylist: "Playlists",
 	delivery.Archive:       "Months of the archive",
+	delivery.Notify:        "Messages",
 }
 
 // address is a page's with this filter; more are further names and values.
@@ -88,7 +89,7 @@ func (s *Server) deliveriesPage(c echo.Context) error {
 			v.Takers = append(v.Takers, st.Provider)
 		}
 	}
-	kinds := map[string]bool{}
+	kinds := map[string]bool{delivery.Notify: true}
 	for _, p := range s.Registry {
 		if p.Takes.Nothing() {
 			continue
@@ -234,6 +235,8 @@ func lossOf(d delivery.Delivery, p *providers.Provider) string {
 		to = p.DisplayName
 	}
 	switch {
+	case d.Kind == delivery.Notify:
+		return "What waits for this channel is not sent. It stands on the page of notifications."
 	case d.Kind == delivery.WritePlaylist:
 		return "The playlist stays as it is, here and there. It is written to " + to + " again when it changes."
 	case d.Kind == delivery.Archive:

@@ -39,10 +39,11 @@ type deliveryNames struct {
 	registry providers.Registry
 	statuses map[string]syncer.Status
 	subjects map[int64]delivery.Subject
+	channels map[string]notify.Channel // by the name that stands for each in its deliveries
 }
 
 func (s *Server) namesFor(ctx context.Context, user int64, all ...delivery.Delivery) (n deliveryNames, err error) {
-	n = deliveryNames{registry: s.Registry, statuses: map[string]syncer.Status{}}
+	n = deliveryNames{registry: s.Registry, statuses: map[string]syncer.Status{}, channels: map[string]notify.Channel{}}
 	statuses, err := s.Connections.StatusOf(ctx, user, s.Store)
 	if err != nil {
 		return n, err
@@ -50,9 +51,19 @@ func (s *Server) namesFor(ctx context.Context, user int64, all ...delivery.Deliv
 	for _, st := range statuses {
 		n.statuses[st.Provider.Name] = st
 	}
-	ids := make([]int64, len(all))
+	ids, tells := make([]int64, len(all)), false
 	for i := range all {
+		tells = tells || all[i].Kind == delivery.Notify
 		ids[i] = all[i].ID
+	}
+	if tells {
+		told, err := s.Courier.All(ctx, user)
+		if err != nil {
+			return n, err
+		}
+		for _, ch := range told {
+			n.channels[delivery.ChannelName(ch.ID)] = ch
+		}
 	}
 	n.subjects, err = s.Store.Subjects(ctx, user, ids)
 	return n, err
@@ -85,6 +96,12 @@ func (n deliveryNames) provider(name string) string {
 	if p := n.registry.Get(name); p != nil {
 		return p.DisplayName
 	}
+	if ch, ok := n.channels[name]; ok {
+		return ch.Name
+	}
+	if _, ok := delivery.ChannelNumber(name); ok {
+		return "a channel that was removed"
+	}
 	return name
 }
 
@@ -92,6 +109,8 @@ func (n deliveryNames) provider(name string) string {
 func (n deliveryNames) subject(d delivery.Delivery) string {
 	about, to := n.subjects[d.ID], " to "+n.provider(d.Provider)
 	switch {
+	case d.Kind == delivery.Notify:
+		return "Messages" + to
 	case d.Kind == delivery.Archive:
 		return monthName(d.Ref) + " to the archive"
 	case d.Kind == delivery.WritePlaylist && about.Title == "":
@@ -123,6 +142,9 @@ func (n deliveryNames) why(d delivery.Delivery) (reason string, until time.Time)
 	case delivery.Dead:
 		return d.Reason, time.Time{}
 	}
+	if d.Kind == delivery.Notify {
+		return n.whyNotTold(d), until
+	}
 	reason, until = n.obstacle(d.Provider, d.Kind)
 	switch {
 	case reason != "":
@@ -133,6 +155,22 @@ func (n deliveryNames) why(d delivery.Delivery) (reason string, until time.Time)
 		return "A month waits a while for more listens before it is written.", until
 	}
 	return d.Reason, until
+}
+
+// whyNotTold says why a channel has not been told yet.
+func (n deliveryNames) whyNotTold(d delivery.Delivery) string {
+	ch, ok := n.channels[d.Provider]
+	switch {
+	case !ok:
+		return ""
+	case !ch.StoppedAt.IsZero():
+		return ch.Reason + " It goes out when you have mended the channel."
+	case ch.Failures > 0:
+		return ch.Reason
+	case d.Due.After(time.Now().Add(time.Minute)):
+		return "Messages wait for the end of your quiet hours, or because there were many in a short time."
+	}
+	return ""
 }
 
 // obstacle says what stands between a provider and the deliveries of a kind, and until when at least; empty for nothing.

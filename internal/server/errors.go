@@ -101,7 +101,8 @@ var known = map[error]problem{
 		"told. Nothing was sent."},
 	digest.ErrOff: {Status: http.StatusConflict, Title: "Not set up", Detail: "This installation has no language model. The administrator can name one in the settings " +
 		"providers.openai.model and providers.openai.keys."},
-	syncer.ErrPaused: {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
+	notify.ErrNotYours: {Status: http.StatusConflict, Title: "From the settings", Detail: "This channel stems from the setting notify.urls. The administrator changes or removes it there."},
+	syncer.ErrPaused:   {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
 	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
 		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},
 	oauth.ErrRefused: {Status: http.StatusForbidden, Title: "Permission was not given", Detail: "You did not allow it at the provider, so nothing was " +

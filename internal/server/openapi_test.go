@@ -38,7 +38,7 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 	param := regexp.MustCompile(`:(\w+)`)
 	for _, r := range newServer(t).echo.Routes() {
 		path, ours := strings.CutPrefix(r.Path, "/api/v1")
-		if !ours || !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, r.Method) || strings.Contains(path, "*") || path == "" {
+		if !ours || !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method) || strings.Contains(path, "*") || path == "" {
 			continue
 		}
 		served = append(served, r.Method+" "+param.ReplaceAllString(path, "{$1}"))

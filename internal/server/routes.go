@@ -13,7 +13,7 @@ import (
 
 // contentPolicy allows nothing from elsewhere, and no script or style inside a page.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // maxBody is the most that a form or a call may send, unless it carries a file to be imported.
 const maxBody = "256K"
@@ -33,6 +33,7 @@ func (s *Server) routes() (*echo.Echo, error) {
 	e.GET("/readyz", s.ready)
 	e.GET("/metrics", s.metrics)
 	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
+	e.GET("/sw.js", serviceWorker)
 	e.GET("/api/v1/openapi.yaml", func(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI) })
 	e.GET("/api/v1/events", s.websocket)
 	e.GET("/api/v1/events/sse", s.serverSentEvents)
@@ -42,6 +43,14 @@ func (s *Server) routes() (*echo.Echo, error) {
 	s.pageRoutes(session.Group("", s.mustSignIn))
 	s.apiRoutes(e.Group("/api/v1", s.mayCall))
 	return e, nil
+}
+
+// serviceWorker serves the script that shows what is pushed to a browser. It stands at the root, so that it may open any
+// page.
+func serviceWorker(c echo.Context) error {
+	c.Response().Header().Set("Cache-Control", "no-cache")
+	http.ServeFileFS(c.Response(), c.Request(), web.Files(), "sw.js")
+	return nil
 }
 
 // openRoutes are for people who are not signed in.
@@ -90,6 +99,13 @@ func (s *Server) pageRoutes(g *echo.Group) {
 	g.POST("/digest/:id/delete", s.deleteDigestForm)
 	g.GET("/notifications", s.notificationsPage)
 	g.POST("/notifications/:id/ack", s.ackForm)
+	g.GET("/channels", s.channelsPage)
+	g.POST("/channels", s.addChannelForm)
+	g.GET("/channels/:id", s.editChannelPage)
+	g.POST("/channels/:id", s.editChannelForm)
+	g.POST("/channels/:id/test", s.testChannelForm)
+	g.GET("/channels/:id/remove", s.removeChannelPage)
+	g.POST("/channels/:id/remove", s.removeChannelForm)
 	g.GET("/settings", s.settingsPage)
 	g.POST("/settings/password", s.passwordForm, s.slowDown())
 	g.POST("/settings/users", s.userForm, s.mustBeAdmin)
@@ -143,6 +159,11 @@ func (s *Server) apiRoutes(g *echo.Group) {
 	g.POST("/digest", s.askDigestAPI)
 	g.GET("/notifications", s.notificationsAPI)
 	g.POST("/notifications/:id/ack", s.ackAPI)
+	g.GET("/channels", s.channelsAPI)
+	g.POST("/channels", s.addChannelAPI)
+	g.PATCH("/channels/:id", s.changeChannelAPI)
+	g.DELETE("/channels/:id", s.removeChannelAPI)
+	g.POST("/channels/:id/test", s.testChannelAPI)
 	g.GET("/health", s.healthAPI)
 	g.GET("/health/quarters", s.quartersAPI)
 	g.GET("/activity", s.activityAPI)

@@ -95,12 +95,16 @@ type Config struct {
 	Art         *art.Cache // nil: no pictures are kept
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
-	Bus         *events.Bus
-	Breakers    *resilience.Breakers
-	Uplink      *resilience.Uplink
-	Log         *slog.Logger
-	Metrics     http.Handler // nil: /metrics does not exist
-	Rollup      *metrics.Rollup
+	Courier     *notify.Courier
+	// NamedChannels are those that the settings name; the first account, which is the administrator's, gets them.
+	NamedChannels []notify.Channel
+	PushKey       string // by which push services know this installation; public
+	Bus           *events.Bus
+	Breakers      *resilience.Breakers
+	Uplink        *resilience.Uplink
+	Log           *slog.Logger
+	Metrics       http.Handler // nil: /metrics does not exist
+	Rollup        *metrics.Rollup
 
 	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.
 	Demo     http.Handler

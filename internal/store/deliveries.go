@@ -162,6 +162,11 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 		if done {
 			carried = "UPDATE forwards SET delivery_id = 0 WHERE delivery_id = $1"
 		}
+		if !done {
+			if err := dropMessages(ctx, tx, id); err != nil {
+				return err
+			}
+		}
 		return errors.Join(execTx(ctx, tx, carried, id), execTx(ctx, tx, "DELETE FROM deliveries WHERE id = $1", id))
 	})
 }
@@ -172,8 +177,8 @@ func (s *Store) LookAgain(ctx context.Context, diedBefore time.Time) (n int, err
 	result, err := s.writer.ExecContext(ctx, `UPDATE river_job SET state = 'available', finalized_at = NULL, scheduled_at = $1,
 		max_attempts = CASE WHEN attempt >= max_attempts THEN attempt + 1 ELSE max_attempts END
 		WHERE id IN (SELECT j.id FROM river_job j JOIN deliveries d ON d.id = j.id
-		JOIN connections c ON c.user_id = d.user_id AND c.provider = d.provider AND c.paused = 0
-		WHERE j.state IN ('cancelled', 'discarded') AND j.finalized_at < $2 ORDER BY j.id LIMIT 1000)`, riverTime(time.Now()), riverTime(diedBefore))
+		LEFT JOIN connections c ON c.user_id = d.user_id AND c.provider = d.provider AND c.paused = 0
+		WHERE j.state IN ('cancelled', 'discarded') AND j.finalized_at < $2 AND (c.user_id IS NOT NULL OR d.kind = 'notify') ORDER BY j.id LIMIT 1000)`, riverTime(time.Now()), riverTime(diedBefore))
 	if err != nil {
 		return 0, local(err)
 	}
@@ -201,7 +206,7 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 		gone := done
 		for _, d := range dead {
 			gone = append(gone, d.ID)
-			if err := execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", d.ID); err != nil {
+			if err := errors.Join(execTx(ctx, tx, "DELETE FROM forwards WHERE delivery_id = $1", d.ID), dropMessages(ctx, tx, d.ID)); err != nil {
 				return err
 			}
 		}

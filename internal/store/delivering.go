@@ -106,9 +106,9 @@ func (s *Store) Park(ctx context.Context, user int64, provider string) error {
 }
 
 // settled says of a job that it may be removed. River notes ends in batches, up to a quarter of a second late, and must
-// find the row then; the end of a copy is noted earlier, by EndCopy.
+// find the row then; the end of a copy is noted earlier, by EndCopy, as is that of messages.
 func settled() string {
-	return " AND state <> 'running' AND (kind NOT IN ('write_playlist', 'archive') OR finalized_at IS NULL OR finalized_at < '" +
+	return " AND state <> 'running' AND (kind NOT IN ('write_playlist', 'archive', 'notify') OR finalized_at IS NULL OR finalized_at < '" +
 		riverTime(time.Now().Add(-settleFor)) + "')"
 }
 
@@ -167,7 +167,7 @@ func (s *Store) Owing(ctx context.Context, user int64) (map[string]delivery.Owin
 	}
 	rows, err := list(ctx, s.reader, scan, `SELECT d.provider, d.kind, (`+parked+`) AS parked, count(*), sum(d.items)
 		FROM deliveries d JOIN river_job j ON j.id = d.id
-		WHERE d.user_id = $1 AND j.state IN ('available', 'scheduled', 'retryable', 'running') GROUP BY d.provider, d.kind, parked`, user)
+		WHERE d.user_id = $1 AND d.kind <> 'notify' AND j.state IN ('available', 'scheduled', 'retryable', 'running') GROUP BY d.provider, d.kind, parked`, user)
 	all := map[string]delivery.Owing{}
 	for _, r := range rows {
 		o := all[r.provider]

@@ -44,8 +44,11 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
-		opened = err == nil
-		return err
+		if err != nil {
+			return err
+		}
+		opened = true
+		return s.oweMessages(ctx, tx, stored)
 	})
 	return stored, opened, err
 }
@@ -62,18 +65,37 @@ func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider s
 			args = append(args, c)
 		}
 	}
-	return list(ctx, s.writer, scanNotification, query+" RETURNING"+notificationColumns, args...)
+	var closed []notify.Notification
+	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+		closed, err = list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
+		for _, n := range closed {
+			err = errors.Join(err, s.oweRecovery(ctx, tx, n))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return closed, nil
 }
 
 // AckNotification implements notify.Store.
 func (s *Store) AckNotification(ctx context.Context, user, id int64) (bool, error) {
-	result, err := s.writer.ExecContext(ctx, "UPDATE notifications SET acknowledged_at = $1 WHERE user_id = $2 AND id = $3 AND acknowledged_at = 0",
-		millis(time.Now()), user, id)
-	if err != nil {
-		return false, local(err)
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
+	acknowledged := false
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		now := millis(time.Now())
+		result, err := tx.ExecContext(ctx, "UPDATE notifications SET acknowledged_at = $1 WHERE user_id = $2 AND id = $3 AND acknowledged_at = 0", now, user, id)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if acknowledged = n > 0; err != nil || !acknowledged {
+			return err
+		}
+		// What the person has seen, no channel needs to tell.
+		return execTx(ctx, tx, "UPDATE messages SET ended_at = $1 WHERE notification_id = $2 AND ended_at = 0 AND event = 'opened'", now, id)
+	})
+	return acknowledged && err == nil, err
 }
 
 // Notifications returns a user's notifications, the newest first: the open ones, or the latest 200 of all.

@@ -206,6 +206,12 @@ func (s *Store) Queues(ctx context.Context) ([]string, error) {
 	for _, o := range owners {
 		names = append(names, delivery.QueueOf(o.provider, o.user))
 	}
+	type channel struct{ user, id int64 }
+	channels, e := list(ctx, s.reader, func(r scanner) (v channel, err error) { return v, r.Scan(&v.user, &v.id) }, "SELECT user_id, id FROM channels")
+	for _, c := range channels {
+		names = append(names, delivery.QueueOf(delivery.ChannelName(c.id), c.user))
+	}
+	err = errors.Join(err, e)
 	slices.Sort(names)
 	return slices.Compact(names), err
 }

@@ -23,6 +23,7 @@ var sealedColumns = []sealedColumn{
 	{table: "facts", column: "value", row: []string{"name"}, mixed: true},
 	{table: "connections", column: "credentials", row: []string{"user_id", "provider"}},
 	{table: "pending_connections", column: "credentials", row: []string{"user_id", "provider"}},
+	{table: "channels", column: "url", row: []string{"id"}},
 	{table: "oauth_states", column: "verifier", row: []string{"id"}},
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 )
@@ -19,6 +20,10 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	connect(t, s, user, "spotify")
 	connect(t, s, user, "navidrome")
 	require.NoError(t, s.SavePending(t.Context(), connection(user, "spotify")))
+	_, err := s.AddChannel(t.Context(), notify.Channel{User: user, Kind: "ntfy", URL: "ntfy://ntfy.sh/topic", Wishes: notify.DefaultWishes()})
+	require.NoError(t, err)
+	_, err = s.Vapid(t.Context(), func() (string, error) { return "a signing key", nil })
+	require.NoError(t, err)
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Provider: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
 }
 
@@ -56,7 +61,7 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
-	require.Equal(t, 5, n)
+	require.Equal(t, 7, n)
 	require.NoError(t, s.Close())
 	b, err := os.ReadFile(filepath.Join(dir, FileName))
 	require.NoError(t, err)

@@ -1,0 +1,130 @@
+package notify
+
+import (
+	"slices"
+	"time"
+
+	"reprise/internal/resilience"
+)
+
+// Channel is where a person is told outside the browser.
+type Channel struct {
+	ID           int64
+	User         int64
+	Kind         string
+	Name         string
+	URL          resilience.Secret // all that it takes to reach it
+	FromSettings bool              // it belongs to the installation, and goes with its setting
+	Wishes
+	Version int64 // grows with every change by a person
+
+	StoppedAt    time.Time // zero while it may be tried
+	Category     string    // of the latest failure
+	Reason       string    // in words
+	Failures     int       // in a row
+	FailingSince time.Time
+	LastSentAt   time.Time
+	CreatedAt    time.Time
+	Waiting      int // messages
+}
+
+// Wishes are what a person wants told on a channel, and when.
+type Wishes struct {
+	Least         Severity
+	QuietFrom     int // minutes of the day; -1 for no quiet hours
+	QuietTo       int
+	Zone          string // IANA name, for the quiet hours; empty: that of the server
+	ErrorsAtNight bool   // errors are told in the quiet hours too
+}
+
+// DefaultWishes are those of somebody who has not said.
+func DefaultWishes() Wishes { return Wishes{Least: Warning, QuietFrom: -1, QuietTo: -1} }
+
+// Severities are all, from the quietest to the loudest.
+var Severities = []Severity{Info, Success, Warning, Error}
+
+// AtLeast says whether s is as loud as the other, or louder.
+func (s Severity) AtLeast(other Severity) bool {
+	return slices.Index(Severities, s) >= slices.Index(Severities, other)
+}
+
+// quietUntil is the end of the quiet hours that now lies in; zero when it lies in none.
+func (w Wishes) quietUntil(now time.Time) time.Time {
+	if w.QuietFrom < 0 || w.QuietTo < 0 || w.QuietFrom == w.QuietTo {
+		return time.Time{}
+	}
+	zone, err := time.LoadLocation(w.Zone)
+	if w.Zone == "" || err != nil {
+		zone = time.Local
+	}
+	at := now.In(zone)
+	minute := at.Hour()*60 + at.Minute()
+	overMidnight := w.QuietFrom > w.QuietTo
+	inside := minute >= w.QuietFrom && minute < w.QuietTo
+	if overMidnight {
+		inside = minute >= w.QuietFrom || minute < w.QuietTo
+	}
+	if !inside {
+		return time.Time{}
+	}
+	day := at.Day()
+	if overMidnight && minute >= w.QuietFrom {
+		day++
+	}
+	return time.Date(at.Year(), at.Month(), day, w.QuietTo/60, w.QuietTo%60, 0, 0, zone)
+}
+
+// Event is what a message tells of.
+type Event string
+
+// The events.
+const (
+	Opened   Event = "opened"
+	Resolved Event = "resolved"
+	Digest   Event = "digest" // several things at once
+	Test     Event = "test"
+)
+
+// Message is what a channel sends.
+type Message struct {
+	ID         string // the same whenever the same is sent again
+	Event      Event
+	Severity   Severity
+	Title      string
+	Text       string
+	Provider   string // empty for those about no service
+	Category   string
+	URL        string // of the page that shows it; whole
+	CreatedAt  time.Time
+	ResolvedAt time.Time
+	Items      []Item // of a digest
+}
+
+// Item is one of the things that a digest tells of.
+type Item struct {
+	Event      Event
+	Severity   Severity
+	Title      string
+	Text       string
+	Provider   string
+	Category   string
+	CreatedAt  time.Time
+	ResolvedAt time.Time
+}
+
+// Waiting is a message as it waits for its channel.
+type Waiting struct {
+	ID           int64
+	Notification int64
+	Event        Event
+	Severity     Severity
+	Provider     string
+	Cause        string
+	Category     string
+	Title        string
+	Message      string
+	ActionURL    string
+	OpenedAt     time.Time
+	ResolvedAt   time.Time
+	CreatedAt    time.Time
+}

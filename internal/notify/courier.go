@@ -1,0 +1,268 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"reprise/internal/events"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Bounds of what is sent by a channel.
+const (
+	mostSingly = 3                // waiting messages that are sent one by one; more become a digest
+	floodMost  = 5                // sendings on a channel within floodSpan; what comes then is gathered
+	floodSpan  = 10 * time.Minute //
+	tooOld     = 3 * 24 * time.Hour
+	tellAfter  = 3 // failures in a row, from which on the browser says that a channel fails
+)
+
+// ErrUnsubscribed says that a browser has taken back that it may be told: its channel goes.
+var ErrUnsubscribed = errors.New("the browser does not want to be told any more")
+
+// ErrNotYours says that a channel stems from the settings, where it has to be changed.
+var ErrNotYours = errors.New("the channel stems from the settings")
+
+// Sender sends messages. Its errors are those of the resilience package, or ErrUnsubscribed joined with one.
+type Sender interface {
+	Send(ctx context.Context, kind string, url resilience.Secret, m Message) error
+}
+
+// ChannelGuard stands before every message; see the sync package.
+type ChannelGuard interface {
+	DoForChannel(ctx context.Context, channel string, generation, user int64, kind string, call func(context.Context) error) (resilience.Change, error)
+	ChannelRenewed(user int64, channel string, generation int64)
+	ChannelRemoved(user int64, channel string)
+}
+
+// ChannelStore keeps channels and what they are to tell.
+type ChannelStore interface {
+	Channels(ctx context.Context, user int64) ([]Channel, error)
+	// Channel returns providers.ErrNotFound when there is none.
+	Channel(ctx context.Context, user, id int64) (Channel, error)
+	AddChannel(context.Context, Channel) (Channel, error)
+	// ChangeChannel stores name, URL and wishes. What stood against the channel is forgotten, and what waits is due.
+	ChangeChannel(context.Context, Channel) (Channel, error)
+	RemoveChannel(ctx context.Context, user, id int64) error
+	// AdoptChannels makes these, and no others, the channels that stem from the settings. They are the first
+	// administrator's; without one it returns false.
+	AdoptChannels(context.Context, []Channel) (bool, error)
+	// WaitingMessages returns what is to be told, the oldest first. What has been solved before it was told is left out.
+	WaitingMessages(ctx context.Context, channel int64) ([]Waiting, error)
+	// Sendings are the instants since then at which something was sent, the oldest first.
+	Sendings(ctx context.Context, channel int64, since time.Time) ([]time.Time, error)
+	// MessagesSent notes that these were sent, together. It says whether the channel had failed before.
+	MessagesSent(ctx context.Context, channel int64, messages []int64) (recovered bool, err error)
+	// MessagesDropped notes that these will not be sent.
+	MessagesDropped(ctx context.Context, channel int64, messages []int64) error
+	// ChannelFailed counts a failure and returns how many there were in a row.
+	ChannelFailed(ctx context.Context, channel int64, category, reason string) (int, error)
+	// ChannelStopped stops the channel, unless it has been changed since that version.
+	ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error)
+}
+
+// Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
+type Courier struct {
+	Store    ChannelStore
+	Sender   Sender
+	Guard    ChannelGuard
+	Notifier *Notifier
+	Bus      *events.Bus
+	Log      *slog.Logger
+	BaseURL  string                // as browsers reach the server, without a trailing slash
+	Name     func(int64) string    // what stands for a channel in its deliveries
+	Service  func(string) string   // a provider's name as people know it
+	Added    func(context.Context) // called when there may be a new channel
+	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
+	Told func(severity, channel, result string)
+}
+
+// ChannelCause is the cause of a notification about a channel. It is never told on that channel.
+func ChannelCause(id int64) string { return "channel " + number(id) }
+
+// Flush sends what waits for a channel, as far as it may be sent now, and returns the number of the newest message that
+// it has seen. A *resilience.NotBeforeError says from when on the rest may be sent.
+func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err error) {
+	ch, err := c.Store.Channel(ctx, user, id)
+	if errors.Is(err, providers.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !ch.StoppedAt.IsZero() {
+		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
+	}
+	all, err := c.Store.WaitingMessages(ctx, id)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	seen = all[len(all)-1].ID
+	now, later := all, ch.quietUntil(time.Now())
+	if !later.IsZero() {
+		now = nil
+		for _, w := range all {
+			if ch.ErrorsAtNight && w.Event == Opened && w.Severity == Error {
+				now = append(now, w)
+			}
+		}
+	}
+	if err := c.send(ctx, ch, now); err != nil {
+		return seen, err
+	}
+	if len(now) < len(all) {
+		return seen, waitUntil(later)
+	}
+	return seen, nil
+}
+
+func waitUntil(at time.Time) error {
+	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: at}}
+}
+
+// send sends these messages one by one, or as a digest when they are many.
+func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
+	var fresh, old []Waiting
+	for _, w := range all {
+		if time.Since(w.CreatedAt) > tooOld {
+			old = append(old, w)
+		} else {
+			fresh = append(fresh, w)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	now := time.Now()
+	lately, err := c.Store.Sendings(ctx, ch.ID, now.Add(-floodSpan))
+	if err != nil {
+		return err
+	}
+	room := floodMost - len(lately)
+	if room <= 0 {
+		return waitUntil(lately[len(lately)-floodMost].Add(floodSpan))
+	}
+	if len(old) > 0 || len(fresh) > mostSingly || len(fresh) > room {
+		return c.sendOne(ctx, ch, c.digest(ch, fresh, len(old)), all)
+	}
+	for _, w := range fresh {
+		if err := c.sendOne(ctx, ch, c.message(ch, w), []Waiting{w}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendOne sends a message, and draws the consequences. What is refused for good is dropped, and the rest goes on.
+func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiting) error {
+	change, err := c.Guard.DoForChannel(ctx, c.Name(ch.ID), ch.Version, ch.User, ch.Kind, func(ctx context.Context) error {
+		return c.Sender.Send(ctx, ch.Kind, ch.URL, m)
+	})
+	ctx = context.WithoutCancel(ctx) // what was sent must be known as sent
+	ids := make([]int64, len(of))
+	for i := range of {
+		ids[i] = of[i].ID
+	}
+	v := resilience.Classify(err)
+	switch {
+	case err == nil:
+		return c.sent(ctx, ch, m, ids)
+	case errors.Is(err, ErrUnsubscribed):
+		return c.gone(ctx, ch)
+	case v.Class == resilience.Canceled:
+		return err
+	}
+	if _, waits := errors.AsType[*resilience.NotBeforeError](err); waits {
+		return err
+	}
+	switch {
+	case v.Scope == resilience.ScopeItem:
+		c.told(m, ch, "dropped")
+		return errors.Join(c.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
+	case v.Class == resilience.Fatal || change.Kind == resilience.BecameFatal:
+		c.told(m, ch, "failed")
+		return c.stopped(ctx, ch, v, err)
+	}
+	c.told(m, ch, "failed")
+	return errors.Join(err, c.failed(ctx, ch, v, err))
+}
+
+func (c *Courier) told(m Message, ch Channel, result string) {
+	if c.Told != nil {
+		c.Told(string(m.Severity), ch.Kind, result)
+	}
+}
+
+func (c *Courier) sent(ctx context.Context, ch Channel, m Message, ids []int64) error {
+	c.told(m, ch, "sent")
+	recovered, err := c.Store.MessagesSent(ctx, ch.ID, ids)
+	if recovered {
+		err = errors.Join(err, c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
+	}
+	c.publish(ch.User)
+	return err
+}
+
+// gone removes the channel of a browser that does not want to be told any more.
+func (c *Courier) gone(ctx context.Context, ch Channel) error {
+	c.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
+	err := c.Store.RemoveChannel(ctx, ch.User, ch.ID)
+	if errors.Is(err, providers.ErrNotFound) {
+		err = nil
+	}
+	return errors.Join(err, c.forget(ctx, ch))
+}
+
+// failed keeps a failure that passes by itself; when it does not, the browser says so.
+func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
+	reason := TroubleWith(ch, v, cause)
+	n, err := c.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
+	defer c.publish(ch.User)
+	if err != nil || n < tellAfter {
+		return err
+	}
+	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason))
+}
+
+// stopped keeps a failure that needs the person, and tells them. A channel that was changed meanwhile is tried again.
+func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
+	reason := TroubleWith(ch, v, cause)
+	stopped, err := c.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
+	if err != nil {
+		return err
+	}
+	if !stopped {
+		return waitUntil(time.Now().Add(time.Second))
+	}
+	// A warning that it fails gives way to the error that it has stopped.
+	err = errors.Join(c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)), c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)))
+	c.publish(ch.User)
+	if err != nil {
+		return err
+	}
+	if v.Class == resilience.Fatal {
+		return cause
+	}
+	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: v.Category}}
+}
+
+func (c *Courier) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
+	return c.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message,
+		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" + number(ch.ID)}})
+}
+
+// forget closes what was told of a channel that works again, or is gone.
+func (c *Courier) forget(ctx context.Context, ch Channel) error {
+	c.Guard.ChannelRemoved(ch.User, c.Name(ch.ID))
+	err := c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
+	c.publish(ch.User)
+	return err
+}
+
+// publish lets the person's pages look again.
+func (c *Courier) publish(user int64) {
+	c.Bus.Publish(user, events.Event{Type: events.Deliveries})
+}

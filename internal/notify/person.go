@@ -1,0 +1,136 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// RefusedError says that a channel could not be told, in words. Nothing was stored.
+type RefusedError struct {
+	Reason string
+	Err    error
+}
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Add proves a channel by a first message and stores it. When that fails, the error is a *RefusedError.
+func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
+	hello := c.test("This is where Reprise tells you", "When something needs you, you read it here.", ch)
+	if err := c.try(ctx, ch, hello); err != nil {
+		return ch, err
+	}
+	ch.CreatedAt, ch.LastSentAt, ch.Version = time.Now(), time.Now(), 1
+	ch, err := c.Store.AddChannel(ctx, ch)
+	if err == nil && c.Added != nil {
+		c.Added(ctx)
+	}
+	c.publish(ch.User)
+	return ch, err
+}
+
+// Change stores another name, address or other wishes. Another address is proved first. What stood against the channel
+// is forgotten, and what waits for it is sent.
+func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
+	old, err := c.Store.Channel(ctx, ch.User, ch.ID)
+	switch {
+	case err != nil:
+		return ch, err
+	case old.FromSettings:
+		return ch, ErrNotYours
+	}
+	if ch.URL != old.URL {
+		if err := c.try(ctx, ch, c.test("This is where Reprise tells you", "When something needs you, you read it here.", ch)); err != nil {
+			return ch, err
+		}
+	}
+	return c.renew(ctx, ch)
+}
+
+func (c *Courier) renew(ctx context.Context, ch Channel) (Channel, error) {
+	ch, err := c.Store.ChangeChannel(ctx, ch)
+	if err != nil {
+		return ch, err
+	}
+	c.Guard.ChannelRenewed(ch.User, c.Name(ch.ID), ch.Version)
+	err = c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
+	c.publish(ch.User)
+	return ch, err
+}
+
+// Remove forgets a channel and what waits for it.
+func (c *Courier) Remove(ctx context.Context, user, id int64) error {
+	ch, err := c.Store.Channel(ctx, user, id)
+	switch {
+	case err != nil:
+		return err
+	case ch.FromSettings:
+		return ErrNotYours
+	}
+	return errors.Join(c.Store.RemoveChannel(ctx, user, id), c.forget(ctx, ch))
+}
+
+// SendTest sends a message at once, whatever the hour. When it arrives, what stood against the channel is forgotten.
+func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
+	ch, err := c.Store.Channel(ctx, user, id)
+	if err != nil {
+		return err
+	}
+	if err := c.try(ctx, ch, c.test("A test", "This is a test that you asked for. Nothing needs you.", ch)); err != nil {
+		if errors.Is(err, ErrUnsubscribed) {
+			err = errors.Join(err, c.gone(context.WithoutCancel(ctx), ch))
+		}
+		return err
+	}
+	if ch.Failures == 0 && ch.StoppedAt.IsZero() {
+		return nil
+	}
+	_, err = c.renew(context.WithoutCancel(ctx), ch)
+	return err
+}
+
+func (c *Courier) test(title, text string, ch Channel) Message {
+	now := time.Now()
+	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title, Text: text, URL: c.BaseURL + "/channels", CreatedAt: now}
+}
+
+// try sends one message now.
+func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
+	err := c.Sender.Send(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)), ch.Kind, ch.URL, m)
+	v := resilience.Classify(err)
+	switch {
+	case err == nil:
+		c.told(m, ch, "sent")
+		return nil
+	case v.Class == resilience.Canceled:
+		return err
+	}
+	c.told(m, ch, "failed")
+	return &RefusedError{Reason: TroubleWith(ch, v, err), Err: err}
+}
+
+// Adopt makes the channels of the settings the first administrator's, once there is one.
+func (c *Courier) Adopt(ctx context.Context, all []Channel) error {
+	adopted, err := c.Store.AdoptChannels(ctx, all)
+	if adopted && c.Added != nil {
+		c.Added(ctx)
+	}
+	return err
+}
+
+// All returns a person's channels, the oldest first.
+func (c *Courier) All(ctx context.Context, user int64) ([]Channel, error) {
+	return c.Store.Channels(ctx, user)
+}
+
+// One returns a person's channel, or providers.ErrNotFound.
+func (c *Courier) One(ctx context.Context, user, id int64) (Channel, error) {
+	if id == 0 {
+		return Channel{}, providers.ErrNotFound
+	}
+	return c.Store.Channel(ctx, user, id)
+}

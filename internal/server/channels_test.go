@@ -1,0 +1,154 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/channels"
+	"reprise/internal/delivery"
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+)
+
+// phone is a simulated ntfy.
+type phone struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	titles []string
+}
+
+func newPhone(t *testing.T) *phone {
+	p := &phone{status: http.StatusOK}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var v struct {
+			Title string `json:"title"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&v)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if w.WriteHeader(p.status); p.status == http.StatusOK {
+			p.titles = append(p.titles, v.Title)
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *phone) url(topic string) string {
+	return "ntfy://:tk_secret99@" + strings.TrimPrefix(p.URL, "http://") + "/" + topic + "?scheme=http"
+}
+
+// tells gives a household a courier.
+func (h *household) tells() {
+	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)}
+	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
+	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
+		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName, Service: func(s string) string { return s }}
+}
+
+// ask makes a call and returns the status and the answer.
+func (h *household) ask(method, path, body string) (int, string) {
+	h.t.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Host = "127.0.0.1:8420"
+	if strings.HasPrefix(body, "{") {
+		req.Header.Set("Content-Type", "application/json")
+	} else {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	return rec.Code, rec.Body.String()
+}
+
+func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, newServer(t), delivery.Options{})
+	h.tells()
+	far := newPhone(t)
+
+	far.status = http.StatusForbidden
+	status, answer := h.ask("POST", "/api/v1/channels", `{"url":"`+far.url("topic-12345")+`"}`)
+	require.Equal(t, http.StatusUnprocessableEntity, status, answer)
+	require.Contains(t, answer, "ntfy does not let us send there. Check the token, or what it may do. Nothing was stored.")
+	_, answer = h.ask("GET", "/api/v1/channels", "")
+	require.JSONEq(t, `{"channels":[]}`, answer)
+
+	far.status = http.StatusOK
+	status, answer = h.ask("POST", "/api/v1/channels", `{"name":"My phone","severity":"error","quiet_from":"22:30","quiet_to":"07:00","zone":"Europe/Vienna","url":"`+far.url("topic-12345")+`"}`)
+	require.Equal(t, http.StatusCreated, status, answer)
+	require.NotContains(t, answer, "secret99")
+	require.NotContains(t, answer, "topic")
+	require.Contains(t, answer, "/…2345")
+	var ch channelView
+	require.NoError(t, json.Unmarshal([]byte(answer), &ch))
+	require.Equal(t, "working", ch.State)
+	require.Equal(t, "22:30", *ch.QuietFrom)
+
+	status, answer = h.ask("POST", "/api/v1/channels", `{"url":"`+far.url("topic-12345")+`"}`)
+	require.Equal(t, http.StatusConflict, status, answer)
+
+	status, answer = h.ask("PATCH", "/api/v1/channels/"+ch.ID, `{"severity":"info","quiet_from":"","quiet_to":""}`)
+	require.Equal(t, http.StatusOK, status, answer)
+	require.Contains(t, answer, `"severity":"info"`)
+	require.Contains(t, answer, `"name":"My phone"`)
+	require.Contains(t, answer, `"quiet_from":null`)
+
+	status, answer = h.ask("POST", "/api/v1/channels/"+ch.ID+"/test", "")
+	require.Equal(t, http.StatusOK, status, answer)
+	require.JSONEq(t, `{"message":"Sent. Look at your phone."}`, answer)
+	require.Equal(t, []string{"This is where Reprise tells you", "A test"}, far.titles)
+	far.status = http.StatusServiceUnavailable
+	status, answer = h.ask("POST", "/api/v1/channels/"+ch.ID+"/test", "")
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, answer, "My phone: It has trouble at the moment.")
+
+	for _, page := range []string{"/channels", "/channels/" + ch.ID, "/channels/" + ch.ID + "/remove"} {
+		status, html := h.ask("GET", page, "")
+		require.Equal(t, http.StatusOK, status, page)
+		require.Contains(t, html, "My phone")
+		require.NotContains(t, html, "secret99")
+	}
+	status, _ = h.ask("DELETE", "/api/v1/channels/"+ch.ID, "")
+	require.Equal(t, http.StatusNoContent, status)
+	status, _ = h.ask("DELETE", "/api/v1/channels/"+ch.ID, "")
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, newServer(t), delivery.Options{})
+	h.tells()
+	url := newPhone(t).url("topic")
+	for body, want := range map[string]string{
+		`{}`:                 "There is no such kind of channel.",
+		`{"kind":"ntfy"}`:    "Fill in: Topic.",
+		`{"url":"secret99"}`: "This is not the address of a channel.",
+		`{"url":"` + url + `","severity":"loud"}`:            "Choose from what on you want to be told",
+		`{"url":"` + url + `","quiet_from":"25:00"}`:         "Write quiet hours like 22:30.",
+		`{"url":"` + url + `","quiet_from":"22:00"}`:         "fill in both, or none",
+		`{"url":"` + url + `","zone":"Vienna"}`:              "There is no such time zone.",
+		`{"subscription":{"endpoint":"http://example.org"}}`: "This is not what a browser says",
+	} {
+		status, answer := h.ask("POST", "/api/v1/channels", body)
+		require.Equal(t, http.StatusUnprocessableEntity, status, body)
+		require.Contains(t, answer, want, body)
+		require.NotContains(t, answer, "secret99")
+	}
+	status, html := h.ask("POST", "/channels", "kind=email&field_to=ann@example.org&field_password=secret99&severity=error")
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, html, "Fill in: From.")
+	require.Contains(t, html, "ann@example.org", "what was typed stays")
+	require.NotContains(t, html, "secret99")
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// waitingMessages counts what waits for a channel; what has been solved before it was told counts no more.
+const waitingMessages = `(SELECT count(*) FROM messages m WHERE m.channel_id = channels.id AND m.ended_at = 0 AND NOT EXISTS (SELECT 1 FROM messages o
+	WHERE o.channel_id = m.channel_id AND o.notification_id = m.notification_id AND o.opened_at = m.opened_at AND o.event <> m.event AND o.ended_at = 0))`
+
+const selectChannel = `SELECT id, user_id, kind, name, url, setting <> '', least, quiet_from, quiet_to, zone, errors_at_night, version, stopped_at, category, reason, failures,
+	failing_since, last_sent_at, created_at, ` + waitingMessages + ` FROM channels `
+
+func (s *Store) scanChannel(r scanner) (c notify.Channel, err error) {
+	var stopped, failing, sent, created int64
+	var sealed string
+	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Name, &sealed, &c.FromSettings, &c.Least, &c.QuietFrom, &c.QuietTo, &c.Zone, &c.ErrorsAtNight, &c.Version, &stopped, &c.Category, &c.Reason,
+		&c.Failures, &failing, &sent, &created, &c.Waiting)
+	if err != nil {
+		return c, err
+	}
+	c.StoppedAt, c.FailingSince, c.LastSentAt, c.CreatedAt = instant(stopped), instant(failing), instant(sent), instant(created)
+	plain, err := s.key.open(sealed, channelPlace(c.ID))
+	c.URL = resilience.Secret(plain)
+	return c, err
+}
+
+// channelPlace is what the address of a channel is sealed for.
+func channelPlace(id int64) string { return "channels.url." + strconv.FormatInt(id, 10) }
+
+// Channels implements notify.ChannelStore.
+func (s *Store) Channels(ctx context.Context, user int64) ([]notify.Channel, error) {
+	return list(ctx, s.reader, s.scanChannel, selectChannel+"WHERE user_id = $1 ORDER BY id", user)
+}
+
+// Channel implements notify.ChannelStore.
+func (s *Store) Channel(ctx context.Context, user, id int64) (notify.Channel, error) {
+	c, err := s.scanChannel(s.reader.QueryRowContext(ctx, selectChannel+"WHERE user_id = $1 AND id = $2", user, id))
+	return c, found(err)
+}
+
+// AddChannel implements notify.ChannelStore.
+func (s *Store) AddChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
+	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+		c, err = s.addChannel(ctx, tx, c, "")
+		return err
+	})
+	return c, err
+}
+
+func (s *Store) addChannel(ctx context.Context, tx *sql.Tx, c notify.Channel, setting string) (_ notify.Channel, err error) {
+	if c.ID, err = nextIDs(ctx, tx, "channels", 1); err != nil {
+		return c, err
+	}
+	return c, execTx(ctx, tx, `INSERT INTO channels (id, user_id, kind, name, url, setting, least, quiet_from, quiet_to, zone, errors_at_night, last_sent_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, c.ID, c.User, c.Kind, c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), setting,
+		string(c.Least), c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), millis(c.LastSentAt), millis(time.Now()))
+}
+
+// ChangeChannel implements notify.ChannelStore.
+func (s *Store) ChangeChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `UPDATE channels SET name = $1, url = $2, least = $3, quiet_from = $4, quiet_to = $5, zone = $6, errors_at_night = $7,
+			version = version + 1, stopped_at = 0, category = '', reason = '', failures = 0, failing_since = 0 WHERE id = $8 AND user_id = $9 RETURNING version`,
+			c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), string(c.Least), c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), c.ID, c.User).Scan(&c.Version)
+		if err != nil {
+			return found(err)
+		}
+		var waits bool
+		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE channel_id = $1 AND ended_at = 0)", c.ID).Scan(&waits)
+		if err != nil || !waits {
+			return err
+		}
+		return s.tellSoon(ctx, tx, c.User, c.ID, true)
+	})
+	return c, err
+}
+
+// RemoveChannel implements notify.ChannelStore. A delivery of it that is running finds nothing to send any more.
+func (s *Store) RemoveChannel(ctx context.Context, user, id int64) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if err := changed(tx.ExecContext(ctx, "DELETE FROM channels WHERE user_id = $1 AND id = $2", user, id)); err != nil {
+			return err
+		}
+		return s.dropDeliveries(ctx, tx, user, id)
+	})
+}
+
+func (s *Store) dropDeliveries(ctx context.Context, tx *sql.Tx, user, id int64) error {
+	name := delivery.ChannelName(id)
+	return errors.Join(
+		execTx(ctx, tx, "DELETE FROM river_job WHERE kind = 'notify'"+ofOwner+settled(), user, name),
+		execTx(ctx, tx, "DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)", user, name))
+}
+
+// AdoptChannels implements notify.ChannelStore.
+func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopted bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		var admin int64
+		err := tx.QueryRowContext(ctx, "SELECT id FROM users WHERE role = $1 ORDER BY id LIMIT 1", accounts.Admin).Scan(&admin)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		type row struct {
+			id, user int64
+			setting  string
+		}
+		scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.user, &v.setting) }
+		have, err := list(ctx, tx, scan, "SELECT id, user_id, setting FROM channels WHERE setting <> ''")
+		if err != nil {
+			return err
+		}
+		wanted := map[string]notify.Channel{}
+		for _, c := range all {
+			c.User = admin
+			wanted[fingerprint(c.Kind+" "+string(c.URL))] = c
+		}
+		for _, v := range have {
+			if _, keep := wanted[v.setting]; keep && v.user == admin {
+				delete(wanted, v.setting)
+				continue
+			}
+			err = errors.Join(err, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", v.id), s.dropDeliveries(ctx, tx, v.user, v.id))
+		}
+		for _, c := range all { // in the order of the settings
+			if c, missing := wanted[fingerprint(c.Kind+" "+string(c.URL))]; missing {
+				delete(wanted, fingerprint(c.Kind+" "+string(c.URL)))
+				_, e := s.addChannel(ctx, tx, c, fingerprint(c.Kind+" "+string(c.URL)))
+				err = errors.Join(err, e)
+			}
+		}
+		adopted = err == nil
+		return err
+	})
+	return adopted && err == nil, err
+}
+
+// ChannelFailed implements notify.ChannelStore.
+func (s *Store) ChannelFailed(ctx context.Context, channel int64, category, reason string) (n int, err error) {
+	err = s.writer.QueryRowContext(ctx, `UPDATE channels SET category = $1, reason = $2, failures = failures + 1,
+		failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END WHERE id = $4 RETURNING failures`, category, reason, millis(time.Now()), channel).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
+		err = nil
+	}
+	return n, local(err)
+}
+
+// ChannelStopped implements notify.ChannelStore.
+func (s *Store) ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error) {
+	now := millis(time.Now())
+	err := changed(s.writer.ExecContext(ctx, `UPDATE channels SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,
+		failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END WHERE id = $4 AND version = $5 AND stopped_at = 0`, now, category, reason, channel, version))
+	if errors.Is(err, providers.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Vapid returns the key that signs what is pushed to browsers, and makes it when there is none yet.
+func (s *Store) Vapid(ctx context.Context, make func() (string, error)) (string, error) {
+	const name, place = "vapid", "facts.value.vapid"
+	var sealed string
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", name).Scan(&sealed)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		key, err := make()
+		if err != nil {
+			return err
+		}
+		sealed = s.key.seal([]byte(key), place)
+		return execTx(ctx, tx, "INSERT INTO facts (name, value) VALUES ($1, $2)", name, sealed)
+	})
+	if err != nil {
+		return "", err
+	}
+	key, err := s.key.open(sealed, place)
+	return string(key), err
+}

@@ -1,0 +1,33 @@
+// Shows what is pushed to this browser, also when no page of Reprise is open.
+"use strict";
+
+self.addEventListener("push", (e) => {
+  const m = e.data ? e.data.json() : {};
+  e.waitUntil(self.registration.showNotification(m.title || "Reprise", {
+    body: m.message || "", tag: m.id, data: { url: m.url }, requireInteraction: m.severity === "error",
+  }));
+});
+
+self.addEventListener("notificationclick", (e) => {
+  e.notification.close();
+  const url = new URL(e.notification.data?.url || "/", self.location.origin);
+  const to = url.origin === self.location.origin ? url : new URL(url.pathname + url.search + url.hash, self.location.origin);
+  e.waitUntil((async () => {
+    for (const page of await self.clients.matchAll({ type: "window" })) {
+      if (new URL(page.url).pathname === to.pathname && "focus" in page) return page.focus();
+    }
+    return self.clients.openWindow(to.href);
+  })());
+});
+
+// The browser has made another address for itself: the server has to know it.
+self.addEventListener("pushsubscriptionchange", (e) => {
+  e.waitUntil((async () => {
+    const old = e.oldSubscription;
+    const options = old?.options;
+    const fresh = e.newSubscription || (options && await self.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: options.applicationServerKey }));
+    if (!fresh) return;
+    await fetch("/api/v1/channels", { method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ kind: "webpush", subscription: fresh, replaces: old?.endpoint || "" }) });
+  })());
+});
