@@ -1,0 +1,93 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// taker is a store that takes what it is told, and whose copies have changed meanwhile or not.
+type taker struct {
+	Store
+	changed bool
+	err     error
+}
+
+func (taker) NoteFailure(context.Context, int64, Failure, bool) error           { return nil }
+func (taker) Park(context.Context, int64, string) error                         { return nil }
+func (taker) Postpone(context.Context, int64, string, int64, time.Time) error   { return nil }
+func (s taker) Split(context.Context, Order, int64, [][]int64, []Refused) error { return s.err }
+func (s taker) EndCopy(context.Context, int64, Copy, bool) (ended bool, err error) {
+	return !s.changed, s.err
+}
+
+func counted(s taker) (*Deliveries, func(t *testing.T) string) {
+	m := metrics.New(metrics.Catalogue{DeliveryKinds: Kinds})
+	dead := func(t *testing.T) string {
+		w := httptest.NewRecorder()
+		m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		_, after, ok := strings.Cut(w.Body.String(), `reprise_dead_letters_total{category="item"} `)
+		require.True(t, ok)
+		n, _, _ := strings.Cut(after, "\n")
+		return n
+	}
+	return &Deliveries{opt: Options{Metrics: m}, registry: providers.Registry{{Name: "radio"}}, store: s, log: slog.New(slog.DiscardHandler)}, dead
+}
+
+func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	plays := []providers.StoredListen{{ID: 1}, {ID: 2}, {ID: 3}}
+	bad := refuse("It is too old.")
+	for _, c := range []struct {
+		what     string
+		store    taker
+		outcomes []error
+		kind     string
+		want     string
+	}{
+		{"two of three are put aside", taker{}, []error{nil, bad, bad}, Scrobble, "2"},
+		{"all are bad: the last one dies as the delivery itself", taker{}, []error{bad, bad, bad}, Scrobble, "3"},
+		{"what could not be stored has not happened", taker{err: errors.New("disk")}, []error{nil, bad, bad}, Scrobble, "0"},
+		{"a copy that nobody wants otherwise", taker{}, nil, WritePlaylist, "1"},
+		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
+	} {
+		d, dead := counted(c.store)
+		j := job{Payload: Payload{User: 1, Provider: "radio"}, ID: 7, Kind: c.kind}
+		err := bad
+		if c.outcomes != nil {
+			err = d.divide(t.Context(), Order{}, j.ID, plays, c.outcomes, nil)
+		}
+		_, _ = d.settle(t.Context(), j, err)
+		require.Equal(t, c.want, dead(t), c.what)
+	}
+}
+
+func TestWhatComesOfAnAttemptHasOneName(t *testing.T) {
+	t.Parallel()
+	stopped := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped}}
+	held := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Held, Until: time.Now().Add(time.Hour)}}
+	for _, c := range []struct {
+		err  error
+		last bool
+		want string
+	}{
+		{nil, false, "done"}, {errAgain, false, "done"}, {stopped, false, "parked"}, {held, false, "postponed"}, {context.Canceled, false, "canceled"},
+		{&resilience.AnswerError{Status: 503}, false, "retrying"}, {&resilience.AnswerError{Status: 503}, true, "dead"},
+		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
+	} {
+		d, _ := counted(taker{})
+		result, _ := d.settle(t.Context(), job{Payload: Payload{User: 1, Provider: "radio"}, Kind: Scrobble, Last: c.last}, c.err)
+		require.Equal(t, c.want, result, "%v", c.err)
+		require.Contains(t, metrics.DeliveryResults, result)
+	}
+}
