@@ -1,17 +1,10 @@
 package channels
 
 import (
-	"bufio"
-	"context"
-	"crypto/ecdh"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,10 +37,11 @@ func newFar(t *testing.T) *far {
 		body, _ := io.ReadAll(r.Body)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		text := r.Method + " " + r.URL.RequestURI() + "\n"
+		var text strings.Builder
+		text.WriteString(r.Method + " " + r.URL.RequestURI() + "\n")
 		for _, name := range []string{"Authorization", "Content-Type", "Idempotency-Key", "X-Gotify-Key", "X-Sequence-Id"} {
 			if v := r.Header.Get(name); v != "" {
-				text += name + ": " + v + "\n"
+				text.WriteString(name + ": " + v + "\n")
 			}
 		}
 		var v any
@@ -55,10 +49,8 @@ func newFar(t *testing.T) *far {
 			pretty, _ := json.MarshalIndent(v, "", "  ")
 			body = pretty
 		}
-		f.heard = append(f.heard, text+"\n"+string(body)+"\n")
-		for name, values := range f.header {
-			w.Header()[name] = values
-		}
+		f.heard = append(f.heard, text.String()+"\n"+string(body)+"\n")
+		maps.Copy(w.Header(), f.header)
 		w.WriteHeader(f.status)
 		_, _ = io.WriteString(w, f.body)
 	}))
@@ -229,205 +221,4 @@ func TestAddressesAreReadInAllTheirForms(t *testing.T) {
 	require.Equal(t, "email smtps://ann%40x.org:p%2Fw@mail.x.org:465/?from=a%40x.org&to=b%40x.org", kind+" "+url)
 	_, _, err = Build(Ntfy, map[string]string{})
 	require.ErrorContains(t, err, "Fill in: Topic.")
-}
-
-// mailServer is a mail server for one test. refuse answers a command with a code of its own.
-type mailServer struct {
-	net.Listener
-	mu     sync.Mutex
-	refuse map[string]string
-	mails  []string
-	signed []string
-}
-
-func newMailServer(t *testing.T, refuse map[string]string) *mailServer {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	m := &mailServer{Listener: ln, refuse: refuse}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { m.talk(conn) })
-		}
-	})
-	t.Cleanup(func() { ln.Close(); running.Wait() })
-	return m
-}
-
-func (m *mailServer) talk(conn net.Conn) {
-	defer conn.Close()
-	in := bufio.NewScanner(conn)
-	say := func(line string) { fmt.Fprint(conn, line+"\r\n") }
-	say("220 mail.example.org ESMTP")
-	for in.Scan() {
-		verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " ")
-		if no := m.refuse[verb]; no != "" {
-			say(no)
-			continue
-		}
-		switch verb {
-		case "EHLO":
-			say("250-mail.example.org\r\n250-AUTH PLAIN\r\n250 8BITMIME")
-		case "AUTH":
-			m.mu.Lock()
-			m.signed = append(m.signed, in.Text())
-			m.mu.Unlock()
-			say("235 welcome")
-		case "DATA":
-			say("354 go on")
-			var mail strings.Builder
-			for in.Scan() && in.Text() != "." {
-				mail.WriteString(in.Text() + "\n")
-			}
-			m.mu.Lock()
-			m.mails = append(m.mails, mail.String())
-			m.mu.Unlock()
-			say("250 taken")
-		case "QUIT":
-			say("221 bye")
-			return
-		default:
-			say("250 ok")
-		}
-	}
-}
-
-func (m *mailServer) url(user string) resilience.Secret {
-	return resilience.Secret("smtp://" + user + m.Addr().String() + "/?from=reprise@example.org&to=ann@example.org,bob@example.org")
-}
-
-func TestAMail(t *testing.T) {
-	t.Parallel()
-	m := newMailServer(t, nil)
-	c := newFar(t).channels()
-	require.NoError(t, c.Send(t.Context(), Email, m.url("ann:secret99@"), sample()))
-	require.Len(t, m.mails, 1)
-	for _, part := range []string{"Subject: Spotify needs to be reconnected", "Message-ID: <000102030405060708090a0b0c0d0e0f@reprise.example.org>", "Auto-Submitted: auto-generated",
-		"ann@example.org", "bob@example.org", "https://reprise.example.org/connect/spotify"} {
-		require.Contains(t, m.mails[0], part)
-	}
-	require.Len(t, m.signed, 1, "a server at home without TLS is signed in to all the same")
-}
-
-func TestWhatAMailServerMeans(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		refuse   map[string]string
-		class    resilience.Class
-		category resilience.Category
-	}{
-		"wrong password":   {map[string]string{"AUTH": "535 5.7.8 no"}, resilience.Fatal, resilience.Auth},
-		"must sign in":     {map[string]string{"MAIL": "530 5.7.0 sign in"}, resilience.Fatal, resilience.Auth},
-		"greylisted":       {map[string]string{"RCPT": "451 4.7.1 later"}, resilience.Retriable, resilience.Upstream},
-		"shutting down":    {map[string]string{"MAIL": "421 4.3.2 bye"}, resilience.Retriable, resilience.Upstream},
-		"no such mailbox":  {map[string]string{"RCPT": "550 5.1.1 unknown"}, resilience.Fatal, resilience.Config},
-		"sender refused":   {map[string]string{"MAIL": "553 5.1.8 no"}, resilience.Fatal, resilience.Config},
-		"content refused":  {map[string]string{"DATA": "554 5.7.1 spam"}, resilience.Fatal, resilience.Item},
-		"mailbox too full": {map[string]string{"DATA": "552 5.2.2 full"}, resilience.Fatal, resilience.Item},
-	} {
-		m := newMailServer(t, row.refuse)
-		err := newFar(t).channels().Send(t.Context(), Email, m.url("ann:secret99@"), sample())
-		v := resilience.Classify(err)
-		require.Equal(t, row.class, v.Class, "%s: %v", name, err)
-		require.Equal(t, row.category, v.Category, name)
-		require.NotContains(t, err.Error(), "secret99")
-	}
-}
-
-func TestAMailServerThatIsNotThere(t *testing.T) {
-	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := ln.Addr().String()
-	require.NoError(t, ln.Close())
-	c := newFar(t).channels()
-	err = c.Send(t.Context(), Email, resilience.Secret("smtp://"+address+"/?from=a@x.org&to=b@x.org"), sample())
-	require.Equal(t, resilience.Network, resilience.Classify(err).Category)
-	c.Dial = func(context.Context, string, string) (net.Conn, error) {
-		return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
-	}
-	err = c.Send(t.Context(), Email, resilience.Secret("smtp://"+address+"/?from=a@x.org&to=b@x.org"), sample())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
-}
-
-func TestAMailIsNotSentUnprotectedAcrossTheInternet(t *testing.T) {
-	t.Parallel()
-	m := newMailServer(t, nil)
-	c := newFar(t).channels()
-	c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, m.Addr().String())
-	}
-	away := "smtp://ann:secret99@mail.example.org:587/?from=a@x.org&to=b@x.org"
-	err := c.Send(t.Context(), Email, resilience.Secret(away), sample())
-	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
-	require.Empty(t, m.signed)
-	require.NoError(t, c.Send(t.Context(), Email, resilience.Secret(away+"&encryption=none"), sample()))
-}
-
-// browser is one that has agreed to be told.
-type browser struct {
-	key  *ecdh.PrivateKey
-	auth []byte
-}
-
-func newBrowser(t *testing.T) browser {
-	key, err := ecdh.P256().GenerateKey(rand.Reader)
-	require.NoError(t, err)
-	b := browser{key: key, auth: make([]byte, 16)}
-	_, _ = rand.Read(b.auth)
-	return b
-}
-
-func (b browser) url(t *testing.T, endpoint string) resilience.Secret {
-	var s Subscription
-	s.Endpoint, s.Keys.P256dh, s.Keys.Auth = endpoint, base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes()), base64.RawURLEncoding.EncodeToString(b.auth)
-	url, err := s.URL()
-	require.NoError(t, err)
-	require.Equal(t, endpoint, Endpoint(WebPush, url))
-	return resilience.Secret(url)
-}
-
-func TestAPushCanBeReadByItsBrowserAlone(t *testing.T) {
-	t.Parallel()
-	var got []byte
-	var header http.Header
-	push := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got, _ = io.ReadAll(r.Body)
-		header = r.Header
-		w.WriteHeader(http.StatusCreated)
-	}))
-	defer push.Close()
-	text, err := NewVapid()
-	require.NoError(t, err)
-	c := newFar(t).channels()
-	c.Vapid = ReadVapid(text)
-	b := newBrowser(t)
-	require.NoError(t, c.Send(t.Context(), WebPush, b.url(t, push.URL+"/send/secret99"), sample()))
-	require.NotContains(t, string(got), "Spotify")
-	var payload map[string]string
-	require.NoError(t, json.Unmarshal(b.open(t, got), &payload))
-	require.Equal(t, map[string]string{"id": sample().ID, "severity": "error", "title": sample().Title, "message": sample().Text, "url": sample().URL}, payload)
-	require.Equal(t, "AAECAwQFBgcICQoLDA0ODw", header.Get("Topic"))
-	require.Equal(t, "high", header.Get("Urgency"))
-	require.Contains(t, header.Get("Authorization"), "vapid t=")
-}
-
-func TestABrowserThatHasUnsubscribed(t *testing.T) {
-	t.Parallel()
-	text, err := NewVapid()
-	require.NoError(t, err)
-	for status, gone := range map[int]bool{404: true, 410: true, 403: false, 429: false, 503: false} {
-		f := newFar(t)
-		f.status = status
-		c := f.channels()
-		c.Vapid = ReadVapid(text)
-		err := c.Send(t.Context(), WebPush, newBrowser(t).url(t, f.URL+"/send/secret99"), sample())
-		require.Error(t, err)
-		require.Equal(t, gone, errors.Is(err, notify.ErrUnsubscribed), status)
-		require.NotContains(t, err.Error(), "secret99")
-	}
 }

@@ -1,217 +1,17 @@
 package channels_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/accounts"
-	"reprise/internal/channels"
 	"reprise/internal/delivery"
-	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
-	"reprise/internal/store"
-	syncer "reprise/internal/sync"
 )
-
-// receiver is a phone that hears what ntfy is told.
-type receiver struct {
-	mu     sync.Mutex
-	got    []told
-	calls  []time.Time
-	answer func(told) (int, http.Header, string) // nil takes everything
-}
-
-type told struct {
-	ID    string
-	At    time.Time
-	Title string `json:"title"`
-	Text  string `json:"message"`
-}
-
-func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	m := told{ID: req.Header.Get("X-Sequence-Id"), At: time.Now()}
-	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, m.At)
-	status, header, text := http.StatusOK, http.Header{}, `{"id":"x"}`
-	if r.answer != nil {
-		status, header, text = r.answer(m)
-	}
-	if status == http.StatusOK {
-		r.got = append(r.got, m)
-	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(text))), Request: req}, nil
-}
-
-func (r *receiver) answering(status int, header http.Header) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answer = func(told) (int, http.Header, string) { return status, header, `{"code":0,"error":"no"}` }
-}
-
-func (r *receiver) taking() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answer = nil
-}
-
-// heard are the titles that have arrived since the last time.
-func (r *receiver) heard() (titles []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, m := range r.got {
-		titles = append(titles, m.Title)
-	}
-	r.got = nil
-	return titles
-}
-
-func (r *receiver) tries() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.calls)
-}
-
-// house is an installation with one person, in a bubble of fake time.
-type house struct {
-	*notify.Courier
-	t        *testing.T
-	dir      string
-	phone    *receiver
-	db       *store.Store
-	notifier *notify.Notifier
-	carried  *delivery.Deliveries
-	user     int64
-	channel  int64
-	counted  map[string]int
-	stop     func()
-}
-
-func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, dir: t.TempDir(), phone: &receiver{}, counted: map[string]int{}}
-		h.start()
-		t.Cleanup(func() { h.stop() })
-		u, err := h.db.AddUser(t.Context(), accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
-		require.NoError(t, err)
-		h.user = u.ID
-		ch, err := h.Add(t.Context(), h.wants(notify.Channel{}))
-		require.NoError(t, err)
-		h.channel = ch.ID
-		require.Equal(t, []string{"This is where Reprise tells you"}, h.phone.heard())
-		test(t, h)
-	})
-}
-
-func (h *house) wants(ch notify.Channel) notify.Channel {
-	ch.User, ch.Kind, ch.Name, ch.URL = h.user, channels.Ntfy, "My phone", "ntfy://ntfy.example.org/topic"
-	if ch.Wishes == (notify.Wishes{}) {
-		ch.Wishes = notify.DefaultWishes()
-	}
-	return ch
-}
-
-func (h *house) start() {
-	t, ctx := h.t, context.Background()
-	key, err := store.NewKey("only-the-tests-use-this-key")
-	require.NoError(t, err)
-	h.db, err = store.Open(ctx, h.dir, key)
-	require.NoError(t, err)
-	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	backoff := resilience.NewBackoff(resilience.Options{})
-	holds, err := h.db.Holds(ctx)
-	require.NoError(t, err)
-	syncer.Restore(backoff, nil, nil, holds)
-	registry := providers.Registry{{Name: "spotify", DisplayName: "Spotify"}}
-	h.notifier = notify.New(h.db, bus)
-	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
-	guard := &syncer.Guard{Backoff: backoff, Registry: registry, Store: h.db, Client: client, Notifier: h.notifier, Bus: bus, Log: log, FirstDelay: time.Second}
-	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
-	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, h.db, bus, log)
-	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
-		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
-		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },
-		Told:  func(severity, channel, result string) { h.counted[severity+" "+channel+" "+result]++ }}
-	h.carried.TellBy(h.Courier)
-	run, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { assert.NoError(t, h.carried.Run(run)) })
-	h.stop = sync.OnceFunc(func() {
-		cancel()
-		running.Wait()
-		require.NoError(t, h.db.Close())
-	})
-	h.pass(time.Second)
-}
-
-func (h *house) restart() {
-	h.stop()
-	h.start()
-}
-
-func (h *house) pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
-// trouble opens a notification.
-func (h *house) trouble(cause string, s notify.Severity) {
-	h.t.Helper()
-	require.NoError(h.t, h.notifier.Open(context.Background(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: s, Category: "auth",
-		Title: "Trouble: " + cause, Message: "Something needs you.", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
-}
-
-func (h *house) over(cause string) {
-	h.t.Helper()
-	require.NoError(h.t, h.notifier.Resolve(context.Background(), h.user, "spotify", cause))
-}
-
-func (h *house) state() notify.Channel {
-	h.t.Helper()
-	ch, err := h.db.Channel(context.Background(), h.user, h.channel)
-	require.NoError(h.t, err)
-	return ch
-}
-
-func (h *house) open() (titles []string) {
-	h.t.Helper()
-	all, err := h.db.Notifications(context.Background(), h.user, true)
-	require.NoError(h.t, err)
-	for _, n := range all {
-		titles = append(titles, n.Title)
-	}
-	return titles
-}
-
-func (h *house) deliveries() map[delivery.State]int {
-	h.t.Helper()
-	counts, err := h.db.CountDeliveries(context.Background(), delivery.Filter{User: h.user, Kind: delivery.Notify})
-	require.NoError(h.t, err)
-	return counts
-}
 
 func TestACauseIsToldOnceOverTicksAndRestarts(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
@@ -270,7 +70,7 @@ func TestWhatIsOverBeforeItWasToldIsNotToldAtAll(t *testing.T) {
 
 func TestManyThingsAtOnceAreOneDigest(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		for _, cause := range strings.Split("a b c d e", " ") {
+		for cause := range strings.SplitSeq("a b c d e", " ") {
 			h.trouble(cause, notify.Warning)
 		}
 		h.pass(10 * time.Second)
@@ -281,7 +81,7 @@ func TestManyThingsAtOnceAreOneDigest(t *testing.T) {
 
 func TestAFloodIsGathered(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		for _, cause := range strings.Split("a b c d e f g h", " ") {
+		for cause := range strings.SplitSeq("a b c d e f g h", " ") {
 			h.trouble(cause, notify.Warning)
 			h.pass(10 * time.Second)
 		}

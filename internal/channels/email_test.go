@@ -1,0 +1,152 @@
+package channels
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/resilience"
+)
+
+// mailServer is a mail server for one test. refuse answers a command with a code of its own.
+type mailServer struct {
+	net.Listener
+	mu     sync.Mutex
+	refuse map[string]string
+	mails  []string
+	signed []string
+}
+
+func newMailServer(t *testing.T, refuse map[string]string) *mailServer {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	m := &mailServer{Listener: ln, refuse: refuse}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { m.talk(conn) })
+		}
+	})
+	t.Cleanup(func() { ln.Close(); running.Wait() })
+	return m
+}
+
+func (m *mailServer) talk(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewScanner(conn)
+	say := func(line string) { fmt.Fprint(conn, line+"\r\n") }
+	say("220 mail.example.org ESMTP")
+	for in.Scan() {
+		verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " ")
+		if no := m.refuse[verb]; no != "" {
+			say(no)
+			continue
+		}
+		switch verb {
+		case "EHLO":
+			say("250-mail.example.org\r\n250-AUTH PLAIN\r\n250 8BITMIME")
+		case "AUTH":
+			m.mu.Lock()
+			m.signed = append(m.signed, in.Text())
+			m.mu.Unlock()
+			say("235 welcome")
+		case "DATA":
+			say("354 go on")
+			var mail strings.Builder
+			for in.Scan() && in.Text() != "." {
+				mail.WriteString(in.Text() + "\n")
+			}
+			m.mu.Lock()
+			m.mails = append(m.mails, mail.String())
+			m.mu.Unlock()
+			say("250 taken")
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 ok")
+		}
+	}
+}
+
+func (m *mailServer) url(user string) resilience.Secret {
+	return resilience.Secret("smtp://" + user + m.Addr().String() + "/?from=reprise@example.org&to=ann@example.org,bob@example.org")
+}
+
+func TestAMail(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, nil)
+	c := newFar(t).channels()
+	require.NoError(t, c.Send(t.Context(), Email, m.url("ann:secret99@"), sample()))
+	require.Len(t, m.mails, 1)
+	for _, part := range []string{"Subject: Spotify needs to be reconnected", "Message-ID: <000102030405060708090a0b0c0d0e0f@reprise.example.org>", "Auto-Submitted: auto-generated",
+		"ann@example.org", "bob@example.org", "https://reprise.example.org/connect/spotify"} {
+		require.Contains(t, m.mails[0], part)
+	}
+	require.Len(t, m.signed, 1, "a server at home without TLS is signed in to all the same")
+}
+
+func TestWhatAMailServerMeans(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		refuse   map[string]string
+		class    resilience.Class
+		category resilience.Category
+	}{
+		"wrong password":   {map[string]string{"AUTH": "535 5.7.8 no"}, resilience.Fatal, resilience.Auth},
+		"must sign in":     {map[string]string{"MAIL": "530 5.7.0 sign in"}, resilience.Fatal, resilience.Auth},
+		"greylisted":       {map[string]string{"RCPT": "451 4.7.1 later"}, resilience.Retriable, resilience.Upstream},
+		"shutting down":    {map[string]string{"MAIL": "421 4.3.2 bye"}, resilience.Retriable, resilience.Upstream},
+		"no such mailbox":  {map[string]string{"RCPT": "550 5.1.1 unknown"}, resilience.Fatal, resilience.Config},
+		"sender refused":   {map[string]string{"MAIL": "553 5.1.8 no"}, resilience.Fatal, resilience.Config},
+		"content refused":  {map[string]string{"DATA": "554 5.7.1 spam"}, resilience.Fatal, resilience.Item},
+		"mailbox too full": {map[string]string{"DATA": "552 5.2.2 full"}, resilience.Fatal, resilience.Item},
+	} {
+		m := newMailServer(t, row.refuse)
+		err := newFar(t).channels().Send(t.Context(), Email, m.url("ann:secret99@"), sample())
+		v := resilience.Classify(err)
+		require.Equal(t, row.class, v.Class, "%s: %v", name, err)
+		require.Equal(t, row.category, v.Category, name)
+		require.NotContains(t, err.Error(), "secret99")
+	}
+}
+
+func TestAMailServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := ln.Addr().String()
+	require.NoError(t, ln.Close())
+	c := newFar(t).channels()
+	err = c.Send(t.Context(), Email, resilience.Secret("smtp://"+address+"/?from=a@x.org&to=b@x.org"), sample())
+	require.Equal(t, resilience.Network, resilience.Classify(err).Category)
+	c.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
+	}
+	err = c.Send(t.Context(), Email, resilience.Secret("smtp://"+address+"/?from=a@x.org&to=b@x.org"), sample())
+	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+}
+
+func TestAMailIsNotSentUnprotectedAcrossTheInternet(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, nil)
+	c := newFar(t).channels()
+	c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, m.Addr().String())
+	}
+	away := "smtp://ann:secret99@mail.example.org:587/?from=a@x.org&to=b@x.org"
+	err := c.Send(t.Context(), Email, resilience.Secret(away), sample())
+	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
+	require.Empty(t, m.signed)
+	require.NoError(t, c.Send(t.Context(), Email, resilience.Secret(away+"&encryption=none"), sample()))
+}

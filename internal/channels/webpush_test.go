@@ -1,0 +1,114 @@
+package channels
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdh"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+)
+
+// browser is one that has agreed to be told.
+type browser struct {
+	key  *ecdh.PrivateKey
+	auth []byte
+}
+
+func newBrowser(t *testing.T) browser {
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	b := browser{key: key, auth: make([]byte, 16)}
+	_, _ = rand.Read(b.auth)
+	return b
+}
+
+func (b browser) url(t *testing.T, endpoint string) resilience.Secret {
+	var s Subscription
+	s.Endpoint, s.Keys.P256dh, s.Keys.Auth = endpoint, base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes()), base64.RawURLEncoding.EncodeToString(b.auth)
+	url, err := s.URL()
+	require.NoError(t, err)
+	require.Equal(t, endpoint, Endpoint(WebPush, url))
+	return resilience.Secret(url)
+}
+
+func TestAPushCanBeReadByItsBrowserAlone(t *testing.T) {
+	t.Parallel()
+	var got []byte
+	var header http.Header
+	push := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, _ = io.ReadAll(r.Body)
+		header = r.Header
+		w.WriteHeader(http.StatusCreated)
+	}))
+	defer push.Close()
+	text, err := NewVapid()
+	require.NoError(t, err)
+	c := newFar(t).channels()
+	c.Vapid = ReadVapid(text)
+	b := newBrowser(t)
+	require.NoError(t, c.Send(t.Context(), WebPush, b.url(t, push.URL+"/send/secret99"), sample()))
+	require.NotContains(t, string(got), "Spotify")
+	var payload map[string]string
+	require.NoError(t, json.Unmarshal(b.open(t, got), &payload))
+	require.Equal(t, map[string]string{"id": sample().ID, "severity": "error", "title": sample().Title, "message": sample().Text, "url": sample().URL}, payload)
+	require.Equal(t, "AAECAwQFBgcICQoLDA0ODw", header.Get("Topic"))
+	require.Equal(t, "high", header.Get("Urgency"))
+	require.Contains(t, header.Get("Authorization"), "vapid t=")
+}
+
+func TestABrowserThatHasUnsubscribed(t *testing.T) {
+	t.Parallel()
+	text, err := NewVapid()
+	require.NoError(t, err)
+	for status, gone := range map[int]bool{404: true, 410: true, 403: false, 429: false, 503: false} {
+		f := newFar(t)
+		f.status = status
+		c := f.channels()
+		c.Vapid = ReadVapid(text)
+		err := c.Send(t.Context(), WebPush, newBrowser(t).url(t, f.URL+"/send/secret99"), sample())
+		require.Error(t, err)
+		require.Equal(t, gone, errors.Is(err, notify.ErrUnsubscribed), status)
+		require.NotContains(t, err.Error(), "secret99")
+	}
+}
+
+// open decrypts a push as its browser does (RFC 8188, section 2, and RFC 8291, section 3.4).
+func (b browser) open(t *testing.T, body []byte) []byte {
+	t.Helper()
+	salt, n := body[:16], int(body[20])
+	sender, text := body[21:21+n], body[21+n:]
+	theirs, err := ecdh.P256().NewPublicKey(sender)
+	require.NoError(t, err)
+	shared, err := b.key.ECDH(theirs)
+	require.NoError(t, err)
+	ikm, err := hkdf.Key(sha256.New, shared, b.auth, "WebPush: info\x00"+string(b.key.PublicKey().Bytes())+string(sender), 32)
+	require.NoError(t, err)
+	key, err := hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: aes128gcm\x00", 16)
+	require.NoError(t, err)
+	nonce, err := hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: nonce\x00", 12)
+	require.NoError(t, err)
+	block, err := aes.NewCipher(key)
+	require.NoError(t, err)
+	gcm, err := cipher.NewGCM(block)
+	require.NoError(t, err)
+	plain, err := gcm.Open(nil, nonce, text, nil)
+	require.NoError(t, err)
+	for len(plain) > 0 && plain[len(plain)-1] == 0 { // padding
+		plain = plain[:len(plain)-1]
+	}
+	require.EqualValues(t, 2, plain[len(plain)-1], "the last record")
+	return plain[:len(plain)-1]
+}
