@@ -13,9 +13,9 @@ import (
 	"reprise/internal/resilience"
 )
 
-// mostEndpoints is what the space of the roll-up is bounded by: 80 endpoints, in 14 days of quarters of an hour, are
-// 107,520 rows at the most.
-const mostEndpoints = 80
+// mostEndpoints is what the space of the roll-up is bounded by: 100 endpoints, in 14 days of quarters of an hour, are
+// 134,400 rows at the most.
+const mostEndpoints = 100
 
 func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	t.Parallel()
