@@ -27,7 +27,7 @@ var functions = template.FuncMap{
 	"state":     func(name string) string { return stateWords[name] },
 	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
-	"service":   Service,
+	"service":   service,
 	"within":    within,
 	"variable":  variable,
 	"art":       pictureAddress,
@@ -167,8 +167,8 @@ var stateWords = map[string]string{
 // streamWords are the streams of a connection in words.
 var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlists", "deliveries": "Sending"}
 
-// Service is a provider's name as people write it.
-func Service(name string) string {
+// service is a provider's name as people write it.
+func service(name string) string {
 	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "The digest's language model"}
 	if n, ok := names[name]; ok {

@@ -12,7 +12,6 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
-	"reprise/web"
 )
 
 // healthView is the page on which everybody sees how the services do.
@@ -131,7 +130,7 @@ func (s *Server) healthOf(all []metrics.Health, from time.Time, live, admin bool
 		if n < 0 {
 			n = len(all)
 		}
-		p := providerHealth{Provider: name, endpointHealth: endpointHealth{Name: s.serviceName(name), health: metrics.Sum(all[:n])}}
+		p := providerHealth{Provider: name, endpointHealth: endpointHealth{Name: s.nameOf(name), health: metrics.Sum(all[:n])}}
 		for _, h := range all[:n] {
 			e := endpointHealth{Name: h.Endpoint, health: h, open: open[[2]string{name, h.Endpoint}]}
 			e.fill(from, live)
@@ -208,16 +207,6 @@ func (e *endpointHealth) remarks(admin bool) (all []remark) {
 		all = append(all, r)
 	}
 	return all
-}
-
-// serviceName is a provider's name as people write it.
-func (s *Server) serviceName(name string) string {
-	for _, p := range s.services() {
-		if p.Name == name {
-			return p.DisplayName
-		}
-	}
-	return web.Service(name)
 }
 
 // hours adds quarters up by the hour, the newest first, and leaves out those in which nothing was asked.
