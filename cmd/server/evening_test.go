@@ -33,6 +33,7 @@ type evening struct {
 	url    string // of the server
 	prom   string // of Prometheus
 	client http.Client
+	began  time.Time // the trouble
 }
 
 // eveningPace is life's pace (see lifelike), sixty times as fast.
@@ -204,9 +205,10 @@ func (e *evening) until(what string, check func() bool) {
 	e.t.Logf("%s after %.1f s", what, time.Since(began).Seconds())
 }
 
-// TestAnEveningSeenByPrometheus: Spotify answers with 503, a key of YouTube's is spent and ListenBrainz' token is taken back.
-// The alerts of what lasts fire, the others do not, and all resolve when it is over.
-func TestAnEveningSeenByPrometheus(t *testing.T) {
+// TestAnEveningOfTrouble: Spotify answers with 503, a key of YouTube's is spent and ListenBrainz' token is taken back. The
+// alerts of what lasts fire, the others do not, and all resolve when it is over; Alice is told on her phone, by mail and by
+// her own program of what needs her, once, and once when it is over.
+func TestAnEveningOfTrouble(t *testing.T) {
 	t.Parallel()
 	e := newEvening(t)
 	e.until("everything in order, and seen", func() bool {
@@ -216,6 +218,7 @@ func TestAnEveningSeenByPrometheus(t *testing.T) {
 
 	e.trouble()
 	began := time.Now()
+	e.messages("ListenBrainz needs to be reconnected", 1)
 	seen := map[string]bool{}
 	expected := []string{"RepriseBreakerOpen", "RepriseNeedsReconnect listenbrainz", "RepriseProviderFails spotify"}
 	e.until("all alerts of the evening, and forty minutes", func() bool {
@@ -236,12 +239,46 @@ func TestAnEveningSeenByPrometheus(t *testing.T) {
 		return len(now) == 0 && e.query(`sum(reprise_connections{state=~"healthy|syncing"}) == 5`) == 1
 	})
 	require.Equal(t, expected, slices.Sorted(maps.Keys(seen)), "these, and nothing else")
+	e.messages("ListenBrainz works again", 1)
+	for _, by := range []string{"ntfy", "mail", "webhook"} {
+		require.Equal(t, []string{"ListenBrainz needs to be reconnected", "ListenBrainz works again"}, e.told(by), "by %s: once each, in order, and nothing of what passes by itself", by)
+	}
+}
+
+// told are the titles of what Alice was told by a channel since the trouble began, the oldest first.
+func (e *evening) told(by string) (titles []string) {
+	for _, m := range slices.Backward(e.world.Mailbox.Messages()) {
+		if m.By == by && !m.At.Before(e.began) {
+			titles = append(titles, m.Title)
+		}
+	}
+	return titles
+}
+
+// messages waits until every channel has been told something that often.
+func (e *evening) messages(title string, times int) {
+	e.t.Helper()
+	e.until("told outside the browser: "+title, func() bool {
+		for _, by := range []string{"ntfy", "mail", "webhook"} {
+			n := 0
+			for _, told := range e.told(by) {
+				if told == title {
+					n++
+				}
+			}
+			if n != times {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // trouble lets the evening begin.
 func (e *evening) trouble() {
 	t := e.t
 	t.Helper()
+	e.began = time.Now()
 	require.NoError(t, e.world.Switch(demo.YouTube, demo.KeySpent))
 	require.NoError(t, e.world.Switch(demo.ListenBrainz, demo.Revoked))
 	require.NoError(t, e.world.Switch(demo.Spotify, demo.Unavailable))
