@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
@@ -107,11 +109,11 @@ func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bu
 	return func(ctx context.Context) (s metrics.States, err error) {
 		slow, thinned := bus.Dropped()
 		s.Breakers, s.Clients, s.Dropped = breakers.Status(), bus.Watchers(), map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
-		surveys, err := a.connections.Survey(ctx, a.store, own)
-		if err != nil {
-			return s, err
-		}
-		if s.Deliveries, s.Oldest, err = a.store.DeliveryStates(ctx); err != nil {
+		var surveys map[string]syncer.Survey
+		g, ctx := errgroup.WithContext(ctx) // each is a query of its own
+		g.Go(func() (err error) { surveys, err = a.connections.Survey(ctx, a.store, own); return err })
+		g.Go(func() (err error) { s.Deliveries, s.Oldest, err = a.store.DeliveryStates(ctx); return err })
+		if err := g.Wait(); err != nil {
 			return s, err
 		}
 		s.Providers = map[string]metrics.ProviderState{}
