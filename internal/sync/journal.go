@@ -86,7 +86,9 @@ func (g *Guard) noteAnew(user int64, provider string) {
 func (g *Guard) noteForgotten(user int64, provider string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.down, func(about resilience.Key, _ activity.Action) bool { return about.Provider == provider && about.User == user })
+	maps.DeleteFunc(g.down, func(about resilience.Key, _ activity.Action) bool {
+		return about.Provider == provider && about.User == user
+	})
 }
 
 // noteRecovery notes the end of troubles that were noted, or of one that took long. s is the state that has ended, the
