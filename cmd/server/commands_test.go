@@ -131,12 +131,15 @@ func TestANewPasswordForSomebodyWhoForgot(t *testing.T) {
 	_, err = reset("Wolfgang", "another good one\n")
 	require.ErrorContains(t, err, `there is no account of the name "Wolfgang"`)
 	v.call("GET", "/connections", nil, 200) // nothing has changed
+	secret, _ := v.token("dashboard", "read")
 
 	said, err := reset("ALICE", "another good one\r\nand more")
 	require.NoError(t, err)
 	require.Contains(t, said, "Alice has a new password")
 	require.NotContains(t, said, "another good one")
+	require.Contains(t, said, "1 access token goes on working")
 	v.call("GET", "/connections", nil, 401)
+	p.program(secret).call("GET", "/connections", nil, 200)
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": password}, 401)
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": "another good one"}, 201)
 }

@@ -47,7 +47,11 @@ func runResetPassword(ctx context.Context, c config.Config, name string, stdin i
 		return sayLocal(c, err)
 	}
 	fmt.Fprintf(stdout, "%s has a new password. Every browser that was signed in with the old one has to sign in again.\n", u.Name)
-	return nil
+	tokens, err := db.Tokens(ctx, u.ID)
+	if len(tokens) > 0 {
+		fmt.Fprintf(stdout, "%s on working; the settings page revokes what should not.\n", counted(int64(len(tokens)), "access token goes", "access tokens go"))
+	}
+	return err
 }
 
 // sayLocal turns trouble with the database into a sentence.

@@ -93,7 +93,7 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 		g.Go(func() error { return run(ctx) })
 	}
 	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
-	g.Go(func() error { return tidy(ctx, db, log) })
+	g.Go(func() error { return tidy(ctx, db, a.server.Breakers, log) })
 	if err = g.Wait(); errors.Is(err, context.Canceled) { // asked to stop while something was still beginning
 		err = nil
 	}
@@ -235,13 +235,14 @@ func announce(c config.Config, s server.Config, log *slog.Logger, stdout io.Writ
 }
 
 // tidy removes what nobody can use any more, at start and every hour.
-func tidy(ctx context.Context, db *store.Store, log *slog.Logger) error {
+func tidy(ctx context.Context, db *store.Store, breakers *resilience.Breakers, log *slog.Logger) error {
 	every := time.NewTicker(time.Hour)
 	defer every.Stop()
 	for {
 		if err := db.Tidy(ctx); err != nil && ctx.Err() == nil {
 			log.Error("tidying up failed", "err", err)
 		}
+		breakers.Forget()
 		select {
 		case <-ctx.Done():
 			return nil

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Scope is what a personal token is good for. Each includes the one before.
@@ -69,7 +68,7 @@ func MakeToken(ctx context.Context, store TokenStore, u User, name string, scope
 	name = strings.TrimSpace(name)
 	now := time.Now()
 	switch {
-	case utf8.RuneCountInString(name) < 1 || checkName(name) != nil:
+	case checkName(name) != nil:
 		return Token{}, "", InputError("Give the token a name of 1 to 64 characters, such as that of the program which will use it.")
 	case !slices.Contains(scopes, scope):
 		return Token{}, "", InputError(`The scope is "read", "operate" or "admin".`)

@@ -128,8 +128,12 @@ func (r *Rollup) Breaker(ch resilience.BreakerChange) {
 	}
 }
 
-// passLocked adds the time in which a breaker was not closed to the quarters that it lies in.
+// passLocked adds the time in which a breaker was not closed to the quarters that it lies in. How long it was does not
+// depend on a clock that has been set meanwhile, as on a machine that learns the time after its start.
 func (r *Rollup) passLocked(k cellKey, from, to time.Time) {
+	long := min(to.Sub(from), KeepQuarters)
+	to = to.Round(0) // of the two clocks that a time has, quarters go by the one on the wall
+	from = to.Add(-long)
 	for from.Before(to) {
 		c := r.cellLocked(k, from)
 		end := c.Start.Add(QuarterLength)

@@ -215,6 +215,23 @@ func TestTheTimeOfAnOpenCircuitIsSplitOverItsQuarters(t *testing.T) {
 	})
 }
 
+// A machine without a clock of its own begins years ago, and learns the time when its breakers are open already.
+func TestAClockThatLeapsFillsNoMoreThanIsKept(t *testing.T) {
+	rollupBubble(t, func(r *rolling) {
+		r.breaker("api.spotify.com", resilience.BreakerOpen)
+		r.mu.Lock()
+		k := cellKey{provider: "spotify", endpoint: me}
+		r.open[k] = since{at: time.Now().AddDate(-2, 0, 0), hosts: r.open[k].hosts}
+		r.mu.Unlock()
+		r.pass(time.Minute)
+		require.Equal(r.t, time.Minute, r.health(me).Today.Open)
+		r.mu.Lock()
+		n := len(r.cells)
+		r.mu.Unlock()
+		require.LessOrEqual(r.t, n, int(KeepQuarters/QuarterLength)+1)
+	})
+}
+
 func TestARestartWithinAQuarterLosesNothingAndAKillNoMoreThanThat(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.pass(20 * time.Minute)

@@ -49,7 +49,7 @@ func (m *Metrics) Pull(c Catalogue, states func(context.Context) (States, error)
 		keys:        gauge("pool_keys", "Keys of the installation by state: ready, cooling (not used for a while), refused (by the provider).", "provider", "state"),
 		breakers:    gauge("breaker_state", "State of an endpoint's breaker, the worst of the servers that share its name: 0 closed, 1 open, 2 half-open.", "endpoint"),
 		deliveries:  gauge("deliveries", "Deliveries by state: scheduled (to be attempted), running, retrying (an attempt failed), parked (waits for a person), done (kept for a week), dead (given up, kept for delivery.keep_dead).", "state"),
-		oldest:      gauge("delivery_oldest_age_seconds", "Age of the delivery that waits longest by itself; 0 when none does."),
+		oldest:      gauge("delivery_oldest_age_seconds", "Age of the delivery that waits longest by itself; 0 when none does. What a channel keeps until its quiet hours end does not count."),
 		clients:     gauge("websocket_clients", "Browsers that watch, by websocket or Server-Sent Events."),
 		dropped:     gauge("events_dropped_total", "Events that did not reach a browser: slow_reader counts browsers that were too slow and come back to a snapshot, thinned_out news of progress that gave way.", "reason"),
 	}

@@ -245,6 +245,30 @@ func (b *breaker) status(k endpointKey) BreakerStatus {
 	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until, Provider: b.provider, Host: k.host, Route: k.endpoint}
 }
 
+// forgetAfter is how long nobody asks for an endpoint that is left alone until it is taken to be called no more: longer
+// than any schedule of ours waits.
+const forgetAfter = 3 * time.Hour
+
+// Forget drops the breakers of endpoints that nobody has asked for since their probe was due, such as a server of which
+// the connection was removed: nothing would ever close them.
+func (bs *Breakers) Forget() {
+	if bs == nil {
+		return
+	}
+	bs.mu.Lock()
+	gone := map[endpointKey]*breaker{}
+	for k, b := range bs.all {
+		if b.state != BreakerClosed && !b.probing && time.Since(b.opened) >= forgetAfter && time.Since(b.until) >= forgetAfter {
+			gone[k] = b
+			delete(bs.all, k)
+		}
+	}
+	bs.mu.Unlock()
+	for k, b := range gone {
+		bs.tell(b, k, b.state, BreakerClosed)
+	}
+}
+
 // Reset closes the breaker of an endpoint, because an administrator believes that its trouble is over, and returns what
 // it was; false when there is no such endpoint.
 func (bs *Breakers) Reset(endpoint string) (BreakerState, bool) {

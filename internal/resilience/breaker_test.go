@@ -289,6 +289,27 @@ func TestAnAdministratorResetsABreaker(t *testing.T) {
 	})
 }
 
+func TestAnEndpointThatNobodyAsksForAnyMoreIsForgotten(t *testing.T) {
+	breakerBubble(t, func(t *testing.T, b breakers) {
+		b.far.set(api, 503)
+		b.fails(5)
+		require.NoError(t, through(t, b.Transport, t.Context(), "other.example.org"))
+		time.Sleep(forgetAfter)
+		b.Breakers.Forget()
+		require.Len(t, b.Breakers.Status(), 2, "its probe has been due for less")
+		b.fails(1)
+		time.Sleep(forgetAfter)
+		b.Breakers.Forget()
+		require.Len(t, b.Breakers.Status(), 2, "somebody has asked")
+		time.Sleep(2 * time.Minute)
+		b.Breakers.Forget()
+		require.Len(t, b.Breakers.Status(), 1)
+		require.Equal(t, "GET api.example.org/v1/me: open to closed", (*b.told)[len(*b.told)-1])
+		b.fails(5)
+		require.Equal(t, time.Minute, b.refuses(), "as one that was never called")
+	})
+}
+
 // TestAnOpenBreakerIsNoFailureOfTheConnection: it waits for the probe, and its own backoff stays where it was.
 func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {

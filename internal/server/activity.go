@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
+	"reprise/internal/channels"
 	"reprise/internal/providers"
 )
 
@@ -57,12 +58,15 @@ func (s *Server) services() []*providers.Provider {
 	return append(slices.Clone(s.Registry), s.Unconnected()...)
 }
 
-// nameOf is a provider's name as people write it.
+// nameOf is the name of a provider, or of a kind of channel, as people write it.
 func (s *Server) nameOf(provider string) string {
 	for _, p := range s.services() {
 		if p.Name == provider {
 			return p.DisplayName
 		}
+	}
+	if k, ok := channels.KindOf(provider); ok {
+		return k.Label
 	}
 	return provider
 }

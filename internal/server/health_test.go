@@ -57,6 +57,16 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 	})
 }
 
+func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for range 4 {
+			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable, Category: resilience.Network})
+		}
+		require.Contains(t, h.page("/health"), "E-mail fails more often than usual")
+	})
+}
+
 func TestADayThatIsOverIsLookedAt(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		h := newHousehold(t, s, delivery.Options{})

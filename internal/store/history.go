@@ -121,7 +121,8 @@ func (s *Store) Standings(ctx context.Context) ([]providers.Standing, error) {
 }
 
 // DeliveryStates counts all deliveries by state, and says when the oldest was written down that waits by itself; the zero
-// time when none does. All but those that wait are counted by River's index alone, and may be many.
+// time when none does. What a channel keeps until its quiet hours end is not late. All but those that wait are counted by
+// River's index alone, and may be many.
 func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, oldest time.Time, err error) {
 	type row struct {
 		state       string
@@ -133,8 +134,9 @@ func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, olde
 		UNION ALL SELECT 'dead', count(*), 0, NULL FROM river_job WHERE state IN ('cancelled', 'discarded')
 		UNION ALL SELECT 'parked', count(*), 0, NULL FROM river_job j WHERE `+parked+`
 		UNION ALL SELECT 'running', count(*), 0, min(created_at) FROM river_job WHERE state = 'running'
-		UNION ALL SELECT 'scheduled', count(*), COALESCE(sum(CASE WHEN j.attempt > 0 THEN 1 ELSE 0 END), 0), min(j.created_at) FROM river_job j
-		WHERE j.state IN ('available', 'scheduled', 'retryable') AND NOT (`+parked+`)`)
+		UNION ALL SELECT 'scheduled', count(*), COALESCE(sum(CASE WHEN j.attempt > 0 THEN 1 ELSE 0 END), 0),
+		min(CASE WHEN j.kind = 'notify' AND j.attempt = 0 AND j.scheduled_at > $1 THEN NULL ELSE j.created_at END) FROM river_job j
+		WHERE j.state IN ('available', 'scheduled', 'retryable') AND NOT (`+parked+`)`, riverTime(time.Now()))
 	counts = map[string]int{}
 	for _, r := range rows {
 		counts[r.state] = r.n - r.retrying

@@ -143,7 +143,8 @@ func (m *Connections) take(ctx context.Context, c providers.Connection) (provide
 	if err != nil {
 		return c, err
 	}
-	m.guard.noteAnew(c.User, c.Provider)
+	m.guard.noteForgotten(c.User, c.Provider)
+	m.guard.noteForgotten(0, c.Provider)
 	m.guard.note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
 	m.guard.Backoff.Reconnected(keyOf(c, ""), c.Generation)
 	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
@@ -168,6 +169,7 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, provider strin
 		return err
 	}
 	m.guard.Backoff.Forget(user, provider)
+	m.guard.noteForgotten(user, provider)
 	detail := ""
 	if data {
 		detail = "What was read through it alone was deleted."

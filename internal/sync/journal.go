@@ -2,6 +2,8 @@ package sync
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"reprise/internal/activity"
@@ -79,15 +81,37 @@ func (g *Guard) noteAnew(user int64, provider string) {
 	}
 }
 
-// noteRecovery notes the end of a trouble that was noted, or that took long. s is the state that has ended.
+// noteForgotten drops the troubles that are a user's or, with the user 0, those of all who share an app: a new credential
+// has ended them, or there is no connection any more.
+func (g *Guard) noteForgotten(user int64, provider string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.down, func(about resilience.Key, _ activity.Action) bool {
+		return about.Provider == provider && about.User == user
+	})
+}
+
+// noteRecovery notes the end of troubles that were noted, or of one that took long. s is the state that has ended, the
+// oldest of what stood against the stream.
 func (g *Guard) noteRecovery(ctx context.Context, c providers.Connection, key resilience.Key, s resilience.State) {
 	about := troubleOf(c, key, s)
+	ended := []resilience.Key{about}
+	if g.Backoff.State(key).Kind == resilience.Ready { // nothing has begun since, so that all of them have ended
+		ended = slices.Compact([]resilience.Key{appKey(c), keyOf(c, ""), key})
+	}
 	g.mu.Lock()
-	_, told := g.down[about]
-	delete(g.down, about)
+	ended = slices.DeleteFunc(ended, func(k resilience.Key) bool {
+		_, told := g.down[k]
+		delete(g.down, k)
+		return !told && (k != about || time.Since(s.Since) <= noteworthy)
+	})
 	g.mu.Unlock()
-	if told || time.Since(s.Since) > noteworthy {
-		g.note(ctx, activity.Entry{User: about.User, Action: activity.Recovered, Provider: c.Provider, Subject: about.Stream, Detail: providers.Stamp(s.Since)})
+	for _, k := range ended {
+		since := ""
+		if k == about {
+			since = providers.Stamp(s.Since)
+		}
+		g.note(ctx, activity.Entry{User: k.User, Action: activity.Recovered, Provider: c.Provider, Subject: k.Stream, Detail: since})
 	}
 }
 

@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/enginetest"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 )
@@ -123,5 +125,66 @@ func TestKeysThatWereRefusedStaySoAcrossARestart(t *testing.T) {
 		e.Stop()
 		e = e.Again()
 		require.Equal(t, resilience.KeyReady, e.Registry.Get("youtube").Keys.Keys()[2].State(), "somebody has said that it is mended")
+	})
+}
+
+func TestWhatWasMendedByReconnectingIsNotToldAsMendedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		up.Revoke("alice")
+		time.Sleep(time.Hour)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(time.Hour)
+		before := noted(t, e, user)
+		up.Fail("spotify", enginetest.Unreachable)
+		time.Sleep(5*time.Minute + time.Second)
+		up.Fail("spotify", nil)
+		time.Sleep(time.Hour)
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+		require.Equal(t, before, noted(t, e, user), "a short wait is no news")
+	})
+}
+
+func TestEveryLongWaitIsNotedAlsoAfterOneThatEndedWithAnotherTrouble(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		holds := func() (n int) {
+			for _, s := range noted(t, e, user) {
+				if strings.HasPrefix(s, "Spotify asked for a wait") {
+					n++
+				}
+			}
+			return n
+		}
+		for n := range 2 {
+			up.FailPath("spotify", "/v1/me/playlists", enginetest.Status(503))
+			time.Sleep(16 * time.Minute)
+			up.Fail("spotify", enginetest.Status(429, "Retry-After", "3600"))
+			time.Sleep(30 * time.Minute)
+			require.Equal(t, n+1, holds())
+			up.Fail("spotify", nil)
+			up.FailPath("spotify", "/v1/me/playlists", nil)
+			up.FailPath("spotify", "/v1/me/player/recently-played", enginetest.Status(503))
+			time.Sleep(2 * time.Hour)
+			up.FailPath("spotify", "/v1/me/player/recently-played", nil)
+			time.Sleep(2 * time.Hour)
+			require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+		}
+	})
+}
+
+func TestTheEndOfTheInstallationsOwnTroubleIsNotedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		source := &providers.Provider{Name: "facts", DisplayName: "Facts"}
+		ask := func(err error) error {
+			return e.Guard.DoForAll(t.Context(), source, providers.Enrichment, func(context.Context) error { return err })
+		}
+		require.Error(t, ask(&resilience.AnswerError{Endpoint: "GET /", Status: 429, NotBefore: time.Now().Add(time.Hour)}))
+		time.Sleep(2 * time.Hour)
+		require.NoError(t, ask(nil))
+		log := noted(t, e, user)
+		require.Len(t, log, 2, "%v", log)
+		require.Equal(t, "facts works again, after 2 hours.", log[1])
 	})
 }
