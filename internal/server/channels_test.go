@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -124,6 +125,10 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, status)
 	status, _ = h.ask("DELETE", "/api/v1/channels/"+ch.ID, "")
 	require.Equal(t, http.StatusNotFound, status)
+
+	_, answer = h.ask("GET", "/api/v1/activity", "")
+	require.Equal(t, []string{"channel_removed", "channel_changed", "channel_added"}, regexp.MustCompile(`channel_\w+`).FindAllString(answer, -1), "what was refused is not in the log")
+	require.Contains(t, answer, "added the channel My phone.")
 }
 
 func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
