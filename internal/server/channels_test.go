@@ -157,3 +157,25 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 	require.Contains(t, html, "ann@example.org", "what was typed stays")
 	require.NotContains(t, html, "secret99")
 }
+
+func TestWhatWaitsForAChannelIsShownByItsNameAndKind(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, newServer(t), delivery.Options{})
+	h.tells()
+	status, answer := h.ask("POST", "/api/v1/channels", `{"name":"My phone","url":"`+newPhone(t).url("topic")+`"}`)
+	require.Equal(t, http.StatusCreated, status, answer)
+	require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: "auth", Severity: notify.Error, Title: "Trouble"}))
+	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries?provider=ntfy", "/deliveries?provider=ntfy"} {
+		status, answer = h.ask("GET", path, "")
+		require.Equal(t, http.StatusOK, status, path)
+		require.Contains(t, answer, "Messages to My phone (ntfy)", path)
+		require.NotContains(t, answer, "channel-", path)
+	}
+	require.Contains(t, answer, `<option value="ntfy" selected>ntfy</option>`)
+	_, answer = h.ask("GET", "/api/v1/deliveries?provider=gotify", "")
+	require.Contains(t, answer, `"deliveries":[]`)
+	_, answer = h.ask("GET", "/api/v1/deliveries?kind=notify", "")
+	require.Contains(t, answer, `"provider":"ntfy"`)
+	status, _ = h.ask("GET", "/api/v1/deliveries?provider=channel-1", "")
+	require.Equal(t, http.StatusBadRequest, status)
+}
