@@ -158,7 +158,14 @@ func TestAWebhookMayAnswerWithAPage(t *testing.T) {
 	t.Parallel()
 	f := newFar(t)
 	f.header, f.body = http.Header{"Content-Type": {"text/html"}}, "<html>ok</html>"
-	require.NoError(t, f.channels().Send(t.Context(), Webhook, resilience.Secret(f.urls()[Webhook]), sample()))
+	c := f.channels()
+	c.Client.Transport.(*resilience.Transport).Breakers = resilience.NewBreakers(resilience.BreakerOptions{})
+	for range 10 { // nor does it count as a failure
+		require.NoError(t, c.Send(t.Context(), Webhook, resilience.Secret(f.urls()[Webhook]), sample()))
+	}
+	f.status = http.StatusNotFound
+	err := c.Send(t.Context(), Webhook, resilience.Secret(f.urls()[Webhook]), sample())
+	require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "a page that says no may be that of somebody in between")
 }
 
 func TestAChatThatHasGotAMessageDoesNotGetItAgain(t *testing.T) {
