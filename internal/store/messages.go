@@ -56,8 +56,8 @@ func (s *Store) oweMessage(ctx context.Context, tx *sql.Tx, channel int64, n not
 	return s.tellSoon(ctx, tx, n.User, channel, false)
 }
 
-// tellSoon has a channel told what waits for it. A delivery that waits for later comes now; one that is parked only when
-// its channel has been released.
+// tellSoon has a channel told what waits for it. A delivery that waits for later comes now; one that is parked, or waits
+// after a failure, only when its channel has been released.
 func (s *Store) tellSoon(ctx context.Context, tx *sql.Tx, user, channel int64, released bool) error {
 	o := delivery.ToTell(user, channel)
 	o.Due = time.Now().Add(gatherFor)
@@ -65,9 +65,11 @@ func (s *Store) tellSoon(ctx context.Context, tx *sql.Tx, user, channel int64, r
 	if err != nil {
 		return err
 	}
-	query := "UPDATE river_job AS j SET state = 'available', scheduled_at = $1 WHERE id = $2 AND j.state IN ('available', 'scheduled') AND scheduled_at >= $1"
-	if !released {
-		query += " AND NOT (" + parked + ")"
+	query := "UPDATE river_job AS j SET state = 'available', scheduled_at = $1 WHERE id = $2 AND scheduled_at >= $1 AND j.state IN ('available', 'scheduled'"
+	if released {
+		query += ", 'retryable')"
+	} else {
+		query += ") AND NOT (" + parked + ")"
 	}
 	return execTx(ctx, tx, query, riverTime(o.Due), id)
 }
