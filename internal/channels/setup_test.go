@@ -37,6 +37,7 @@ type receiver struct {
 type told struct {
 	ID    string
 	At    time.Time
+	Topic string `json:"topic"`
 	Title string `json:"title"`
 	Text  string `json:"message"`
 }

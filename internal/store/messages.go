@@ -114,7 +114,9 @@ func (s *Store) Sendings(ctx context.Context, channel int64, since time.Time) ([
 func (s *Store) MessagesSent(ctx context.Context, channel int64, messages []int64) (recovered bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(time.Now())
-		err := tx.QueryRowContext(ctx, "SELECT failures > 0 FROM channels WHERE id = $1", channel).Scan(&recovered)
+		err := tx.QueryRowContext(ctx, `SELECT failures > 0 OR EXISTS (SELECT 1 FROM notifications n
+			WHERE n.user_id = channels.user_id AND n.provider = '' AND n.cause = $2 AND n.resolved_at = 0) FROM channels WHERE id = $1`,
+			channel, notify.ChannelCause(channel)).Scan(&recovered)
 		if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 			return nil
 		}
