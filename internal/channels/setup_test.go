@@ -172,6 +172,13 @@ func (h *house) restart() {
 	h.start()
 }
 
+// away lets a long time pass in which the server does not run: every poll of the queue costs real time.
+func (h *house) away(d time.Duration) {
+	h.stop()
+	h.pass(d)
+	h.start()
+}
+
 func (h *house) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
