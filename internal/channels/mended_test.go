@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -124,5 +125,20 @@ func TestAStopIsToldAlthoughTheProcessDiesOverIt(t *testing.T) {
 		h.pass(10 * time.Second)
 		require.Equal(t, []string{"Trouble: auth"}, h.phone.heard())
 		require.Equal(t, []string{"Trouble: auth"}, h.open(), "it was never kept that the channel had failed")
+	})
+}
+
+func TestWhatIsRefusedForGoodIsNotSaidToWait(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.phone.answering(http.StatusRequestEntityTooLarge, nil)
+		for _, cause := range []string{"a", "b", "c"} {
+			h.trouble(cause, notify.Error)
+			h.pass(5 * time.Second)
+		}
+		all, err := h.db.Notifications(t.Context(), h.user, true)
+		require.NoError(t, err)
+		i := slices.IndexFunc(all, func(n notify.Notification) bool { return n.Title == "My phone cannot be told" })
+		require.Contains(t, all[i].Message, "They are not sent again, and stand on the page of notifications.")
+		require.NotContains(t, all[i].Message, "wait")
 	})
 }

@@ -227,7 +227,7 @@ func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, 
 	if err != nil || n < tellAfter {
 		return err
 	}
-	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason))
+	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason, v.Scope == resilience.ScopeItem))
 }
 
 // stopped keeps a failure that needs the person, and tells them. A channel that was changed meanwhile is tried again.
