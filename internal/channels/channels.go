@@ -55,7 +55,7 @@ type Channels struct {
 	senders map[string]func(context.Context, string, notify.Message) error
 
 	mu   sync.Mutex
-	told map[string]bool // which chats have got a message of which others have not, see telegram.go
+	told map[string]bool // which chats have got a message of which others have not
 }
 
 // New returns Channels.

@@ -10,6 +10,7 @@ import (
 	"net/mail"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,17 +99,17 @@ func (s *Channels) email(ctx context.Context, text string, m notify.Message) err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, resilience.CallTimeout, errTime)
 	defer cancel()
+	start := time.Now()
 	for _, unprotected := range box.ways() {
-		start := time.Now()
-		err := s.mail(ctx, box, unprotected, msg)
-		if s.Told != nil {
-			s.Told(ctx, box.host, mailEndpoint, start, mailError(ctx, err))
-		}
-		if unprotected || len(box.ways()) == 1 || !errors.Is(err, gomail.ErrNoSupportedAuthDiscovered) && !offersNoTLS(err) {
-			return mailError(ctx, err)
+		if err = s.mail(ctx, box, unprotected, msg); !errors.Is(err, gomail.ErrNoSupportedAuthDiscovered) && !offersNoTLS(err) {
+			break
 		}
 	}
-	return nil
+	err = mailError(ctx, err)
+	if s.Told != nil {
+		s.Told(ctx, box.host, mailEndpoint, start, err)
+	}
+	return err
 }
 
 // mail sends a mail over a connection of its own.
@@ -123,7 +124,10 @@ func (s *Channels) mail(ctx context.Context, box mailbox, unprotected bool, msg 
 			_ = line.Close() // mostly closed already
 		}
 	}()
-	return client.DialAndSendWithContext(ctx, msg)
+	if err = client.DialAndSendWithContext(ctx, msg); msg.IsDelivered() { // how the server takes leave after that changes nothing
+		return nil
+	}
+	return err
 }
 
 var errTime = errors.New("the mail server took too long")
@@ -225,20 +229,22 @@ func mailError(ctx context.Context, err error) error {
 		}
 		return &resilience.NetworkError{Endpoint: mailEndpoint, Err: errors.New("no whole answer from the mail server")}
 	}
-	return &resilience.AnswerError{Endpoint: mailEndpoint, Status: code, Code: strconv.Itoa(code), Message: resilience.Excerpt(words), Meaning: mailMeaning(code, isSending && sending.Reason == gomail.ErrSMTPRcptTo)}
+	return &resilience.AnswerError{Endpoint: mailEndpoint, Status: code, Code: strconv.Itoa(code), Message: resilience.Excerpt(words), Meaning: mailMeaning(code, sending)}
 }
 
-// mailMeaning is the table of mail servers.
-func mailMeaning(code int, recipient bool) *resilience.Meaning {
+// mailMeaning is the table of mail servers. sending says where in a mail it stopped; nil before that.
+func mailMeaning(code int, sending *gomail.SendError) *resilience.Meaning {
+	recipient := sending != nil && sending.Reason == gomail.ErrSMTPRcptTo
+	content := sending != nil && slices.Contains([]gomail.SendErrReason{gomail.ErrSMTPData, gomail.ErrSMTPDataClose, gomail.ErrWriteContent}, sending.Reason)
 	m := resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
 	switch {
-	case code == 454, code >= 400 && code < 500:
+	case code >= 400 && code < 500:
 		m.Class, m.Category, m.Advice = resilience.Retriable, resilience.Upstream, "The mail server does not take mails at the moment."
 	case code == 534, code == 535, code == 538:
 		m.Category, m.Advice = resilience.Auth, "The mail server does not accept the name and the password. Some services want a password made for this program."
 	case code == 530:
 		m.Category, m.Advice = resilience.Auth, "The mail server wants a name and a password."
-	case code == 552, code == 554 && !recipient:
+	case content && (code == 552 || code == 554):
 		m.Category, m.Scope, m.Advice = resilience.Item, resilience.ScopeItem, "The mail server did not take a mail."
 	case recipient:
 		m.Advice = "The mail server does not take mails for this recipient. Check To."

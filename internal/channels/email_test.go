@@ -2,12 +2,14 @@ package channels
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +47,7 @@ func (m *mailServer) talk(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewScanner(conn)
 	say := func(line string) { fmt.Fprint(conn, line+"\r\n") }
-	say("220 mail.example.org ESMTP")
+	say(cmp.Or(m.refuse["greeting"], "220 mail.example.org ESMTP"))
 	for in.Scan() {
 		verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " ")
 		if no := m.refuse[verb]; no != "" {
@@ -103,14 +105,15 @@ func TestWhatAMailServerMeans(t *testing.T) {
 		class    resilience.Class
 		category resilience.Category
 	}{
-		"wrong password":   {map[string]string{"AUTH": "535 5.7.8 no"}, resilience.Fatal, resilience.Auth},
-		"must sign in":     {map[string]string{"MAIL": "530 5.7.0 sign in"}, resilience.Fatal, resilience.Auth},
-		"greylisted":       {map[string]string{"RCPT": "451 4.7.1 later"}, resilience.Retriable, resilience.Upstream},
-		"shutting down":    {map[string]string{"MAIL": "421 4.3.2 bye"}, resilience.Retriable, resilience.Upstream},
-		"no such mailbox":  {map[string]string{"RCPT": "550 5.1.1 unknown"}, resilience.Fatal, resilience.Config},
-		"sender refused":   {map[string]string{"MAIL": "553 5.1.8 no"}, resilience.Fatal, resilience.Config},
-		"content refused":  {map[string]string{"DATA": "554 5.7.1 spam"}, resilience.Fatal, resilience.Item},
-		"mailbox too full": {map[string]string{"DATA": "552 5.2.2 full"}, resilience.Fatal, resilience.Item},
+		"wrong password":    {map[string]string{"AUTH": "535 5.7.8 no"}, resilience.Fatal, resilience.Auth},
+		"must sign in":      {map[string]string{"MAIL": "530 5.7.0 sign in"}, resilience.Fatal, resilience.Auth},
+		"greylisted":        {map[string]string{"RCPT": "451 4.7.1 later"}, resilience.Retriable, resilience.Upstream},
+		"shutting down":     {map[string]string{"MAIL": "421 4.3.2 bye"}, resilience.Retriable, resilience.Upstream},
+		"no such mailbox":   {map[string]string{"RCPT": "550 5.1.1 unknown"}, resilience.Fatal, resilience.Config},
+		"sender refused":    {map[string]string{"MAIL": "553 5.1.8 no"}, resilience.Fatal, resilience.Config},
+		"server refuses us": {map[string]string{"greeting": "554 5.7.1 not you"}, resilience.Fatal, resilience.Config},
+		"content refused":   {map[string]string{"DATA": "554 5.7.1 spam"}, resilience.Fatal, resilience.Item},
+		"mailbox too full":  {map[string]string{"DATA": "552 5.2.2 full"}, resilience.Fatal, resilience.Item},
 	} {
 		m := newMailServer(t, row.refuse)
 		err := newFar(t).channels().Send(t.Context(), Email, m.url("ann:secret99@"), sample())
@@ -119,6 +122,27 @@ func TestWhatAMailServerMeans(t *testing.T) {
 		require.Equal(t, row.category, v.Category, name)
 		require.NotContains(t, err.Error(), "secret99")
 	}
+}
+
+func TestAMailThatWasTakenIsSentHoweverItsServerTakesLeave(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"RSET", "QUIT"} {
+		m := newMailServer(t, map[string]string{verb: "421 4.3.2 bye"})
+		require.NoError(t, newFar(t).channels().Send(t.Context(), Email, m.url(""), sample()), verb)
+		m.mu.Lock()
+		require.Len(t, m.mails, 1)
+		m.mu.Unlock()
+	}
+}
+
+func TestAServerAtHomeWithoutProtectionCountsAsOneAttempt(t *testing.T) {
+	t.Parallel()
+	var told []error
+	c := newFar(t).channels()
+	c.Told = func(_ context.Context, _, _ string, _ time.Time, err error) { told = append(told, err) }
+	m := newMailServer(t, nil)
+	require.NoError(t, c.Send(t.Context(), Email, resilience.Secret("smtp://"+m.Addr().String()+"/?from=a@x.org&to=b@x.org"), sample()))
+	require.Equal(t, []error{nil}, told)
 }
 
 func TestAMailServerThatIsNotThere(t *testing.T) {

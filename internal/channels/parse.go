@@ -99,7 +99,7 @@ func Parse(text, kind string) (string, string, error) {
 // guess is the kind of a web address by what it looks like.
 func guess(u *url.URL) string {
 	switch {
-	case discordPath.MatchString(u.Path):
+	case isDiscord(u):
 		return Discord
 	case u.Host == "ntfy.sh":
 		return Ntfy
@@ -227,10 +227,19 @@ func buildGotify(f map[string]string) (string, error) {
 	return kept("gotify", nil, u.Host, u.Path+"/"+f["token"], plain).String(), nil
 }
 
-var discordPath = regexp.MustCompile(`^/api/(?:v\d+/)?webhooks/(\d+)/([-_A-Za-z0-9]+)/?$`)
+var (
+	discordHost = regexp.MustCompile(`^(?:(?:canary|ptb)\.)?discord(?:app)?\.com$`)
+	discordPath = regexp.MustCompile(`^/api/(?:v\d+/)?webhooks/(\d+)/([-_A-Za-z0-9]+)/?$`)
+)
+
+// isDiscord says whether this is the web address of a webhook at Discord. Others have addresses of that form, too.
+func isDiscord(u *url.URL) bool {
+	return u.Scheme == "https" && discordHost.MatchString(u.Host) && discordPath.MatchString(u.Path)
+}
 
 func parseDiscord(u *url.URL) (*url.URL, error) {
-	if m := discordPath.FindStringSubmatch(u.Path); u.Scheme == "https" && m != nil {
+	if isDiscord(u) {
+		m := discordPath.FindStringSubmatch(u.Path)
 		return &url.URL{Scheme: "discord", User: url.User(m[2]), Host: m[1]}, nil
 	}
 	if u.Scheme != "discord" || u.User.Username() == "" || strings.Trim(u.Host, "0123456789") != "" {

@@ -3,7 +3,6 @@ package channels
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -245,9 +244,6 @@ func (s *Channels) webhook(ctx context.Context, text string, m notify.Message) e
 		v.Items = append(v.Items, event{Event: string(i.Event), Severity: string(i.Severity), Title: i.Title, Message: i.Text, Provider: i.Provider, Category: i.Category,
 			CreatedAt: moment(i.CreatedAt), ResolvedAt: moment(i.ResolvedAt)})
 	}
-	_, err = s.post(ctx, webhookRefusals, u.String(), webhookEndpoint, header, v)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.HTML && e.Status >= 200 && e.Status < 300 {
-		return nil
-	}
+	_, err = s.post(resilience.WithPages(ctx), webhookRefusals, u.String(), webhookEndpoint, header, v)
 	return err
 }

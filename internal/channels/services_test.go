@@ -158,7 +158,14 @@ func TestAWebhookMayAnswerWithAPage(t *testing.T) {
 	t.Parallel()
 	f := newFar(t)
 	f.header, f.body = http.Header{"Content-Type": {"text/html"}}, "<html>ok</html>"
-	require.NoError(t, f.channels().Send(t.Context(), Webhook, resilience.Secret(f.urls()[Webhook]), sample()))
+	c := f.channels()
+	c.Client.Transport.(*resilience.Transport).Breakers = resilience.NewBreakers(resilience.BreakerOptions{})
+	for range 10 { // nor does it count as a failure
+		require.NoError(t, c.Send(t.Context(), Webhook, resilience.Secret(f.urls()[Webhook]), sample()))
+	}
+	f.status = http.StatusNotFound
+	err := c.Send(t.Context(), Webhook, resilience.Secret(f.urls()[Webhook]), sample())
+	require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "a page that says no may be that of somebody in between")
 }
 
 func TestAChatThatHasGotAMessageDoesNotGetItAgain(t *testing.T) {
@@ -193,6 +200,7 @@ func TestAddressesAreReadInAllTheirForms(t *testing.T) {
 		"ntfy://ann:pw@push.example.org:8080/my-topic?scheme=http":                  "ntfy ntfy://ann:pw@push.example.org:8080/my-topic?scheme=http push.example.org:8080/…opic",
 		"gotify://push.example.org/sub/Abcdefghij?disableTLS=yes":                   "gotify gotify://push.example.org/sub/Abcdefghij?scheme=http push.example.org/…ghij",
 		"https://discord.com/api/webhooks/123/abc-DEF_ghi":                          "discord discord://abc-DEF_ghi@123 discord.com/…_ghi",
+		"https://example.org/api/webhooks/123/abc-DEF_ghi":                          "webhook https://example.org/api/webhooks/123/abc-DEF_ghi example.org/…_ghi",
 		"discord://abcdefgh@123":                                                    "discord discord://abcdefgh@123 discord.com/…efgh",
 		"telegram://110:AAH@telegram?channels=1,2":                                  "telegram telegram://110:AAH@telegram?chats=1%2C2 Telegram, chat 1,2",
 		"smtp://ann:pw@mail.example.org:587/?from=a@example.org&to=b@x.org,c@x.org": "email smtp://ann:pw@mail.example.org:587/?from=a%40example.org&to=b%40x.org%2Cc%40x.org b@x.org,c@x.org by mail.example.org",
@@ -216,6 +224,8 @@ func TestAddressesAreReadInAllTheirForms(t *testing.T) {
 	}
 	_, _, err := Parse("discord://a@1", Ntfy)
 	require.ErrorContains(t, err, "another kind")
+	_, _, err = Parse("https://example.org/api/webhooks/123/abc", Discord)
+	require.ErrorContains(t, err, "begins with https://discord.com/", "what is another server's is not told to Discord")
 	kind, url, err := Build(Email, map[string]string{"to": "b@x.org", "from": "a@x.org", "server": "mail.x.org:465", "username": "ann@x.org", "password": "p/w"})
 	require.NoError(t, err)
 	require.Equal(t, "email smtps://ann%40x.org:p%2Fw@mail.x.org:465/?from=a%40x.org&to=b%40x.org", kind+" "+url)

@@ -37,6 +37,7 @@ type receiver struct {
 type told struct {
 	ID    string
 	At    time.Time
+	Topic string `json:"topic"`
 	Title string `json:"title"`
 	Text  string `json:"message"`
 }
@@ -168,6 +169,13 @@ func (h *house) start() {
 
 func (h *house) restart() {
 	h.stop()
+	h.start()
+}
+
+// away lets a long time pass in which the server does not run: every poll of the queue costs real time.
+func (h *house) away(d time.Duration) {
+	h.stop()
+	h.pass(d)
 	h.start()
 }
 

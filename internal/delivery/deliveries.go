@@ -265,6 +265,9 @@ func (d *Deliveries) tellLater() {
 }
 
 func (d *Deliveries) publish(user int64, provider string) {
+	if _, channel := ChannelNumber(provider); channel {
+		provider = ""
+	}
 	d.bus.Publish(user, events.Event{Type: events.Deliveries, Provider: provider})
 }
 

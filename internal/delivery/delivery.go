@@ -116,7 +116,7 @@ type Filter struct {
 	User     int64
 	ID       int64
 	State    State
-	Provider string
+	Provider string // or the kind of a channel
 	Kind     string
 	Category string
 }

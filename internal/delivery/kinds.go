@@ -115,11 +115,16 @@ func (o Order) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	panic("delivery: no such kind: " + o.Kind)
 }
 
-// lanes bounds how many queues one provider's deliveries have, on an installation with many people.
+// lanes bounds how many queues one provider's deliveries have, and those of all channels, on an installation with many
+// people: each is looked at every second.
 const lanes = 16
 
-// QueueOf is the queue of what is owed to one person's account at a provider. It has one worker: that goes out in order,
-// and waits neither for another provider's deliveries nor, in a household, for another person's.
+// QueueOf is the queue of what is owed to one person's account at a provider, or to a channel. It has one worker: that
+// goes out in order, and waits neither for another provider's deliveries nor, in a household, for another person's or
+// another channel's.
 func QueueOf(provider string, user int64) string {
+	if channel, ok := ChannelNumber(provider); ok {
+		return fmt.Sprintf("channel_%d", channel%lanes)
+	}
 	return fmt.Sprintf("%s_%d", strings.ReplaceAll(provider, ".", "_"), user%lanes)
 }

@@ -98,3 +98,16 @@ func TestAMonthIsThatOfUTC(t *testing.T) {
 		require.Equal(t, want, MonthOf(at))
 	}
 }
+
+func TestManyChannelsShareFewQueues(t *testing.T) {
+	t.Parallel()
+	queues := map[string]bool{}
+	for id := range int64(lanes) {
+		queues[QueueOf(ChannelName(id), 1)] = true
+	}
+	require.Len(t, queues, lanes, "those of a household wait for no other")
+	for id := range int64(1000) {
+		queues[QueueOf(ChannelName(id), id/2)] = true
+	}
+	require.Len(t, queues, lanes)
+}

@@ -33,8 +33,8 @@ func (d *Deliveries) TellBy(m Messenger) { d.tell = m }
 
 const channelPrefix = "channel-"
 
-// ChannelName is what stands in the place of a provider's name for a channel of a person: each is parked, postponed and
-// queued by itself.
+// ChannelName is what stands in the place of a provider's name for a channel of a person: each is parked and
+// postponed by itself.
 func ChannelName(id int64) string { return channelPrefix + strconv.FormatInt(id, 10) }
 
 // ChannelNumber is the inverse of ChannelName.

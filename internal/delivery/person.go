@@ -32,6 +32,9 @@ type PersonStore interface {
 
 // did notes what a person did. That it cannot be noted stops nothing.
 func (d *Deliveries) did(ctx context.Context, user int64, provider string, what activity.Action, subject string) {
+	if _, channel := ChannelNumber(provider); channel {
+		provider = ""
+	}
 	if err := d.store.Note(ctx, activity.Entry{User: user, Action: what, Provider: provider, Subject: subject}); err != nil {
 		d.log.Error("activity cannot be noted", "err", err)
 	}

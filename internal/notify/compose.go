@@ -139,9 +139,12 @@ func TroubleWith(ch Channel, v resilience.Verdict, err error) string {
 	return trouble[v.Category]
 }
 
-func failingWords(ch Channel, reason string) Words {
-	return Words{Title: ch.Name + " cannot be told", Owner: Nobody, Message: join("Messages to "+ch.Name+" have failed several times in a row.", reason,
-		"We keep trying, and "+waiting(ch.Waiting)+".")}
+func failingWords(ch Channel, reason string, dropped bool) Words {
+	next := "We keep trying, and " + waiting(ch.Waiting) + "."
+	if dropped {
+		next = "They are not sent again, and stand on the page of notifications."
+	}
+	return Words{Title: ch.Name + " cannot be told", Owner: Nobody, Message: join("Messages to "+ch.Name+" have failed several times in a row.", reason, next)}
 }
 
 func stoppedWords(ch Channel, reason string) Words {

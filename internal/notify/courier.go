@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"reprise/internal/events"
@@ -48,13 +49,13 @@ type ChannelStore interface {
 	ChangeChannel(context.Context, Channel) (Channel, error)
 	RemoveChannel(ctx context.Context, user, id int64) error
 	// AdoptChannels makes these, and no others, the channels that stem from the settings. They are the first
-	// administrator's; without one it returns false.
+	// administrator's; without one it returns false. What was told of those that go is resolved.
 	AdoptChannels(context.Context, []Channel) (bool, error)
 	// WaitingMessages returns what is to be told, the oldest first. What has been solved before it was told is left out.
 	WaitingMessages(ctx context.Context, channel int64) ([]Waiting, error)
 	// Sendings are the instants since then at which something was sent, the oldest first.
 	Sendings(ctx context.Context, channel int64, since time.Time) ([]time.Time, error)
-	// MessagesSent notes that these were sent, together. It says whether the channel had failed before.
+	// MessagesSent notes that these were sent, together. It says whether the channel had failed before, or is still said to.
 	MessagesSent(ctx context.Context, channel int64, messages []int64) (recovered bool, err error)
 	// MessagesDropped notes that these will not be sent.
 	MessagesDropped(ctx context.Context, channel int64, messages []int64) error
@@ -78,6 +79,8 @@ type Courier struct {
 	Added    func(context.Context) // called when there may be a new channel
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
+
+	adding sync.Mutex
 }
 
 // ChannelCause is the cause of a notification about a channel. It is never told on that channel.
@@ -224,24 +227,23 @@ func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, 
 	if err != nil || n < tellAfter {
 		return err
 	}
-	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason))
+	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason, v.Scope == resilience.ScopeItem))
 }
 
 // stopped keeps a failure that needs the person, and tells them. A channel that was changed meanwhile is tried again.
 func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
+	// First of all the person is told: nothing is tried after the stop that could find out once more.
+	if err := c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)); err != nil {
+		return err
+	}
 	stopped, err := c.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
 	if err != nil {
 		return err
 	}
-	if !stopped {
-		return waitUntil(time.Now().Add(time.Second))
-	}
-	// A warning that it fails gives way to the error that it has stopped.
-	err = errors.Join(c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)), c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)))
 	c.publish(ch.User)
-	if err != nil {
-		return err
+	if !stopped {
+		return errors.Join(waitUntil(time.Now().Add(time.Second)), c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
 	}
 	if v.Class == resilience.Fatal {
 		return cause
@@ -251,7 +253,7 @@ func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict,
 
 func (c *Courier) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
 	return c.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message,
-		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" + number(ch.ID)}})
+		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" + number(ch.ID)}, Instead: true})
 }
 
 // forget closes what was told of a channel that works again, or is gone.

@@ -44,6 +44,7 @@ type Notification struct {
 	Message    string // plain sentences
 	Detail     string // what the upstream said, for "Details"
 	Action     Action
+	Instead    bool // takes the place of one with the same cause that is open with another severity
 
 	CreatedAt      time.Time
 	AcknowledgedAt time.Time

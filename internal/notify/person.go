@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/providers"
@@ -25,12 +26,26 @@ func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
 		return ch, err
 	}
 	ch.CreatedAt, ch.LastSentAt, ch.Version = time.Now(), time.Now(), 1
-	ch, err := c.Store.AddChannel(ctx, ch)
+	ch, err := c.add(ctx, ch)
 	if err == nil && c.Added != nil {
 		c.Added(ctx)
 	}
 	c.publish(ch.User)
 	return ch, err
+}
+
+// add stores a channel, unless it has been added meanwhile: what somebody adds twice at once is told once.
+func (c *Courier) add(ctx context.Context, ch Channel) (Channel, error) {
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	have, err := c.Store.Channels(ctx, ch.User)
+	if err != nil {
+		return ch, err
+	}
+	if i := slices.IndexFunc(have, func(o Channel) bool { return o.URL == ch.URL }); i >= 0 {
+		return have[i], nil
+	}
+	return c.Store.AddChannel(ctx, ch)
 }
 
 // Change stores another name, address or other wishes. Another address is proved first. What stood against the channel
@@ -86,10 +101,12 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 		}
 		return err
 	}
-	if ch.Failures == 0 && ch.StoppedAt.IsZero() {
-		return nil
+	ctx = context.WithoutCancel(ctx)
+	now, err := c.Store.Channel(ctx, user, id)
+	if err != nil || now.Version != ch.Version || now.Failures == 0 && now.StoppedAt.IsZero() { // it was another that was tested, or nothing stands against it
+		return err
 	}
-	_, err = c.renew(context.WithoutCancel(ctx), ch)
+	_, err = c.renew(ctx, now)
 	return err
 }
 

@@ -56,6 +56,19 @@ func ofFileServer(ctx context.Context, status int) bool {
 	return ctx.Value(filesKey{}) != nil && (m.Scope == ScopeItem || m.Category == RateLimit)
 }
 
+// WithPages returns a context whose upstream calls may be answered with a page when they have been taken: what it says
+// counts for nothing.
+func WithPages(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pagesKey{}, true)
+}
+
+type pagesKey struct{}
+
+// isOwnPage says whether a page of that status is the upstream's own word, and not that of somebody in between.
+func isOwnPage(ctx context.Context, status int) bool {
+	return ofFileServer(ctx, status) || status < 300 && ctx.Value(pagesKey{}) != nil
+}
+
 // Reader reads a provider's own words in its answers, and notes what its table says about them, before anybody judges
 // them.
 type Reader struct {

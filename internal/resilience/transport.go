@@ -176,7 +176,7 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	if err != nil {
 		return nil, nil, lost(req.Context(), endpoint, err)
 	}
-	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) && !ofFileServer(ctx, resp.StatusCode)
+	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) && !isOwnPage(ctx, resp.StatusCode)
 	failed := resp.StatusCode >= 400 || html && resp.StatusCode < 300
 	if !failed && len(body) > MaxBody {
 		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}

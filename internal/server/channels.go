@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/activity"
 	"reprise/internal/channels"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -101,14 +103,14 @@ func (in channelInput) address() (kind, url string, err error) {
 }
 
 const (
-	longestName = 60 // of a channel, in bytes
+	longestName = 60 // of a channel, in characters
 	mostOwn     = 20 // channels of one person
 )
 
 // wishes fills in what was sent about the name and the wishes.
 func (in channelInput) wishes(ch *notify.Channel) error {
 	if in.Name != nil {
-		if ch.Name = strings.TrimSpace(*in.Name); len(ch.Name) > longestName {
+		if ch.Name = strings.TrimSpace(*in.Name); utf8.RuneCountInString(ch.Name) > longestName {
 			return unfit("The name is too long; it may have 60 characters.")
 		}
 	}
@@ -188,13 +190,21 @@ func (s *Server) addChannel(ctx context.Context, user int64, in channelInput) (n
 		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.Endpoint(ch.Kind, url)): // the browser has another key, or another address
 			other.URL = ch.URL
 			ch, err := s.Courier.Change(ctx, other)
-			return ch, channelProblem(err)
+			return s.channelDone(ctx, activity.ChannelChanged, ch, err)
 		}
 	}
 	if len(have) >= mostOwn {
 		return ch, &problem{Status: http.StatusConflict, Title: "Too many", Detail: "You have 20 channels already. Remove one first."}
 	}
 	ch, err = s.Courier.Add(ctx, ch)
+	return s.channelDone(ctx, activity.ChannelAdded, ch, err)
+}
+
+// channelDone notes what a person did with a channel, or puts into words why it could not be done.
+func (s *Server) channelDone(ctx context.Context, what activity.Action, ch notify.Channel, err error) (notify.Channel, error) {
+	if err == nil {
+		s.note(ctx, activity.Entry{User: ch.User, Action: what, Subject: ch.Name})
+	}
 	return ch, channelProblem(err)
 }
 
@@ -231,8 +241,18 @@ func (s *Server) changeChannel(c echo.Context, in channelInput) (notify.Channel,
 	if ch.Name == "" {
 		return ch, unfit("Give it a name.")
 	}
-	ch, err = s.Courier.Change(c.Request().Context(), ch)
-	return ch, channelProblem(err)
+	ctx := c.Request().Context()
+	ch, err = s.Courier.Change(ctx, ch)
+	return s.channelDone(ctx, activity.ChannelChanged, ch, err)
+}
+
+func (s *Server) removeChannel(c echo.Context) (notify.Channel, error) {
+	ch, err := s.channelOf(c)
+	if err != nil {
+		return ch, err
+	}
+	ctx := c.Request().Context()
+	return s.channelDone(ctx, activity.ChannelRemoved, ch, s.Courier.Remove(ctx, ch.User, ch.ID))
 }
 
 func (s *Server) channelsAPI(c echo.Context) error {
@@ -271,11 +291,7 @@ func (s *Server) changeChannelAPI(c echo.Context) error {
 }
 
 func (s *Server) removeChannelAPI(c echo.Context) error {
-	ch, err := s.channelOf(c)
-	if err == nil {
-		err = s.Courier.Remove(c.Request().Context(), ch.User, ch.ID)
-	}
-	if err != nil {
+	if _, err := s.removeChannel(c); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -158,10 +158,7 @@ func (s *Server) removeChannelPage(c echo.Context) error {
 }
 
 func (s *Server) removeChannelForm(c echo.Context) error {
-	ch, err := s.channelOf(c)
-	if err == nil {
-		err = s.Courier.Remove(c.Request().Context(), ch.User, ch.ID)
-	}
+	ch, err := s.removeChannel(c)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -124,6 +125,10 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, status)
 	status, _ = h.ask("DELETE", "/api/v1/channels/"+ch.ID, "")
 	require.Equal(t, http.StatusNotFound, status)
+
+	_, answer = h.ask("GET", "/api/v1/activity", "")
+	require.Equal(t, []string{"channel_removed", "channel_changed", "channel_added"}, regexp.MustCompile(`channel_\w+`).FindAllString(answer, -1), "what was refused is not in the log")
+	require.Contains(t, answer, "added the channel My phone.")
 }
 
 func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
@@ -151,4 +156,26 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 	require.Contains(t, html, "Fill in: From.")
 	require.Contains(t, html, "ann@example.org", "what was typed stays")
 	require.NotContains(t, html, "secret99")
+}
+
+func TestWhatWaitsForAChannelIsShownByItsNameAndKind(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, newServer(t), delivery.Options{})
+	h.tells()
+	status, answer := h.ask("POST", "/api/v1/channels", `{"name":"My phone","url":"`+newPhone(t).url("topic")+`"}`)
+	require.Equal(t, http.StatusCreated, status, answer)
+	require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: "auth", Severity: notify.Error, Title: "Trouble"}))
+	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries?provider=ntfy", "/deliveries?provider=ntfy"} {
+		status, answer = h.ask("GET", path, "")
+		require.Equal(t, http.StatusOK, status, path)
+		require.Contains(t, answer, "Messages to My phone (ntfy)", path)
+		require.NotContains(t, answer, "channel-", path)
+	}
+	require.Contains(t, answer, `<option value="ntfy" selected>ntfy</option>`)
+	_, answer = h.ask("GET", "/api/v1/deliveries?provider=gotify", "")
+	require.Contains(t, answer, `"deliveries":[]`)
+	_, answer = h.ask("GET", "/api/v1/deliveries?kind=notify", "")
+	require.Contains(t, answer, `"provider":"ntfy"`)
+	status, _ = h.ask("GET", "/api/v1/deliveries?provider=channel-1", "")
+	require.Equal(t, http.StatusBadRequest, status)
 }

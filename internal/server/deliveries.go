@@ -3,12 +3,14 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/resilience"
 )
@@ -34,6 +36,7 @@ func (s *Server) filter(user int64, in deliveryFilter) (f delivery.Filter, err e
 			names = append(names, p.Name)
 		}
 	}
+	names = append(names, slices.Sorted(maps.Keys(channels.Endpoints()))...)
 	for c := resilience.Auth; c <= resilience.Unknown; c++ {
 		categories = append(categories, c.String())
 	}
@@ -41,9 +44,6 @@ func (s *Server) filter(user int64, in deliveryFilter) (f delivery.Filter, err e
 		name, value string
 		known       []string
 	}{{"state", in.State, states}, {"provider", in.Provider, names}, {"kind", in.Kind, delivery.Kinds}, {"category", in.Category, categories}} {
-		if _, channel := delivery.ChannelNumber(part.value); channel && part.name == "provider" {
-			continue
-		}
 		if part.value != "" && !slices.Contains(part.known, part.value) {
 			return f, &problem{Status: http.StatusBadRequest, Title: "Not a " + part.name,
 				Detail: fmt.Sprintf("There is no %s %q of deliveries here. What there is: %s.", part.name, part.value, strings.Join(part.known, ", "))}

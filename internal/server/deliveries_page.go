@@ -2,12 +2,15 @@ package server
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/providers"
 	"reprise/web"
@@ -98,6 +101,12 @@ func (s *Server) deliveriesPage(c echo.Context) error {
 		kinds[p.Takes.Listens] = true
 		kinds[delivery.WritePlaylist] = kinds[delivery.WritePlaylist] || p.Takes.Playlists
 		kinds[delivery.Archive] = kinds[delivery.Archive] || p.Takes.Archive
+	}
+	for _, kind := range slices.Sorted(maps.Keys(channels.Endpoints())) {
+		shown := func(d deliveryView) bool { return d.Provider == kind }
+		if label, _ := channels.KindOf(kind); in.Provider == kind || slices.ContainsFunc(v.Deliveries, shown) {
+			v.Providers = append(v.Providers, optionView{kind, label.Label})
+		}
 	}
 	for _, kind := range delivery.Kinds {
 		if kinds[kind] {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -70,7 +71,7 @@ func (s *Server) namesFor(ctx context.Context, user int64, all ...delivery.Deliv
 }
 
 func (n deliveryNames) view(d delivery.Delivery) deliveryView {
-	v := deliveryView{ID: strconv.FormatInt(d.ID, 10), Provider: d.Provider, Kind: d.Kind, Ref: d.Ref, Subject: n.subject(d), Items: d.Items,
+	v := deliveryView{ID: strconv.FormatInt(d.ID, 10), Provider: n.service(d), Kind: d.Kind, Ref: d.Ref, Subject: n.subject(d), Items: d.Items,
 		State: string(d.State), Attempts: d.Attempts, MaxAttempts: d.MaxAttempts, CreatedAt: providers.Stamp(d.CreatedAt), EndedAt: moment(d.EndedAt),
 		Category: knownText(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State), Discardable: discardable(d.State)}
 	reason, until := n.why(d)
@@ -91,18 +92,33 @@ func later(a, b time.Time) time.Time {
 func redrivable(s delivery.State) bool  { return s == delivery.Dead || s == delivery.Retrying }
 func discardable(s delivery.State) bool { return s != delivery.Running && s != delivery.Done }
 
+// service is whom a delivery goes to: a provider, or the kind of a channel.
+func (n deliveryNames) service(d delivery.Delivery) string {
+	if d.Kind == delivery.Notify {
+		return n.channels[d.Provider].Kind // empty once it was removed
+	}
+	return d.Provider
+}
+
 // provider is a provider's name as people know it, also of one that this installation has no more.
 func (n deliveryNames) provider(name string) string {
 	if p := n.registry.Get(name); p != nil {
 		return p.DisplayName
 	}
-	if ch, ok := n.channels[name]; ok {
+	return name
+}
+
+// channel is a channel's name, and of what kind it is where the name does not say so.
+func (n deliveryNames) channel(name string) string {
+	ch, ok := n.channels[name]
+	kind, _ := channels.KindOf(ch.Kind)
+	switch {
+	case !ok:
+		return "a channel that was removed"
+	case ch.Name == kind.Label:
 		return ch.Name
 	}
-	if _, ok := delivery.ChannelNumber(name); ok {
-		return "a channel that was removed"
-	}
-	return name
+	return ch.Name + " (" + kind.Label + ")"
 }
 
 // subject says what is carried where.
@@ -110,7 +126,7 @@ func (n deliveryNames) subject(d delivery.Delivery) string {
 	about, to := n.subjects[d.ID], " to "+n.provider(d.Provider)
 	switch {
 	case d.Kind == delivery.Notify:
-		return "Messages" + to
+		return "Messages to " + n.channel(d.Provider)
 	case d.Kind == delivery.Archive:
 		return monthName(d.Ref) + " to the archive"
 	case d.Kind == delivery.WritePlaylist && about.Title == "":

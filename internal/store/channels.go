@@ -133,7 +133,8 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 				delete(wanted, v.setting)
 				continue
 			}
-			err = errors.Join(err, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", v.id), s.dropDeliveries(ctx, tx, v.user, v.id))
+			_, e := s.resolve(ctx, tx, resolveOpen+" AND cause = $4", millis(time.Now()), "", v.user, notify.ChannelCause(v.id))
+			err = errors.Join(err, e, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", v.id), s.dropDeliveries(ctx, tx, v.user, v.id))
 		}
 		for _, c := range all { // in the order of the settings
 			if c, missing := wanted[fingerprint(c.Kind+" "+string(c.URL))]; missing {

@@ -56,7 +56,8 @@ func where(f delivery.Filter) (string, []any) {
 		add("d.id = $%d", f.ID)
 	}
 	if f.Provider != "" {
-		add("d.provider = $%d", f.Provider)
+		add(`(d.provider = $%[1]d OR d.kind = 'notify' AND EXISTS
+			(SELECT 1 FROM channels c WHERE c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref AND c.kind = $%[1]d))`, f.Provider)
 	}
 	if f.Kind != "" {
 		add("d.kind = $%d", f.Kind)

@@ -56,8 +56,8 @@ func (s *Store) oweMessage(ctx context.Context, tx *sql.Tx, channel int64, n not
 	return s.tellSoon(ctx, tx, n.User, channel, false)
 }
 
-// tellSoon has a channel told what waits for it. A delivery that waits for later comes now; one that is parked only when
-// its channel has been released.
+// tellSoon has a channel told what waits for it. A delivery that waits for later comes now; one that is parked, or waits
+// after a failure, only when its channel has been released.
 func (s *Store) tellSoon(ctx context.Context, tx *sql.Tx, user, channel int64, released bool) error {
 	o := delivery.ToTell(user, channel)
 	o.Due = time.Now().Add(gatherFor)
@@ -65,9 +65,11 @@ func (s *Store) tellSoon(ctx context.Context, tx *sql.Tx, user, channel int64, r
 	if err != nil {
 		return err
 	}
-	query := "UPDATE river_job AS j SET state = 'available', scheduled_at = $1 WHERE id = $2 AND j.state IN ('available', 'scheduled') AND scheduled_at >= $1"
-	if !released {
-		query += " AND NOT (" + parked + ")"
+	query := "UPDATE river_job AS j SET state = 'available', scheduled_at = $1 WHERE id = $2 AND scheduled_at >= $1 AND j.state IN ('available', 'scheduled'"
+	if released {
+		query += ", 'retryable')"
+	} else {
+		query += ") AND NOT (" + parked + ")"
 	}
 	return execTx(ctx, tx, query, riverTime(o.Due), id)
 }
@@ -112,7 +114,9 @@ func (s *Store) Sendings(ctx context.Context, channel int64, since time.Time) ([
 func (s *Store) MessagesSent(ctx context.Context, channel int64, messages []int64) (recovered bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(time.Now())
-		err := tx.QueryRowContext(ctx, "SELECT failures > 0 FROM channels WHERE id = $1", channel).Scan(&recovered)
+		err := tx.QueryRowContext(ctx, `SELECT failures > 0 OR EXISTS (SELECT 1 FROM notifications n
+			WHERE n.user_id = channels.user_id AND n.provider = '' AND n.cause = $2 AND n.resolved_at = 0) FROM channels WHERE id = $1`,
+			channel, notify.ChannelCause(channel)).Scan(&recovered)
 		if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 			return nil
 		}

@@ -39,8 +39,8 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 			ON CONFLICT (user_id, provider, cause, generation) DO UPDATE SET severity = excluded.severity, category = excluded.category,
 			title = excluded.title, message = excluded.message, detail = excluded.detail, action_label = excluded.action_label,
 			action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
-			WHERE notifications.resolved_at > 0 RETURNING`+notificationColumns,
-			id, n.User, n.Provider, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail, n.Action.Label, n.Action.URL, millis(n.CreatedAt)))
+			WHERE notifications.resolved_at > 0 OR $14 = 1 AND notifications.severity <> excluded.severity RETURNING`+notificationColumns,
+			id, n.User, n.Provider, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail, n.Action.Label, n.Action.URL, millis(n.CreatedAt), flag(n.Instead)))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 
 // ResolveNotifications implements notify.Store.
 func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]notify.Notification, error) {
-	query := "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND provider = $2 AND ($3 = 0 OR user_id = $3)"
+	query := resolveOpen
 	args := []any{millis(time.Now()), provider, user}
 	if len(causes) == 0 {
 		query += " AND generation > 0"
@@ -67,16 +67,24 @@ func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider s
 	}
 	var closed []notify.Notification
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		closed, err = list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
-		for _, n := range closed {
-			err = errors.Join(err, s.oweRecovery(ctx, tx, n))
-		}
+		closed, err = s.resolve(ctx, tx, query, args...)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return closed, nil
+}
+
+// resolveOpen closes, at an instant, what is open of a provider's and a user's; user 0 stands for every user.
+const resolveOpen = "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND provider = $2 AND ($3 = 0 OR user_id = $3)"
+
+func (s *Store) resolve(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]notify.Notification, error) {
+	closed, err := list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
+	for _, n := range closed {
+		err = errors.Join(err, s.oweRecovery(ctx, tx, n))
+	}
+	return closed, err
 }
 
 // AckNotification implements notify.Store.
