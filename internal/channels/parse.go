@@ -25,12 +25,12 @@ type Kind struct {
 // Kinds are all that a person can fill in, in the order in which they see them. A browser adds itself.
 var Kinds = []Kind{
 	{Name: Ntfy, Label: "ntfy", Help: "A push message on your phone, by the app ntfy. Choose a topic that nobody guesses, and subscribe to it in the app.", Fields: []providers.Field{
-		{Name: "server", Label: "Server", Kind: "url", Optional: true, Help: "Empty for https://ntfy.sh."},
+		{Name: "server", Label: "Server", Kind: "url", Optional: true, Help: "Empty for https://ntfy.sh. A server at home without TLS needs http:// in front."},
 		{Name: "topic", Label: "Topic", Kind: "text"},
 		{Name: "token", Label: "Access token", Kind: "password", Optional: true, Help: "Only when the topic is protected."}},
 		parse: parseNtfy, build: buildNtfy, shown: func(u *url.URL) string { return u.Host + "/" + lastFour(strings.Trim(u.Path, "/")) }},
 	{Name: Gotify, Label: "Gotify", Help: "A push message by your own Gotify server.", Fields: []providers.Field{
-		{Name: "server", Label: "Server", Kind: "url"},
+		{Name: "server", Label: "Server", Kind: "url", Help: "A server at home without TLS needs http:// in front."},
 		{Name: "token", Label: "Token of an application", Kind: "password", Help: "Made in Gotify under Apps."}},
 		parse: parseGotify, build: buildGotify, shown: func(u *url.URL) string { return u.Host + "/" + lastFour(u.Path[strings.LastIndexByte(u.Path, '/')+1:]) }},
 	{Name: Discord, Label: "Discord", Help: "A message in a Discord channel of yours.", Fields: []providers.Field{

@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
+	"reprise/internal/channels"
 	"reprise/internal/providers"
 )
 
@@ -63,6 +64,9 @@ func (s *Server) nameOf(provider string) string {
 		if p.Name == provider {
 			return p.DisplayName
 		}
+	}
+	if kind, ok := channels.KindOf(provider); ok { // channels are asked like services
+		return kind.Label
 	}
 	return provider
 }

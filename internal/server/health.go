@@ -162,10 +162,10 @@ func (e *endpointHealth) fill(from time.Time, live bool) {
 	h := e.health
 	e.Chart = drawDay(e.Name, h.Quarters, from)
 	day := figure{"Failed on this day", shortRate(h.Day)}
-	opened := figure{"Circuit open", minutes(h.Day.Open)}
+	opened := figure{"Left alone", minutes(h.Day.Open)}
 	if live {
 		e.Facts = append(e.Facts, figure{"Failed in the last hour", shortRate(h.Hour)})
-		day.Label, opened = "Failed in 24 hours", figure{"Circuit open today", minutes(h.Today.Open)}
+		day.Label, opened = "Failed in 24 hours", figure{"Left alone today", minutes(h.Today.Open)}
 		e.State, e.Word = e.standing()
 	}
 	e.Facts = append(e.Facts, day, figure{"Attempts per success", perSuccess(h.Day)}, figure{"Time taken, mean", meanOf(h.Day)}, opened)
@@ -186,6 +186,8 @@ func (e *endpointHealth) standing() (state, word string) {
 		return "held", "Slower than usual"
 	case e.health.Hour.Attempts == 0:
 		return "new", "Not asked in the last hour"
+	case e.health.Hour.Failures == e.health.Hour.Attempts: // too few to call it a trend
+		return "new", "No success in the last hour"
 	}
 	return "healthy", "Answers well"
 }
