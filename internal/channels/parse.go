@@ -66,13 +66,15 @@ func KindOf(name string) (Kind, bool) {
 var schemes = map[string]string{"ntfy": Ntfy, "gotify": Gotify, "discord": Discord, "telegram": Telegram, "smtp": Email, "smtps": Email,
 	"generic": Webhook, "generic+http": Webhook, "generic+https": Webhook}
 
+const beginnings = "It begins with ntfy://, gotify://, discord://, telegram://, smtp:// or smtps://, or with https:// for a webhook."
+
 // Parse reads the URL of a channel and returns its kind and the form in which it is kept. kind says what an address that
 // begins with http:// or https:// means; empty: what it looks like. Its errors repeat nothing of the URL.
 func Parse(text, kind string) (string, string, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" {
-		return "", "", wrong("This is not the address of a channel. It begins with ntfy://, gotify://, discord://, telegram://, smtp://, or https:// for a webhook.")
+		return "", "", wrong("This is not the address of a channel. " + beginnings)
 	}
 	own, known := schemes[strings.ToLower(u.Scheme)]
 	switch {
@@ -81,7 +83,7 @@ func Parse(text, kind string) (string, string, error) {
 	case known:
 		kind = own
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", "", wrong("Reprise does not know this kind of address. It knows " + strings.Join(slices.Sorted(maps.Keys(schemes)), ", ") + ", http and https.")
+		return "", "", wrong("Reprise does not know this kind of address. " + beginnings)
 	case kind == "":
 		kind = guess(u)
 	}

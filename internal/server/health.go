@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -145,7 +146,7 @@ func (s *Server) healthOf(all []metrics.Health, from time.Time, live, admin bool
 		views, all = append(views, p), all[n:]
 	}
 	slices.SortStableFunc(views, func(a, b providerHealth) int {
-		return cmp.Or(b.gravity()-a.gravity(), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(b.gravity()-a.gravity(), cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
 	})
 	return views
 }
@@ -194,13 +195,20 @@ func (e *endpointHealth) standing() (state, word string) {
 
 // remarks are the sentences about what is not as it should be.
 func (e *endpointHealth) remarks(admin bool) (all []remark) {
+	trend := ""
 	if e.health.Trend != metrics.Steady {
-		all = append(all, remark{Endpoint: e.Name, Text: trendWords(e.health)})
+		trend = trendWords(e.health)
 	}
-	for _, b := range e.open {
+	if trend != "" && len(e.open) == 0 {
+		all = append(all, remark{Endpoint: e.Name, Text: trend})
+	}
+	for i, b := range e.open {
 		r := remark{Endpoint: e.Name, Text: "It is being tried now."}
 		if b.State == resilience.BreakerOpen {
 			r.Text = "It failed several times in a row and is left alone until " + providers.Stamp(b.Until) + "; then one call finds out whether it works again."
+		}
+		if i == 0 && trend != "" {
+			r.Text += " " + trend
 		}
 		if admin {
 			v := viewBreaker(b)
