@@ -183,7 +183,7 @@ func (o *options) take(words, flags []string) error {
 	case about == "" && len(words) > 1:
 		return fmt.Errorf("%s takes nothing behind it, and there is %q"+seeHelp, words[0], words[1])
 	case about != "" && len(words) == 1:
-		return fmt.Errorf("%s needs to be told of what: server %s %s"+seeHelp, words[0], words[0], about)
+		return fmt.Errorf("%s wants one thing more: server %s %s"+seeHelp, words[0], words[0], about)
 	case len(words) > 2:
 		return fmt.Errorf("%s takes one %s, and there is also %q. One with spaces goes between quotation marks"+seeHelp, words[0], about, words[2])
 	}

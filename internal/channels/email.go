@@ -25,10 +25,10 @@ func parseEmail(u *url.URL) (*url.URL, error) {
 	q := u.Query()
 	from, to := cmp.Or(q.Get("from"), q.Get("fromaddress"), q.Get("fromAddress")), cmp.Or(q.Get("to"), q.Get("toaddresses"), q.Get("toAddresses"))
 	if _, err := mail.ParseAddress(from); err != nil {
-		return nil, wrong("From is not an e-mail address. In the address of a channel it stands behind ?from=.")
+		return nil, wrong("From is not an e-mail address. In a URL it stands behind from=.")
 	}
 	if _, err := mail.ParseAddressList(to); err != nil {
-		return nil, wrong("To is not an e-mail address. In the address of a channel it stands behind to=; several have commas between.")
+		return nil, wrong("To is not an e-mail address. In a URL it stands behind to=; several have commas between.")
 	}
 	if !strings.HasPrefix(u.Scheme, "smtp") {
 		return nil, wrong("The address of a mail server begins with smtp:// or smtps://.")

@@ -25,12 +25,12 @@ type Kind struct {
 // Kinds are all that a person can fill in, in the order in which they see them. A browser adds itself.
 var Kinds = []Kind{
 	{Name: Ntfy, Label: "ntfy", Help: "A push message on your phone, by the app ntfy. Choose a topic that nobody guesses, and subscribe to it in the app.", Fields: []providers.Field{
-		{Name: "server", Label: "Server", Kind: "url", Optional: true, Help: "Empty for https://ntfy.sh."},
+		{Name: "server", Label: "Server", Kind: "url", Optional: true, Help: "Empty for https://ntfy.sh. A server at home without TLS needs http:// in front."},
 		{Name: "topic", Label: "Topic", Kind: "text"},
 		{Name: "token", Label: "Access token", Kind: "password", Optional: true, Help: "Only when the topic is protected."}},
 		parse: parseNtfy, build: buildNtfy, shown: func(u *url.URL) string { return u.Host + "/" + lastFour(strings.Trim(u.Path, "/")) }},
 	{Name: Gotify, Label: "Gotify", Help: "A push message by your own Gotify server.", Fields: []providers.Field{
-		{Name: "server", Label: "Server", Kind: "url"},
+		{Name: "server", Label: "Server", Kind: "url", Help: "A server at home without TLS needs http:// in front."},
 		{Name: "token", Label: "Token of an application", Kind: "password", Help: "Made in Gotify under Apps."}},
 		parse: parseGotify, build: buildGotify, shown: func(u *url.URL) string { return u.Host + "/" + lastFour(u.Path[strings.LastIndexByte(u.Path, '/')+1:]) }},
 	{Name: Discord, Label: "Discord", Help: "A message in a Discord channel of yours.", Fields: []providers.Field{
@@ -66,13 +66,15 @@ func KindOf(name string) (Kind, bool) {
 var schemes = map[string]string{"ntfy": Ntfy, "gotify": Gotify, "discord": Discord, "telegram": Telegram, "smtp": Email, "smtps": Email,
 	"generic": Webhook, "generic+http": Webhook, "generic+https": Webhook}
 
+const beginnings = "It begins with ntfy://, gotify://, discord://, telegram://, smtp:// or smtps://, or with https:// for a webhook."
+
 // Parse reads the URL of a channel and returns its kind and the form in which it is kept. kind says what an address that
 // begins with http:// or https:// means; empty: what it looks like. Its errors repeat nothing of the URL.
 func Parse(text, kind string) (string, string, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" {
-		return "", "", wrong("This is not the address of a channel. It begins with ntfy://, gotify://, discord://, telegram://, smtp://, or https:// for a webhook.")
+		return "", "", wrong("This is not the address of a channel. " + beginnings)
 	}
 	own, known := schemes[strings.ToLower(u.Scheme)]
 	switch {
@@ -81,7 +83,7 @@ func Parse(text, kind string) (string, string, error) {
 	case known:
 		kind = own
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", "", wrong("Reprise does not know this kind of address. It knows " + strings.Join(slices.Sorted(maps.Keys(schemes)), ", ") + ", http and https.")
+		return "", "", wrong("Reprise does not know this kind of address. " + beginnings)
 	case kind == "":
 		kind = guess(u)
 	}

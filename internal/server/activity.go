@@ -65,8 +65,8 @@ func (s *Server) nameOf(provider string) string {
 			return p.DisplayName
 		}
 	}
-	if k, ok := channels.KindOf(provider); ok {
-		return k.Label
+	if kind, ok := channels.KindOf(provider); ok { // channels are asked like services
+		return kind.Label
 	}
 	return provider
 }

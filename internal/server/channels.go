@@ -133,6 +133,9 @@ func (in channelInput) wishes(ch *notify.Channel) error {
 	if (ch.QuietFrom < 0) != (ch.QuietTo < 0) {
 		return unfit("Quiet hours have a beginning and an end: fill in both, or none.")
 	}
+	if ch.QuietFrom >= 0 && ch.QuietFrom == ch.QuietTo {
+		return unfit("Quiet hours cannot end when they begin. Choose two times, or none.")
+	}
 	if in.Zone != nil {
 		ch.Zone = *in.Zone
 		if _, err := time.LoadLocation(ch.Zone); err != nil || ch.Zone == "Local" {

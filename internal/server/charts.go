@@ -40,7 +40,7 @@ func drawDay(name string, quarters []metrics.Tally, from time.Time) chart {
 	if w := quarters[worst]; w.Failures > 0 {
 		c.Desc = fmt.Sprintf("Worst from %s on: %d of %s failed.", from.Add(time.Duration(worst)*metrics.QuarterLength).Format("15:04 MST"), w.Failures, web.Count(w.Attempts, "attempt", "attempts"))
 	}
-	const foot = 4 // below the bars, for the time of an open circuit
+	const foot = 4 // below the bars, for the time in which it was left alone
 	var attempts, failed, open strings.Builder
 	for i, t := range quarters {
 		x := i * cellWidth

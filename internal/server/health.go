@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -145,7 +146,7 @@ func (s *Server) healthOf(all []metrics.Health, from time.Time, live, admin bool
 		views, all = append(views, p), all[n:]
 	}
 	slices.SortStableFunc(views, func(a, b providerHealth) int {
-		return cmp.Or(b.gravity()-a.gravity(), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(b.gravity()-a.gravity(), cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
 	})
 	return views
 }
@@ -162,10 +163,10 @@ func (e *endpointHealth) fill(from time.Time, live bool) {
 	h := e.health
 	e.Chart = drawDay(e.Name, h.Quarters, from)
 	day := figure{"Failed on this day", shortRate(h.Day)}
-	opened := figure{"Circuit open", minutes(h.Day.Open)}
+	opened := figure{"Left alone", minutes(h.Day.Open)}
 	if live {
 		e.Facts = append(e.Facts, figure{"Failed in the last hour", shortRate(h.Hour)})
-		day.Label, opened = "Failed in 24 hours", figure{"Circuit open today", minutes(h.Today.Open)}
+		day.Label, opened = "Failed in 24 hours", figure{"Left alone today", minutes(h.Today.Open)}
 		e.State, e.Word = e.standing()
 	}
 	e.Facts = append(e.Facts, day, figure{"Attempts per success", perSuccess(h.Day)}, figure{"Time taken, mean", meanOf(h.Day)}, opened)
@@ -186,19 +187,28 @@ func (e *endpointHealth) standing() (state, word string) {
 		return "held", "Slower than usual"
 	case e.health.Hour.Attempts == 0:
 		return "new", "Not asked in the last hour"
+	case e.health.Hour.Failures == e.health.Hour.Attempts: // too few to call it a trend
+		return "new", "No success in the last hour"
 	}
 	return "healthy", "Answers well"
 }
 
 // remarks are the sentences about what is not as it should be.
 func (e *endpointHealth) remarks(admin bool) (all []remark) {
+	trend := ""
 	if e.health.Trend != metrics.Steady {
-		all = append(all, remark{Endpoint: e.Name, Text: trendWords(e.health)})
+		trend = trendWords(e.health)
 	}
-	for _, b := range e.open {
+	if trend != "" && len(e.open) == 0 {
+		all = append(all, remark{Endpoint: e.Name, Text: trend})
+	}
+	for i, b := range e.open {
 		r := remark{Endpoint: e.Name, Text: "It is being tried now."}
 		if b.State == resilience.BreakerOpen {
 			r.Text = "It failed several times in a row and is left alone until " + providers.Stamp(b.Until) + "; then one call finds out whether it works again."
+		}
+		if i == 0 && trend != "" {
+			r.Text += " " + trend
 		}
 		if admin {
 			v := viewBreaker(b)

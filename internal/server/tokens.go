@@ -66,7 +66,7 @@ func (s *Server) makeToken(c echo.Context, name, scope string, expires time.Time
 var tokenWords = map[accounts.Scope]string{
 	accounts.Read:    "reading",
 	accounts.Operate: "reading and changing what is its owner's",
-	accounts.Full:    "that, and administration",
+	accounts.Full:    "reading, changing and administration",
 }
 
 // endOf names a token on the bus when it is revoked.
