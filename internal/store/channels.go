@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,15 +53,19 @@ func (s *Store) Channel(ctx context.Context, user, id int64) (notify.Channel, er
 // AddChannel implements notify.ChannelStore.
 func (s *Store) AddChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		c, err = s.addChannel(ctx, tx, c, "")
+		c, err = s.addChannel(ctx, tx, c)
 		return err
 	})
 	return c, err
 }
 
-func (s *Store) addChannel(ctx context.Context, tx *sql.Tx, c notify.Channel, setting string) (_ notify.Channel, err error) {
+func (s *Store) addChannel(ctx context.Context, tx *sql.Tx, c notify.Channel) (_ notify.Channel, err error) {
 	if c.ID, err = nextIDs(ctx, tx, "channels", 1); err != nil {
 		return c, err
+	}
+	setting := ""
+	if c.FromSettings {
+		setting = "notify.urls"
 	}
 	return c, execTx(ctx, tx, `INSERT INTO channels (id, user_id, kind, name, url, setting, least, quiet_from, quiet_to, zone, errors_at_night, last_sent_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, c.ID, c.User, c.Kind, c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), setting,
@@ -114,34 +119,29 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 		if err != nil {
 			return err
 		}
-		type row struct {
-			id, user int64
-			setting  string
-		}
-		scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.user, &v.setting) }
-		have, err := list(ctx, tx, scan, "SELECT id, user_id, setting FROM channels WHERE setting <> ''")
+		have, err := list(ctx, tx, s.scanChannel, selectChannel+"WHERE setting <> ''")
 		if err != nil {
 			return err
 		}
-		wanted := map[string]notify.Channel{}
-		for _, c := range all {
-			c.User = admin
-			wanted[fingerprint(c.Kind+" "+string(c.URL))] = c
+		known := map[resilience.Secret]bool{}
+		named := func(url resilience.Secret) bool {
+			return slices.ContainsFunc(all, func(c notify.Channel) bool { return c.URL == url })
 		}
-		for _, v := range have {
-			if _, keep := wanted[v.setting]; keep && v.user == admin {
-				delete(wanted, v.setting)
+		for _, c := range have {
+			if c.User == admin && named(c.URL) {
+				known[c.URL] = true
 				continue
 			}
-			_, e := s.resolve(ctx, tx, resolveOpen+" AND cause = $4", millis(time.Now()), "", v.user, notify.ChannelCause(v.id))
-			err = errors.Join(err, e, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", v.id), s.dropDeliveries(ctx, tx, v.user, v.id))
+			_, e := s.resolve(ctx, tx, resolveOpen+" AND cause = $4", millis(time.Now()), "", c.User, notify.ChannelCause(c.ID))
+			err = errors.Join(err, e, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", c.ID), s.dropDeliveries(ctx, tx, c.User, c.ID))
 		}
 		for _, c := range all { // in the order of the settings
-			if c, missing := wanted[fingerprint(c.Kind+" "+string(c.URL))]; missing {
-				delete(wanted, fingerprint(c.Kind+" "+string(c.URL)))
-				_, e := s.addChannel(ctx, tx, c, fingerprint(c.Kind+" "+string(c.URL)))
-				err = errors.Join(err, e)
+			if known[c.URL] {
+				continue
 			}
+			known[c.URL], c.User, c.FromSettings = true, admin, true
+			_, e := s.addChannel(ctx, tx, c)
+			err = errors.Join(err, e)
 		}
 		adopted = err == nil
 		return err

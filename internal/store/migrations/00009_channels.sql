@@ -7,7 +7,7 @@ CREATE TABLE channels (
     kind            TEXT NOT NULL,    -- ntfy, gotify, discord, telegram, email, webhook or webpush
     name            TEXT NOT NULL,
     url             TEXT NOT NULL,    -- sealed
-    setting         TEXT NOT NULL DEFAULT '', -- fingerprint of the entry of notify.urls that it stems from; empty: a person's own
+    setting         TEXT NOT NULL DEFAULT '', -- the setting that it stems from; empty: a person's own
     least           TEXT NOT NULL,    -- the least severity that is told
     quiet_from      INTEGER NOT NULL DEFAULT -1, -- minutes of the day; -1 for no quiet hours
     quiet_to        INTEGER NOT NULL DEFAULT -1,
