@@ -156,7 +156,11 @@ func (d *doctor) database(ctx context.Context) []finding {
 	}
 	key, err := d.key()
 	if err != nil {
-		return []finding{found(problem, "%s.", err)}
+		text := err.Error()
+		if rest, ok := strings.CutPrefix(text, "the "); ok { // others begin with a path
+			text = "The " + rest
+		}
+		return []finding{found(problem, "%s.", text)}
 	}
 	file := filepath.Join(d.c.DataDir, store.FileName)
 	look, err := store.LookAt(ctx, d.c.DataDir, d.held, key)

@@ -87,7 +87,7 @@ func secretKey(c config.Config) (string, error) {
 		return string(b), nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
+		return "", fmt.Errorf("the secret key %s cannot be read: %w. Make it readable for the user that runs the server", path, plain(err))
 	}
 	if store.Exists(c.DataDir) {
 		return "", fmt.Errorf("%s is missing, but there is a database beside it whose secrets only that key opens. Put the file back, or set secret_key; nothing was changed", path)

@@ -48,6 +48,11 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 		require.Contains(t, page, "All services answer well")
 		require.Contains(t, page, "0\u00a0% of 9")
 
+		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable})
+		page = h.page("/health")
+		require.Contains(t, page, ">E-mail<", "channels have the names by which people know them")
+		require.Contains(t, page, "No success in the last hour")
+
 		h.asked("GET /v1/me", 6, resilience.WasRetriable)
 		page = h.page("/health")
 		require.Contains(t, page, "Spotify fails more often than usual: 40\u00a0% of 15 attempts in the last hour")
