@@ -87,8 +87,8 @@ const (
 	discordEndpoint  = "POST /api/webhooks/{id}/{token}"
 	telegramEndpoint = "POST /bot{token}/sendMessage"
 	mailEndpoint     = "SMTP"
-	webhookEndpoint  = "POST webhook"
-	pushEndpoint     = "POST push"
+	webhookEndpoint  = "POST /{webhook}"
+	pushEndpoint     = "POST /{subscription}"
 )
 
 // Send implements notify.Sender.

@@ -95,6 +95,22 @@ func TestAFloodIsGathered(t *testing.T) {
 	})
 }
 
+func TestWhatNeedsAPersonIsToldInTheMiddleOfAFlood(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		for cause := range strings.SplitSeq("a b c d e f g", " ") {
+			h.trouble(cause, notify.Warning)
+			h.pass(10 * time.Second)
+		}
+		require.Len(t, h.phone.heard(), 5)
+		h.trouble("auth", notify.Error)
+		h.pass(10 * time.Second)
+		require.Equal(t, []string{"3 things happened"}, h.phone.heard(), "and what was gathered goes with it")
+		h.trouble("config", notify.Error)
+		h.pass(10 * time.Second)
+		require.Equal(t, []string{"Trouble: config"}, h.phone.heard())
+	})
+}
+
 func TestQuietHoursWait(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) { // a bubble begins at midnight UTC
 		ch := h.state()

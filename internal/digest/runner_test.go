@@ -94,7 +94,7 @@ func TestSpentKeysHoldDigestsForADayAndAreToldOnceToTheAdministrators(t *testing
 		require.Empty(t, h.Open(h.bob))
 		state, words := h.Guard.StateForAll(h.Provider())
 		require.Equal(t, resilience.Held, state.Kind)
-		require.Contains(t, words.Message, "allows this installation is used up for now")
+		require.Contains(t, words.Message, "allows is used up for now")
 
 		h.stop()
 		h.start()

@@ -103,9 +103,14 @@ func (r *Rollup) Attempt(a resilience.Attempt) {
 	}
 	c.Attempts++
 	c.Took += a.Took
-	if a.Outcome != resilience.Success && a.Category != resilience.Item {
+	if a.Outcome != resilience.Success && !ours(a.Category) {
 		c.Failures++
 	}
+}
+
+// ours says whether a failure tells of what was asked, or with which credentials, and nothing of how the service does.
+func ours(c resilience.Category) bool {
+	return c == resilience.Item || c == resilience.Auth || c == resilience.Permission || c == resilience.Config
 }
 
 // Breaker notes a change of a breaker's state.

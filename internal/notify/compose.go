@@ -43,7 +43,7 @@ func (c *Courier) recovery(w Waiting) (title, text string) {
 		name := c.Service(w.Provider)
 		return name + " works again", fmt.Sprintf("%s works again %s.", name, after)
 	}
-	return "Solved: " + w.Title, "It is solved " + after + "."
+	return "Over: " + w.Title, "It lasted " + spell(w.ResolvedAt.Sub(w.OpenedAt)) + "."
 }
 
 // spell writes a length of time as people say it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,11 +15,12 @@ import (
 
 // Bounds of what is sent by a channel.
 const (
-	mostSingly = 3                // waiting messages that are sent one by one; more become a digest
-	floodMost  = 5                // sendings on a channel within floodSpan; what comes then is gathered
-	floodSpan  = 10 * time.Minute //
-	tooOld     = 3 * 24 * time.Hour
-	tellAfter  = 3 // failures in a row, from which on the browser says that a channel fails
+	mostSingly  = 3  // waiting messages that are sent one by one; more become a digest
+	floodMost   = 5  // sendings on a channel within floodSpan; what comes then is gathered
+	floodErrors = 15 // the same while something that needs a person waits, and what else waits goes with it
+	floodSpan   = 10 * time.Minute
+	tooOld      = 3 * 24 * time.Hour
+	tellAfter   = 3 // failures in a row, from which on the browser says that a channel fails
 )
 
 // ErrUnsubscribed says that a browser has taken back that it may be told: its channel goes.
@@ -144,11 +146,14 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	if err != nil {
 		return err
 	}
-	room := floodMost - len(lately)
-	if room <= 0 {
-		return waitUntil(lately[len(lately)-floodMost].Add(floodSpan))
+	most := floodMost
+	if slices.ContainsFunc(fresh, func(w Waiting) bool { return w.Event == Opened && w.Severity == Error }) {
+		most = floodErrors
 	}
-	if len(old) > 0 || len(fresh) > mostSingly || len(fresh) > room {
+	if len(lately) >= most {
+		return waitUntil(lately[len(lately)-most].Add(floodSpan))
+	}
+	if len(old) > 0 || len(fresh) > mostSingly || len(fresh) > max(floodMost-len(lately), 1) {
 		return c.sendOne(ctx, ch, c.digest(ch, fresh, len(old)), all)
 	}
 	for _, w := range fresh {

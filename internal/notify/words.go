@@ -76,7 +76,7 @@ func Explain(p *providers.Provider, c providers.Connection, s resilience.State, 
 		w.Message = p.DisplayName + " asks us to ask less often, so we wait."
 	case resilience.Quota:
 		w.Title = p.DisplayName + " asks us to wait"
-		w.Message = "What " + p.DisplayName + " allows this installation is used up for now, so we wait."
+		w.Message = "What " + p.DisplayName + " allows is used up for now, so we wait."
 	case resilience.Permission:
 		w.Message = p.DisplayName + " does not let us in at present."
 	case resilience.Contract:

@@ -211,7 +211,7 @@ func (h *household) carry() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(h.t, h.Deliveries.Run(ctx)) })
-	for range 5 {
+	for range 10 { // the queue looks every five seconds for what has become due
 		time.Sleep(time.Second)
 		synctest.Wait()
 	}

@@ -42,9 +42,9 @@ func (g *Guard) BreakerChanged(ctx context.Context, c resilience.BreakerChange) 
 	g.Log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
 	switch { // one that a person resets is noted as theirs
 	case c.From == resilience.BreakerClosed:
-		g.note(ctx, activity.Entry{Action: activity.BreakerOpened, Subject: c.Endpoint})
+		g.note(ctx, activity.Entry{Action: activity.BreakerOpened, Provider: c.Provider, Subject: c.Endpoint})
 	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
-		g.note(ctx, activity.Entry{Action: activity.BreakerClosed, Subject: c.Endpoint})
+		g.note(ctx, activity.Entry{Action: activity.BreakerClosed, Provider: c.Provider, Subject: c.Endpoint})
 	}
 	admins, err := g.Store.Admins(ctx)
 	if err != nil {
