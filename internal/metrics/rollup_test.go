@@ -176,7 +176,7 @@ func TestAnAttemptIsCountedUnderItsNameInItsQuarter(t *testing.T) {
 		from := time.Now().Add(-24 * time.Hour)
 		past, err := r.HealthBetween(r.t.Context(), from, from.Add(time.Hour))
 		require.NoError(r.t, err)
-		require.Equal(r.t, [2]int{6, 9}, [2]int{past[1].Day.Attempts, Sum(past).Day.Attempts}, "in its first hour")
+		require.Equal(r.t, [2]int{9, 12}, [2]int{past[1].Day.Attempts, Sum(past).Day.Attempts}, "in its first hour")
 	})
 }
 
