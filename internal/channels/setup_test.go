@@ -104,8 +104,10 @@ type house struct {
 	carried  *delivery.Deliveries
 	user     int64
 	channel  int64
-	counted  map[string]int
-	stop     func()
+
+	mu      sync.Mutex
+	counted map[string]int
+	stop    func()
 }
 
 func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
@@ -154,7 +156,7 @@ func (h *house) start() {
 	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
 		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
 		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },
-		Told:  func(severity, channel, result string) { h.counted[severity+" "+channel+" "+result]++ }}
+		Told:  h.count}
 	h.carried.TellBy(h.Courier)
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -165,6 +167,12 @@ func (h *house) start() {
 		require.NoError(t, h.db.Close())
 	})
 	h.pass(time.Second)
+}
+
+func (h *house) count(severity, channel, result string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counted[severity+" "+channel+" "+result]++
 }
 
 func (h *house) restart() {
