@@ -1,0 +1,83 @@
+package web
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 listens", 1: "1 listen", 999: "999 listens", 1000: "1,000 listens", 1234567: "1,234,567 listens"} {
+		require.Equal(t, want, Count(n, "listen", "listens"))
+	}
+	ms := int64(59_600)
+	require.Equal(t, "1:00", length(&ms))
+	for n, want := range map[int]string{1: "1 byte", 999: "999 bytes", 1500: "1.5 kB", 34_567: "34 kB", 2_345_678: "2.3 MB"} {
+		require.Equal(t, want, size(n))
+	}
+	require.Empty(t, length(nil))
+	require.Equal(t, "Last.fm", service("lastfm"))
+	require.Equal(t, "other", service("other"))
+	require.True(t, within("/playlists/3", "/playlists"))
+	require.True(t, within("/playlists", "/playlists"))
+	require.False(t, within("/playlistsx", "/playlists"))
+	_, err := dict("a")
+	require.Error(t, err)
+}
+
+// Every state of a connection has its own word and its own shape; the two that need a person share theirs.
+func TestEveryStateHasAWordAndAShape(t *testing.T) {
+	t.Parallel()
+	shapes, words := map[string]string{}, map[string]bool{}
+	shape := regexp.MustCompile(`(?s)state-[a-z_]+"><svg[^>]*>(.*?)</svg> ([^<]+)<`)
+	for _, state := range []string{"healthy", "syncing", "waiting", "held", "needs_reconnect", "needs_admin", "paused", "new"} {
+		m := shape.FindStringSubmatch(render(t, "connection", details(connection(state, nil), nil, nil), object{"Name": "Ann", "Role": "member"}))
+		require.NotNil(t, m, state)
+		shapes[m[1]] = state
+		words[m[2]] = true
+	}
+	require.Len(t, shapes, 7)
+	require.Len(t, words, 8)
+}
+
+// So has every state of a delivery.
+func TestEveryStateOfADeliveryHasAWordAndAShape(t *testing.T) {
+	t.Parallel()
+	html := render(t, "deliveries", deliveries(), object{"Name": "Ann", "Role": "member"})
+	shapes, words := map[string]bool{}, map[string]bool{}
+	for _, state := range []string{"scheduled", "running", "retrying", "parked", "dead", "done"} {
+		m := regexp.MustCompile(`(?s)class="state state-` + state + `"><svg[^>]*>(.*?)</svg> ([^<]+)<`).FindStringSubmatch(html)
+		require.NotNil(t, m, state)
+		shapes[m[1]], words[m[2]] = true, true
+	}
+	require.Len(t, shapes, 6)
+	require.Len(t, words, 6)
+}
+
+func TestTooFewTracksAreSaidPlainly(t *testing.T) {
+	t.Parallel()
+	html := render(t, "playlist", layouts()["playlist"][0], object{"Name": "Ann", "Role": "member"})
+	require.Contains(t, html, "Nothing was written: only 4 of 5 tracks are on Navidrome.")
+	require.Contains(t, html, "by likeness, 0.91 of 1: <em>Nobody – Rain!</em>")
+	require.Contains(t, html, "by its ISRC")
+	require.Contains(t, html, "1 track not found on Navidrome")
+}
+
+func TestTimesAndLinksInSentences(t *testing.T) {
+	t.Parallel()
+	text := stamp
+	want := `<time datetime="2026-11-20T21:04:11Z" data-time="ago" title="20 Nov 2026, 21:04 UTC">20 Nov 2026, 21:04 UTC</time>`
+	require.EqualValues(t, want, timeElement(text, "ago"))
+	require.EqualValues(t, want, timeElement(&text, "ago"))
+	require.Contains(t, timeElement(text, "date"), ">20 November 2026<")
+	for _, none := range []any{nil, (*string)(nil), "soon", 7} {
+		require.Empty(t, timeElement(none, "ago"))
+	}
+	require.EqualValues(t, `Wait &lt;b&gt; until `+strings.Replace(want, "ago", "at", 1)+`.`, say("Wait <b> until 2026-11-20T21:04:11Z."))
+	require.EqualValues(t, `Open <a href="https://x.org/a?b=1&amp;c" target="_blank" rel="noreferrer">https://x.org/a?b=1&amp;c</a>: &#34;it&#34; stands there.`,
+		guide(`Open https://x.org/a?b=1&c: "it" stands there.`))
+	require.EqualValues(t, "For example https://music.example.org.", guide("For example https://music.example.org."))
+}
