@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,9 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 	}
 	defer world.Close()
 	maps.Copy(overrides, demoSettings(world))
+	if o.config == "" && !slices.ContainsFunc(environ, func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }) {
+		overrides["log.level"] = "warn" // the link is not to drown in attempts at simulated services
+	}
 	c, err := config.Load(o.config, environ, overrides)
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
