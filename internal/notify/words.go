@@ -176,7 +176,7 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 		advice = "Check what the settings say about it."
 	}
 	return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
-		name+" does not accept this installation.", advice, "Then press Try again.")}
+		name+" does not accept this installation.", advice, "Then press Try again; a changed setting wants a restart of Reprise first.")}
 }
 
 // Ending is the notice before an authorization's end.

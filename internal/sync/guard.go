@@ -226,6 +226,7 @@ func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream
 	a.words, a.severity = notify.Explain(a.provider, c, s, stream, advice, owing[c.Provider].String()), notify.Error
 	a.cause = notify.Cause(s.Category.String(), s.Scope, stream)
 	if s.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
+		a.words = notify.ExplainForAll(a.provider, s, advice)
 		return g.noteTold(ctx, c, key, s, activity.Stopped, a.words.Message, g.tellAdmins(ctx, a))
 	}
 	if a.words.Owner == notify.Administrator {

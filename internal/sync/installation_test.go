@@ -43,7 +43,7 @@ func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 		require.Contains(t, words.Message, "Set contact.")
 		require.Empty(t, e.Open(member))
 		require.Len(t, e.Open(admin), 1)
-		require.Contains(t, e.Open(admin)[0].Message, "Then press Try again.")
+		require.Contains(t, e.Open(admin)[0].Message, "Then press Try again;")
 		require.Equal(t, "/settings#enrichment", e.Open(admin)[0].Action.URL, "where that is")
 
 		e.Stop()
