@@ -29,7 +29,7 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./internal
-	$(GO) test -count=1 -race -shuffle=on $(PACKAGES)
+	$(GO) test -count=1 -race -short -shuffle=on $(PACKAGES)
 
 bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)

@@ -84,6 +84,7 @@ func backlogged(t testing.TB, n int) (*process, *person) {
 }
 
 func TestTenThousandDeliveriesWait(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	p, v := backlogged(t, 10_000)
 	counts := v.call("GET", "/deliveries", nil, 200)["counts"].(object)

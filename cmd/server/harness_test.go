@@ -52,6 +52,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// takesLong leaves a test out with -short, as `make check` runs them under the race detector, where this one takes minutes.
+// `make test` runs it.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}
+
 // process is a running server.
 type process struct {
 	t      testing.TB

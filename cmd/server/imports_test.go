@@ -59,6 +59,7 @@ func (v *person) lastImport() object {
 }
 
 func TestKilledInTheMiddleOfAnImportItGoesOnWithNothingDouble(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const plays = 30_000
 	dir := t.TempDir()

@@ -323,6 +323,7 @@ func TestServerSentEventsTellTheSame(t *testing.T) {
 }
 
 func TestKilledAgainAndAgainNothingIsLostOrDouble(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const plays = 12_000
 	w := newWorld(t, demo.Options{Plays: plays})

@@ -98,6 +98,9 @@ func unauthorizedSubmissions(up *enginetest.Upstreams) {
 }
 
 func TestADeadTokenParksWhatIsOwedAndTheReconnectLetsItOutInOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector")
+	}
 	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
 		unauthorizedSubmissions(up)
@@ -165,6 +168,9 @@ func TestAPoisonedListenIsPutAsideAndTheRestFlowsPast(t *testing.T) {
 }
 
 func TestABatchThatIsRefusedWholeIsHalvedUntilTheBadOnesAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,6 +227,9 @@ func TestAWaitPostponesAndUsesNoAttemptUp(t *testing.T) {
 }
 
 func TestAnOutageIsTriedAgainAndAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector")
+	}
 	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Status(503))
 		hear(e, up, user, "Song", 2)
@@ -290,6 +299,9 @@ func TestDeadLettersAreLookedAtAgainAndRemovedInTheEnd(t *testing.T) {
 }
 
 func TestWhatIsPostponedKeepsItsOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector")
+	}
 	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Status(429, "X-RateLimit-Reset-In", "3600"))
 		for i := range 4 { // one delivery after the other, the later ones while the first are held
