@@ -15,7 +15,7 @@ func TestPeopleSeeOnlyWhatIsTheirs(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
 	alice := p.newcomer()
-	alice.consent(w, agree(), 200)
+	alice.consent(agree(), 200)
 	alice.becomes("spotify", "healthy")
 	list := alice.call("GET", "/playlists", nil, 200)["playlists"].([]any)[0].(object)["id"].(string)
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))

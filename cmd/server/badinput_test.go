@@ -60,6 +60,9 @@ func TestWhatCannotBeServedIsSaidPlainly(t *testing.T) {
 	require.Contains(t, refuses(t, nil, "-data-dir", "/proc/reprise", "-listen", "127.0.0.1:0"), "cannot be made")
 	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "cannot be made")
 
+	require.Contains(t, refuses(t, []string{"REPRISE_CONTACT=me\r\nX: 1"}), "neither an e-mail address such as me@example.org")
+	require.Contains(t, refuses(t, nil, "-listen", "203.0.113.7:8420"), "203.0.113.7:8420 is no address of this machine. Choose one with -listen")
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -78,6 +81,8 @@ func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
 	require.NoError(t, err)
 	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
 
+	require.NoError(t, os.WriteFile(key, nil, 0o600))
+	require.Contains(t, refuses(t, nil, at...), key+" is there, but is empty or cut off. Put back the one that belongs to the database")
 	require.NoError(t, os.Remove(key))
 	require.Contains(t, refuses(t, nil, at...), "is missing, but there is a database beside it")
 	require.NoFileExists(t, key)
@@ -88,6 +93,62 @@ func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(key, secret, 0o600))
 	start(t, dir).returning()
+
+	lone := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(lone, "secret.key"), []byte("\n"), 0o600))
+	require.Contains(t, refuses(t, nil, "-data-dir", lone, "-listen", "127.0.0.1:0"), "Delete it, and a new one is made")
+}
+
+// mounted makes a folder with a small disk of its own and gives it to a command of a shell, as $0; "$@" starts the server.
+func mounted(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	if os.Getuid() != 0 && exec.Command("unshare", "-rm", "true").Run() != nil {
+		t.Skip("this user cannot mount anything")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("unshare", append([]string{"-rm", "sh", "-ec", "mount -t tmpfs -o size=16m none $0\n" + script, dir, built, "-listen", "127.0.0.1:0", "-data-dir", dir}, args...)...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s", out)
+	require.Equal(t, 2, exit.ExitCode(), "%s", out)
+	return string(out)
+}
+
+// TestADiskThatCannotBeWrittenIsSaidPlainly: what was there before is there afterwards, and one that has room again serves.
+func TestADiskThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	said := mounted(t, `mount -o remount,ro none $0; "$@"`)
+	require.Contains(t, said, "cannot be written: read-only file system. Make room or fix its permissions, or choose another with -data-dir")
+	said = mounted(t, `mkdir $0/data; mount -o remount,ro none $0; "$@"/data/new`)
+	require.Contains(t, said, "cannot be made: read-only file system. Choose another with -data-dir")
+
+	good := used(t)
+	kept := "cp " + good + "/* $0; chmod 600 $0/*; "
+	said = mounted(t, kept+`mount -o remount,ro none $0; before=$(cat $0/reprise.db $0/secret.key | md5sum); "$@" || code=$?; [ "$before" = "$(cat $0/reprise.db $0/secret.key | md5sum)" ]; exit $code`)
+	require.Contains(t, said, "read-only file system")
+	said = mounted(t, kept+`before=$(md5sum $0/secret.key); dd if=/dev/zero of=$0/fill bs=4096 2>/dev/null || true; "$@" || code=$?; [ "$before" = "$(md5sum $0/secret.key)" ]; rm $0/fill; "$@" -check | grep "The database is sound"; exit $code`)
+	require.Contains(t, said, " is full. ")
+	said = mounted(t, `dd if=/dev/zero of=$0/fill bs=4096 2>/dev/null || true; "$@"`)
+	require.Contains(t, said, "no space left on device. Make room")
+}
+
+// TestWithoutAContactWhoAsksForOneIsNotCalled: MetaBrainz blocks addresses whose owner it cannot reach.
+func TestWithoutAContactWhoAsksForOneIsNotCalled(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1") // through which nobody is reached
+	v := p.newcomer()
+	require.Contains(t, v.page("/connect/listenbrainz", 200), "The administrator has to set contact to an e-mail or web address")
+	answer := v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"}, 422)
+	require.Contains(t, answer["detail"], "The administrator has to set contact to an e-mail or web address, and start Reprise again. Nothing was stored.")
+	v.call("GET", "/connections/listenbrainz", nil, 404)
+	for host, wants := range map[string]bool{"api.listenbrainz.org": true, "MusicBrainz.org:443": true, "listenbrainz.org.example": false, "notlistenbrainz.org": false, "127.0.0.1:8000": false} {
+		require.Equal(t, wants, wantsContact(host), host)
+	}
+
+	p = start(t, t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1", "REPRISE_CONTACT=me@example.org")
+	v = p.newcomer()
+	require.NotContains(t, v.page("/connect/listenbrainz", 200), "set contact")
+	require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"}, 422)["detail"], "There is no answer from ListenBrainz")
 }
 
 func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {

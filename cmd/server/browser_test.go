@@ -177,7 +177,7 @@ func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, worldEnv(w)...)
 	v := p.newcomer()
-	v.consent(w, agree(), 200)
+	v.consent(agree(), 200)
 	v.becomes("spotify", "healthy")
 	// It becomes fatal with no browser open, and the server is started anew meanwhile.
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))

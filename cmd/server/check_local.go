@@ -75,7 +75,7 @@ func (d *doctor) local(ctx context.Context) []finding {
 	}
 	all = append(all, d.database(ctx)...)
 	if d.c.Contact == "" {
-		all = append(all, found(warn, "The setting contact is empty. Set your e-mail or web address: MusicBrainz is not asked without, and other services block whom they cannot reach."))
+		all = append(all, found(warn, "The setting contact is empty. Set your e-mail or web address: ListenBrainz and MusicBrainz are not asked without, and other services block whom they cannot reach."))
 	} else {
 		all = append(all, found(fine, "Services that want to know who calls them are told %s.", d.c.Contact))
 	}

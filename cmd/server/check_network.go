@@ -47,7 +47,7 @@ func (d *doctor) upstreams() []upstream {
 	return []upstream{
 		{"Spotify", []string{c.Spotify.APIURL, c.Spotify.TokenURL}, unless(c.Spotify.ClientID != "", "providers.spotify.client_id")},
 		{"Last.fm", []string{c.LastFM.APIURL}, unless(c.LastFM.ClientID != "" && c.LastFM.ClientSecret != "", "providers.lastfm.client_id and client_secret")},
-		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, ""},
+		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, unless(c.Contact != "" || !wantsContact(hostOf(c.ListenBrainz.APIURL)), "contact")},
 		{"YouTube", []string{c.YouTube.APIURL, c.YouTube.TokenURL}, tube},
 		{"MusicBrainz", []string{c.MusicBrainz.APIURL}, unless(c.Contact != "", "contact")},
 		{"Fanart.tv", []string{c.FanartTV.APIURL}, unless(len(c.FanartTV.Keys) > 0, "providers.fanarttv.keys")},

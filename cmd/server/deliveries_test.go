@@ -36,7 +36,7 @@ func carryWorld(t *testing.T) (w *demo.World, clock *hourglass, p *process, v *p
 	env = append(worldEnv(w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s")
 	p = start(t, t.TempDir(), env...)
 	v = p.newcomer()
-	v.consent(w, agree(), 200)
+	v.consent(agree(), 200)
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
 	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
 	for _, name := range []string{"spotify", "listenbrainz", "navidrome"} {
@@ -116,7 +116,7 @@ func TestADailyLimitHoldsSendingAndNotReading(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 300})
 	p := start(t, t.TempDir(), append(append(worldEnv(w), lastfmEnv(w)...), "REPRISE_DELIVERY_FIRST_DELAY=100ms")...)
 	v := p.newcomer()
-	v.consent(w, agree(), 200)
+	v.consent(agree(), 200)
 	v.becomes("spotify", "healthy")
 	v.consentAtLastFM(w, agree(), 200)
 	v.becomes("lastfm", "healthy")

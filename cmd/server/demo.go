@@ -68,7 +68,7 @@ func demoSettings(world *demo.World) map[string]string {
 		"providers.spotify.token_url": world.Spotify.TokenURL, "providers.spotify.client_id": world.Spotify.ClientID,
 		"providers.spotify.client_secret": "", "providers.lastfm.api_url": world.LastFM.URL, "providers.lastfm.auth_url": world.LastFM.AuthURL,
 		"providers.lastfm.client_id": world.LastFM.ClientID, "providers.lastfm.client_secret": world.LastFM.ClientSecret,
-		"providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo",
+		"providers.listenbrainz.api_url": world.ListenBrainz.URL, "contact": "demo@example.org",
 		"providers.youtube.api_url": world.YouTube.URL, "providers.youtube.auth_url": world.YouTube.AuthURL,
 		"providers.youtube.token_url": world.YouTube.TokenURL, "providers.youtube.client_id": world.YouTube.ClientID,
 		"providers.youtube.client_secret": world.YouTube.ClientSecret, "providers.youtube.keys": strings.Join(world.YouTube.Keys, ","),

@@ -117,7 +117,12 @@ var link = regexp.MustCompile(`(http://[0-9.:]+)(?:/setup\?code=(\w+))?\n`)
 
 func startAt(t testing.TB, dir, listen string, env ...string) *process {
 	t.Helper()
-	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: exec.Command(built, "-data-dir", dir, "-listen", listen)}
+	return startWith(t, []string{"-data-dir", dir, "-listen", listen}, env...)
+}
+
+func startWith(t testing.TB, args []string, env ...string) *process {
+	t.Helper()
+	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: exec.Command(built, args...)}
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
@@ -261,11 +266,12 @@ func (v *person) text(resp *http.Response, want int) string {
 }
 
 // consent goes through Spotify's (simulated) authorization page and returns the page of ours it ends on.
-func (v *person) consent(w *demo.World, form url.Values, want int) string {
+func (v *person) consent(form url.Values, want int) string {
 	v.t.Helper()
 	asked := v.authorization()
 	maps.Copy(form, asked.Query())
-	resp, err := v.PostForm(w.Spotify.AuthURL, form)
+	asked.RawQuery = ""
+	resp, err := v.PostForm(asked.String(), form)
 	require.NoError(v.t, err)
 	return v.text(resp, want)
 }

@@ -72,7 +72,7 @@ func TestTheMainJob(t *testing.T) {
 	one.next("listens", func(d object) bool { return d["newest"] != nil })
 	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": "wrong"}, 422)
 	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 200)
-	require.Contains(t, v.consent(w, agree(), 200), "Spotify is connected")
+	require.Contains(t, v.consent(agree(), 200), "Spotify is connected")
 	for _, provider := range []string{"spotify", "listenbrainz", "navidrome"} {
 		v.becomes(provider, "healthy")
 	}
@@ -146,9 +146,9 @@ func TestTheMainJob(t *testing.T) {
 	two.next("notification", func(d object) bool { return d["id"] == alert["id"] && d["acknowledged_at"] != nil })
 
 	// Refusing the consent changes nothing; giving it closes the alert in every tab, and reading starts at once.
-	require.Contains(t, v.consent(w, url.Values{"decision": {"cancel"}}, 200), "you did not allow it there")
+	require.Contains(t, v.consent(url.Values{"decision": {"cancel"}}, 200), "you did not allow it there")
 	require.Equal(t, "needs_reconnect", v.state("spotify"))
-	require.Contains(t, v.consent(w, agree(), 200), "Spotify is connected")
+	require.Contains(t, v.consent(agree(), 200), "Spotify is connected")
 	for _, tb := range []*tab{one, two} {
 		tb.next("notification", func(d object) bool { return d["id"] == alert["id"] && d["resolved_at"] != nil })
 	}
@@ -177,11 +177,11 @@ func TestAnotherAccountIsAChoice(t *testing.T) {
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
 	v := p.newcomer()
-	v.consent(w, agree(), 200)
+	v.consent(agree(), 200)
 	v.becomes("spotify", "healthy")
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
 	v.alerted()
-	asked := v.consent(w, url.Values{"decision": {"agree"}, "account": {demo.Bob}}, 200)
+	asked := v.consent(url.Values{"decision": {"agree"}, "account": {demo.Bob}}, 200)
 	require.Contains(t, asked, "Which Spotify account?")
 	require.Contains(t, asked, "Alice")
 	require.Contains(t, asked, "Bob")

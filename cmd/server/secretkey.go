@@ -83,6 +83,13 @@ func secretKey(c config.Config) (string, error) {
 	}
 	path := filepath.Join(c.DataDir, keyFile)
 	b, err := os.ReadFile(path)
+	if _, keyErr := store.NewKey(string(b)); err == nil && keyErr != nil {
+		advice := "Delete it, and a new one is made"
+		if store.Exists(c.DataDir) {
+			advice = "Put back the one that belongs to the database beside it, or set secret_key to it; nothing was changed"
+		}
+		return "", fmt.Errorf("%s is there, but is empty or cut off. %s", path, advice)
+	}
 	if err == nil {
 		return string(b), nil
 	}

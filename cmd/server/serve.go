@@ -169,11 +169,15 @@ func adapters(c config.Config, tube *providers.Provider) providers.Registry {
 	if tube == nil {
 		tube = youtube.New(youtubeConfig(c))
 	}
+	brainz := listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL})
+	if c.Contact == "" && wantsContact(hostOf(c.ListenBrainz.APIURL)) {
+		brainz.Fields[0].Help = contactMissing + " " + brainz.Fields[0].Help
+	}
 	return providers.Registry{
 		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
 			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
 		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
-		listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL}),
+		brainz,
 		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: sameSong}),
 		tube,
 		s3.New(),
@@ -222,7 +226,7 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 // announce prints what a person needs to open the page.
 func announce(c config.Config, s server.Config, log *slog.Logger, stdout io.Writer) {
 	if c.Contact == "" {
-		log.Warn("the setting contact is empty; services that ask who calls them cannot reach you")
+		log.Warn("the setting contact is empty; ListenBrainz and MusicBrainz are not asked without it")
 	}
 	link := c.BaseURL
 	what := "Reprise is ready:"

@@ -16,12 +16,46 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// newBase makes the connections to upstreams, which may not lead into private networks where the settings say so.
+// newBase makes the connections to upstreams, which may not lead into private networks where the settings say so, and
+// not to services that block whom they do not know while the settings do not say who calls.
 func newBase(c config.Config) http.RoundTripper {
-	if c.AllowPrivateUpstreams {
-		return resilience.NewBase(nil)
+	var dial func(context.Context, string, string) (net.Conn, error)
+	if !c.AllowPrivateUpstreams {
+		dial = guardedDial()
 	}
-	return resilience.NewBase(guardedDial())
+	base := resilience.NewBase(dial)
+	if c.Contact == "" {
+		return nameless{base}
+	}
+	return base
+}
+
+// nameless calls no service that wants to know who calls.
+type nameless struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (n nameless) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !wantsContact(req.URL.Host) {
+		return n.RoundTripper.RoundTrip(req)
+	}
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	return nil, &resilience.SettingError{Setting: "contact", Problem: contactMissing}
+}
+
+const contactMissing = "This service wants to know whom to write to when something goes wrong. The administrator has to set contact to an e-mail or web address, and start Reprise again."
+
+// wantsContact says whether a host is MetaBrainz', which blocks addresses whose owner it cannot reach. Servers of others
+// that speak the same API need none.
+func wantsContact(host string) bool {
+	host, _, _ = strings.Cut(strings.ToLower(host), ":")
+	for _, domain := range []string{"listenbrainz.org", "musicbrainz.org"} {
+		if host == domain || strings.HasSuffix(host, "."+domain) {
+			return true
+		}
+	}
+	return false
 }
 
 // guardedDial connects to no address of a private network.

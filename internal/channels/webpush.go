@@ -118,8 +118,8 @@ func topicOf(id string) string {
 
 // subscriber is whom a push service writes to about us: a mail or web address (RFC 8292, section 2.1).
 func (s *Channels) subscriber() string {
-	if s.Contact != "" && (strings.Contains(s.Contact, "@") || strings.HasPrefix(s.Contact, "https://")) {
-		return s.Contact
+	if s.Contact == "" || strings.HasPrefix(s.Contact, "http://") { // which the standard does not take
+		return "reprise@localhost.invalid"
 	}
-	return "reprise@localhost.invalid"
+	return s.Contact
 }

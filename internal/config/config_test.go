@@ -178,11 +178,11 @@ func TestEverySettingIsRead(t *testing.T) {
 
 func TestWhatCountsMore(t *testing.T) {
 	t.Parallel()
-	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file\nsync: {workers: 2}")
-	c, err := Load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment"}, map[string]string{"contact": "command line"})
+	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file@example.org\nsync: {workers: 2}")
+	c, err := Load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"}, map[string]string{"contact": "line@example.org"})
 	require.NoError(t, err)
 	want := defaults(t)
-	want.Listen, want.DataDir, want.Contact, want.Workers = "file:1", "environment", "command line", 2
+	want.Listen, want.DataDir, want.Contact, want.Workers = "file:1", "environment", "line@example.org", 2
 	require.Equal(t, want, c)
 }
 
@@ -194,9 +194,9 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, defaults(t), c, text)
 	}
-	c, err := Load(write(t, "contact: file\nsync: {workers: 2}"), []string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
+	c, err := Load(write(t, "contact: file@example.org\nsync: {workers: 2}"), []string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
 	require.NoError(t, err)
-	require.Equal(t, "file", c.Contact, "an empty variable hides nothing")
+	require.Equal(t, "file@example.org", c.Contact, "an empty variable hides nothing")
 	require.Equal(t, 2, c.Workers)
 
 	c, err = Load("", []string{"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=of another app"}, map[string]string{"providers.spotify.client_secret": ""})
@@ -260,6 +260,14 @@ func TestOneMistake(t *testing.T) {
 		{"base_url", "https://x/#a", "must not have a part that begins with"},
 		{"base_url", "https://me:hunter2@x", "must not hold a name or password"},
 		{"base_url", "ftp://me:hunter2@x", "must not hold a name or password"},
+		{"contact", "me", "neither an e-mail address"},
+		{"contact", "Me <me@example.org>", "neither an e-mail address"},
+		{"contact", "me@example.org\r\nX-Other: 1", "neither an e-mail address"},
+		{"contact", "me@example.org, you@example.org", "neither an e-mail address"},
+		{"contact", "mé@example.org", "neither an e-mail address"},
+		{"contact", "ftp://example.org", "nor a web address"},
+		{"contact", "https://me:hunter2@example.org", "nor a web address"},
+		{"contact", "https://example.org/a) b", "nor a web address"},
 		{"providers.spotify.token_url", "/api/token", "http:// or https://"},
 		{"shutdown_timeout", "20", "is not a duration"},
 		{"shutdown_timeout", "1 minute", "is not a duration"},

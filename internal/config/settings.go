@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -31,7 +32,7 @@ func (c *Config) settings() []setting {
 		{path: "data_dir", def: "./data", set: text(&c.DataDir)},
 		{path: "secret_key", secret: true, set: c.setSecretKey},
 		{path: "admin_token", secret: true, set: c.setAdminToken},
-		{path: "contact", set: text(&c.Contact)},
+		{path: "contact", set: contact(&c.Contact)},
 		{path: "log.level", def: "info", set: c.setLogLevel},
 		{path: "log.format", def: "auto", set: oneOf(&c.LogFormat, "auto", "text", "json")},
 		{path: "shutdown_timeout", def: "20s", set: duration(&c.ShutdownTimeout, time.Second)},
@@ -150,6 +151,22 @@ func keys(to *[]resilience.PoolKey) func(string) error {
 				*to = append(*to, resilience.PoolKey{Secret: resilience.Secret(key), Project: project})
 			}
 		}
+		return nil
+	}
+}
+
+// contact is whom services write to, as it can stand in the comment of a header: an e-mail or web address.
+func contact(to *string) func(string) error {
+	return func(s string) error {
+		s = strings.TrimSpace(s)
+		at, err := mail.ParseAddress(s)
+		isMail := err == nil && at.Address == s
+		isPage := pageURL(new(string))(s) == nil // also the empty one
+		unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("()\\", r) }
+		if !isMail && !isPage || strings.ContainsFunc(s, unfit) {
+			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as https://example.org")
+		}
+		*to = s
 		return nil
 	}
 }
