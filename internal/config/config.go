@@ -6,7 +6,10 @@
 package config
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -15,6 +18,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
 	"reprise/internal/resilience"
 )
@@ -148,13 +152,20 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 	if err != nil {
 		return Problems{fmt.Sprintf("The configuration file cannot be read: %v.", err)}
 	}
-	var tree map[string]any
-	if err := yaml.Unmarshal(text, &tree); err != nil {
+	var tree map[string]node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
 		return Problems{fmt.Sprintf("%s is not valid YAML:\n%s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))}
+	}
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all settings into one.", file)}
 	}
 	flat := map[string]string{}
 	flatten("", tree, flat)
 	for _, path := range slices.Sorted(maps.Keys(flat)) {
+		if flat[path] == "" && section(table, path) {
+			continue
+		}
 		if !known(table, path) {
 			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path, nearest(path, paths(table))))
 			continue
@@ -164,26 +175,47 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 	return problems
 }
 
+// node is a part of the file. Its text is as it was written: what looks like a number may be a key, whose zeros count.
+type node struct {
+	text     string
+	items    []node
+	children map[string]node
+}
+
+// UnmarshalYAML implements yaml.InterfaceUnmarshaler.
+func (n *node) UnmarshalYAML(unmarshal func(any) error) error {
+	if unmarshal(&n.children) == nil {
+		return nil
+	}
+	if n.children = nil; unmarshal(&n.items) == nil {
+		return nil
+	}
+	n.items = nil
+	var written ast.Node
+	if unmarshal(&written) == nil {
+		if number, ok := written.(ast.ScalarNode); ok && written.Type() == ast.IntegerType {
+			n.text = number.GetToken().Value
+			return nil
+		}
+	}
+	return unmarshal(&n.text)
+}
+
 // flatten turns nested settings into paths with dots; a list becomes a text with commas.
-func flatten(prefix string, node any, out map[string]string) {
-	switch v := node.(type) {
-	case map[string]any:
-		for name, child := range v {
-			path := name
-			if prefix != "" {
-				path = prefix + "." + name
+func flatten(prefix string, nodes map[string]node, out map[string]string) {
+	for name, n := range nodes {
+		switch {
+		case n.children != nil:
+			flatten(prefix+name+".", n.children, out)
+		case n.items != nil:
+			items := make([]string, len(n.items))
+			for i, item := range n.items {
+				items[i] = item.text
 			}
-			flatten(path, child, out)
+			out[prefix+name] = strings.Join(items, ",")
+		default:
+			out[prefix+name] = n.text
 		}
-	case []any:
-		items := make([]string, len(v))
-		for i, item := range v {
-			items[i] = fmt.Sprint(item)
-		}
-		out[prefix] = strings.Join(items, ",")
-	case nil: // a key without a value
-	default:
-		out[prefix] = fmt.Sprint(v)
 	}
 }
 
@@ -246,6 +278,11 @@ func secretFile(variable, file string) (string, error) {
 
 func known(table []setting, path string) bool {
 	return slices.ContainsFunc(table, func(s setting) bool { return s.path == path })
+}
+
+// section says whether a path is only the beginning of others.
+func section(table []setting, path string) bool {
+	return slices.ContainsFunc(table, func(s setting) bool { return strings.HasPrefix(s.path, path+".") })
 }
 
 func paths(table []setting) []string {

@@ -204,6 +204,21 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 	require.Empty(t, string(c.Spotify.ClientSecret), "the command line takes it back")
 }
 
+// A key of digits only is no number, however a reader of YAML would take it.
+func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: {client_id: 12345678901e5, client_secret: 0x1234567}\n"+
+		"  youtube: {keys: [00123456701, 12345e10]}\nsync: {workers: 010}")
+	c, err := Load(file, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, "1234567890123456789012345", string(c.SecretKey))
+	require.Equal(t, "0012345670123456", string(c.AdminToken))
+	require.Equal(t, "12345678901e5", c.LastFM.ClientID)
+	require.Equal(t, "0x1234567", string(c.LastFM.ClientSecret))
+	require.Equal(t, []resilience.PoolKey{{Secret: "00123456701"}, {Secret: "12345e10"}}, c.YouTube.Keys)
+	require.Equal(t, 10, c.Workers)
+}
+
 func TestSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	key, secret := write(t, "the key of this test\n"), write(t, "\tthe secret \r\n")
@@ -308,8 +323,11 @@ func TestFilesThatAreNoSettings(t *testing.T) {
 		"listen: [":                           "is not valid YAML:\n[1:9]",
 		"- listen":                            "is not valid YAML:\n[1:1]",
 		"listen: a:1\nlisten: b:1":            `is not valid YAML:` + "\n" + `[2:1] mapping key "listen" already defined`,
+		"listen: a:1\n---\nlog: {}":           "has more than one part",
+		"listen: &a [*a]":                     "is not valid YAML",
 		"log: info":                           `there is no setting "log"`,
 		"listen: {port: 1}":                   `there is no setting "listen.port"`,
+		"lisen:":                              `there is no setting "lisen"; did you mean "listen"?`,
 		"Listen: a:1":                         `there is no setting "Listen"; did you mean "listen"?`,
 		"providers: {lastfn: {api_url: x}}":   `there is no setting "providers.lastfn.api_url"; did you mean "providers.lastfm.api_url"?`,
 		"providers: {lastfm: {token_url: x}}": `there is no setting "providers.lastfm.token_url"`,
