@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/providers"
 )
 
 // Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope says.
@@ -137,5 +138,29 @@ func TestWhoMayScrape(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 		r.Header.Set("Authorization", "Bearer ")
 		require.False(t, s.mayScrape(r), "no token is not an empty one")
+	})
+}
+
+// Whoever watches the process learns when it no longer does its work, and that it lives all the same.
+func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		s.TickEvery = 5 * time.Minute
+		is := func(status int, words string) {
+			t.Helper()
+			w := h.do(http.MethodGet, "/readyz", "", "")
+			require.Equal(t, status, w.Code)
+			require.Contains(t, w.Body.String(), words)
+			require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/livez", "", "").Code)
+		}
+		is(http.StatusServiceUnavailable, "loops: have not ticked")
+		s.Syncer.Tick(t.Context(), providers.Listens)
+		is(http.StatusOK, "ok")
+		time.Sleep(3*s.TickEvery + 2*time.Minute)
+		is(http.StatusServiceUnavailable, "loops: have not ticked")
+		s.Syncer.Tick(t.Context(), providers.Listens)
+		is(http.StatusOK, "ok")
+		require.NoError(t, h.db.Close())
+		is(http.StatusServiceUnavailable, "database: ")
 	})
 }
