@@ -5,14 +5,18 @@ import (
 	"database/sql"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
+
+	"reprise/internal/demo"
 )
 
 // refuses starts a server that cannot serve, and returns what it says.
@@ -198,14 +202,44 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	require.NoError(t, err)
 	nobody := l.Addr().String()
 	require.NoError(t, l.Close())
-	for name, url := range map[string]string{"nobody there": "http://" + nobody, "not a Subsonic server": p.url, "with a path": p.url + "/music/",
-		"no address": "http://", "another scheme": "gopher://example.org"} {
+	unknown := httptest.NewTLSServer(http.NotFoundHandler())
+	defer unknown.Close()
+	for url, want := range map[string]string{"http://" + nobody: "There is no answer from Navidrome", p.url: "There is no Subsonic server", p.url + "/music/": "There is no Subsonic server",
+		"http://": "This is not a web address", "gopher://example.org": "must begin with https:// or http://", "http://me:you@" + nobody: "have fields of their own",
+		strings.Replace(p.url, "http", "https", 1): "Enter it with http:// if", unknown.URL: "The certificate at this address", "http://a\nb": "something else that cannot be seen in: Address"} {
 		answer := v.call("PUT", "/connections/navidrome", object{"url": url, "username": "alice", "password": "secret-of-alice"}, http.StatusUnprocessableEntity)
-		require.Contains(t, answer["detail"], "Nothing was stored", name)
-		require.NotContains(t, answer["detail"], "secret-of-alice", name)
+		require.Contains(t, answer["detail"], "Nothing was stored", url)
+		require.Contains(t, answer["detail"], want)
+		require.NotContains(t, answer["detail"], "secret-of-alice", url)
 		v.call("GET", "/connections/navidrome", nil, http.StatusNotFound)
 	}
 	require.NotContains(t, p.log.String(), "secret-of-alice")
+}
+
+// A token is copied from somewhere, with what stands around it.
+func TestWhatComesAlongWithACopiedToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
+	token := w.ListenBrainz.Token(demo.Alice)
+	for typed, want := range map[string]string{" \n ": "Please fill in: User token.", "half\nof": "cannot be seen in: User token", "wrong": "ListenBrainz does not accept the user token"} {
+		require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": typed}, 422)["detail"], want)
+		v.call("GET", "/connections/listenbrainz", nil, 404)
+	}
+	v.call("PUT", "/connections/listenbrainz", object{"token": " " + token + "\r\n"}, 200)
+}
+
+// The same person on the same server at another address is asked about in words that tell the two apart.
+func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
+	there := object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}
+	v.call("PUT", "/connections/navidrome", there, 200)
+	there["url"] = strings.Replace(w.Navidrome.URL, "127.0.0.1", "localhost", 1)
+	asked := v.call("PUT", "/connections/navidrome", there, 409)
+	require.Equal(t, []any{"alice (" + w.Navidrome.URL + ")", "alice (" + there["url"].(string) + ")"}, []any{asked["old_account"], asked["new_account"]})
+	require.Contains(t, v.page("/connect/navidrome/choose", 200), "Change to alice ("+there["url"].(string)+")")
 }
 
 // TestTwoServersDoNotShareADirectory: each would keep to every service's pace, and together to none. One that was killed

@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -252,6 +254,7 @@ func Refused(p *providers.Provider, err error) Words {
 	}
 	v := resilience.Classify(err)
 	kept, _ := errors.AsType[*resilience.NotBeforeError](err)
+	entered := slices.ContainsFunc(p.Fields, func(f providers.Field) bool { return f.Kind == "url" })
 	switch {
 	case kept != nil && kept.Offline:
 		w.Message = "This server has no connection to the internet at present. Please connect once more when it is back."
@@ -270,6 +273,10 @@ func Refused(p *providers.Provider, err error) Words {
 		w.Message = p.DisplayName + " does not accept this. Check each field; it may have been copied incompletely."
 	case v.Category == resilience.Permission:
 		w.Message = p.DisplayName + " does not allow this account to be read."
+	case entered && isPlain(err):
+		w.Message = "What answers at this address does not speak https. Enter it with http:// if that is how you open it in the browser."
+	case entered && isUntrusted(err):
+		w.Message = "The certificate at this address is not one for it, or this machine does not trust it. Enter the name that the certificate is for, and look at whether it is still valid and from whom it is."
 	case v.Category == resilience.Network:
 		w.Message = "There is no answer from " + p.DisplayName + ". Check the address if you entered one, and that the server is running and can be reached from here."
 	case v.Category == resilience.RateLimit, v.Category == resilience.Quota:
@@ -283,4 +290,16 @@ func Refused(p *providers.Provider, err error) Words {
 	}
 	w.Message += " Nothing was stored."
 	return w
+}
+
+// isPlain says whether somebody answers without TLS where TLS is due.
+func isPlain(err error) bool {
+	_, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok
+}
+
+// isUntrusted says whether a certificate was not accepted.
+func isUntrusted(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
 }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,7 +24,7 @@ var update = flag.Bool("update", false, "write testdata/sentences.golden anew")
 
 var (
 	spotify   = &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{Months: 6}}
-	navidrome = &providers.Provider{Name: "navidrome", DisplayName: "Navidrome"}
+	navidrome = &providers.Provider{Name: "navidrome", DisplayName: "Navidrome", Fields: []providers.Field{{Name: "url", Kind: "url"}}}
 	everyone  = []*providers.Provider{spotify, navidrome}
 )
 
@@ -134,6 +135,8 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 func refusals() map[string]error {
 	all := map[string]error{
 		"no answer":         &resilience.NetworkError{Endpoint: "GET /v1/me", Err: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")},
+		"no TLS":            &resilience.NetworkError{Endpoint: "GET /v1/me", Err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
+		"a certificate":     &resilience.NetworkError{Endpoint: "GET /v1/me", Err: &tls.CertificateVerificationError{Err: errors.New("x509: unknown authority")}},
 		"a deadline":        fmt.Errorf("get: %w", context.DeadlineExceeded),
 		"another shape":     &resilience.ContractError{Endpoint: "GET /v1/me", What: "not valid JSON"},
 		"a field":           &resilience.SettingError{Setting: "url", Problem: "Enter the address of your server."},

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 
@@ -148,9 +149,12 @@ func fieldsOf(p *providers.Provider, given map[string]string) (providers.Credent
 	fields := providers.Credentials{}
 	var missing []string
 	for _, f := range p.Fields {
-		value := given[f.Name]
-		if f.Kind != "password" {
+		value := strings.Trim(given[f.Name], "\r\n\t") // which comes along when it is copied
+		if f.Kind != "password" || strings.TrimSpace(value) == "" {
 			value = strings.TrimSpace(value)
+		}
+		if strings.ContainsFunc(value, unicode.IsControl) {
+			return nil, &problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you typed", Detail: "There is a line break or something else that cannot be seen in: " + f.Label + ". Enter it anew. Nothing was stored."}
 		}
 		if value == "" && !f.Optional {
 			missing = append(missing, f.Label)
@@ -222,19 +226,14 @@ func (s *Server) choosePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, user := c.Request().Context(), userOf(c).ID
-	pending, err := s.Store.Pending(ctx, user, p.Name)
+	choice, err := s.Connections.Choice(c.Request().Context(), userOf(c).ID, p)
 	if errors.Is(err, providers.ErrNotFound) {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
 	if err != nil {
 		return err
 	}
-	now, err := s.status(ctx, user, p.Name)
-	if err != nil {
-		return err
-	}
-	return s.render(c, http.StatusOK, "choose", "Which account?", chooseView{Provider: p, Old: now.Account, New: pending.Account})
+	return s.render(c, http.StatusOK, "choose", "Which account?", chooseView{Provider: p, Old: choice.Old, New: choice.New})
 }
 
 func (s *Server) chooseForm(c echo.Context) error {

@@ -54,7 +54,6 @@ type Store interface {
 	EnrichmentStore
 	TokenStore
 	ActivityStore
-	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
 	Ping(context.Context) error
 }
 

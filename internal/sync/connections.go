@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise/internal/activity"
@@ -33,6 +34,17 @@ type OtherAccountError struct{ Old, New string }
 
 func (e *OtherAccountError) Error() string {
 	return fmt.Sprintf("connected as %q until now, this is %q", e.Old, e.New)
+}
+
+// otherAccount names both accounts. Those that are called alike, as on two servers, are told apart by what else is known
+// of them.
+func otherAccount(old, now providers.Connection) *OtherAccountError {
+	if old.Account == now.Account {
+		for _, c := range []*providers.Connection{&old, &now} {
+			c.Account += " (" + strings.TrimSuffix(c.AccountID, "#"+c.Account) + ")"
+		}
+	}
+	return &OtherAccountError{Old: old.Account, New: now.Account}
 }
 
 // Connections is what a person can do with their connections. Safe for concurrent use.
@@ -89,11 +101,24 @@ func (m *Connections) connect(ctx context.Context, p *providers.Provider, c prov
 		if err := m.store.SavePending(ctx, c); err != nil {
 			return c, err
 		}
-		return c, &OtherAccountError{Old: old.Account, New: c.Account}
+		return c, otherAccount(old, c)
 	case err != nil && !errors.Is(err, providers.ErrNotFound):
 		return c, err
 	}
 	return m.take(ctx, c)
+}
+
+// Choice is between which accounts a person has to choose; the error is [providers.ErrNotFound] when there is nothing to.
+func (m *Connections) Choice(ctx context.Context, user int64, p *providers.Provider) (*OtherAccountError, error) {
+	pending, err := m.store.Pending(ctx, user, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	old, err := m.store.Connection(ctx, user, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	return otherAccount(old, pending), nil
 }
 
 // Held is a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait. No call
