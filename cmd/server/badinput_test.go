@@ -46,6 +46,16 @@ func used(t *testing.T) string {
 	return dir
 }
 
+// inDatabase changes what a server has stored, also while it runs.
+func inDatabase(t *testing.T, dir, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "reprise.db")+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	_, err = db.Exec(statement)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
 func TestWhatCannotBeServedIsSaidPlainly(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "reprise.yaml")
@@ -163,11 +173,7 @@ func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
 	good, err := os.ReadFile(database)
 	require.NoError(t, err)
 
-	db, err := sql.Open("sqlite", database)
-	require.NoError(t, err)
-	_, err = db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
+	inDatabase(t, dir, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
 	require.Contains(t, refuses(t, nil, at...), "newer version of Reprise")
 
 	bad := bytes.Clone(good)

@@ -315,6 +315,7 @@ func TestACheckListsEverySettingThatIsWrong(t *testing.T) {
 	lines, err := checked(t, t.TempDir(), []string{"REPRISE_SYNC_WORKERS=many", "REPRISE_LISTN=x", "REPRISE_CONTACT=me"})
 	require.ErrorIs(t, err, errProblems)
 	says(t, lines, problem, "sync.workers")
+	says(t, lines, problem, "contact (REPRISE_CONTACT): this is neither an e-mail address")
 	says(t, lines, problem, `REPRISE_LISTN; did you mean "REPRISE_LISTEN"?`)
 	says(t, lines, off, "Everything else")
 

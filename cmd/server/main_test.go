@@ -58,8 +58,9 @@ func TestTheMainJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 1500, RetryAfter: 2 * time.Second})
 	dir := t.TempDir()
-	p := start(t, dir, worldEnv(w)...)
-	v := p.newcomer()
+	env := append(worldEnv(w), "REPRISE_LOG_LEVEL=debug", "REPRISE_ADMIN_TOKEN="+adminToken)
+	p := start(t, dir, env...)
+	v, code := p.newcomer(), p.code
 	one, _ := v.open()
 
 	// Connect: each is proved by a real call, and nothing is stored before.
@@ -135,7 +136,8 @@ func TestTheMainJob(t *testing.T) {
 
 	// Killed and started again, all of it is still true, and nothing dead is sent.
 	require.Error(t, p.stop(syscall.SIGKILL))
-	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), worldEnv(w)...)
+	logs := []string{p.log.String()}
+	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), env...)
 	one, snapshot := v.open()
 	require.Len(t, snapshot["notifications"], 1)
 	require.Equal(t, "needs_reconnect", v.state("spotify"))
@@ -169,7 +171,17 @@ func TestTheMainJob(t *testing.T) {
 	v.call("DELETE", "/connections/navidrome?data=delete", nil, 204)
 	v.call("GET", "/connections/navidrome", nil, 404)
 	v.call("POST", "/connections/navidrome/sync", nil, 404)
-	require.NotContains(t, p.log.String(), w.ListenBrainz.Token(demo.Alice), "no secret in the log")
+
+	// What only the two sides of a connection may know is in no line of the log, however much is logged.
+	key, err := os.ReadFile(dir + "/secret.key")
+	require.NoError(t, err)
+	for _, log := range append(logs, p.log.String()) {
+		require.Contains(t, log, `"level":"DEBUG"`)
+		for _, secret := range []string{w.ListenBrainz.Token(demo.Alice), w.Navidrome.Password(demo.Alice), password, adminToken, v.cookie(), strings.TrimSpace(string(key))} {
+			require.NotContains(t, log, secret)
+		}
+		require.Empty(t, issued.FindAllString(strings.ReplaceAll(log, code, ""), -1), "but the first account's link")
+	}
 }
 
 func TestAnotherAccountIsAChoice(t *testing.T) {
@@ -199,7 +211,8 @@ func TestAnotherAccountIsAChoice(t *testing.T) {
 func TestAnswersOfAConsentThatDoNotBelong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
-	p := start(t, t.TempDir(), worldEnv(w)...)
+	dir := t.TempDir()
+	p := start(t, dir, worldEnv(w)...)
 	v := p.newcomer()
 	state := v.authorization().Query().Get("state")
 	callback := "/connect/spotify/callback?code=abc&state="
@@ -213,6 +226,10 @@ func TestAnswersOfAConsentThatDoNotBelong(t *testing.T) {
 	// That used it up, for everybody.
 	require.Contains(t, v.page(callback+state, 400), "no longer good")
 	v.call("GET", "/connections/spotify", nil, 404)
+	// One that took longer than ten minutes.
+	state = v.authorization().Query().Get("state")
+	inDatabase(t, dir, "UPDATE oauth_states SET created_at = created_at - 600001")
+	require.Contains(t, v.page(callback+state, 400), "came too late")
 	// A code that the provider does not know.
 	state = v.authorization().Query().Get("state")
 	require.Contains(t, v.page(callback+state, 422), "Nothing was stored")
