@@ -112,3 +112,12 @@ func (b browser) open(t *testing.T, body []byte) []byte {
 	require.EqualValues(t, 2, plain[len(plain)-1], "the last record")
 	return plain[:len(plain)-1]
 }
+
+// A push service is told an address that the standard knows, whatever the contact is.
+func TestWhomAPushServiceWritesTo(t *testing.T) {
+	t.Parallel()
+	for contact, want := range map[string]string{"me@example.org": "me@example.org", "https://example.org/@me": "https://example.org/@me",
+		"http://example.org/@me": "reprise@localhost.invalid", "": "reprise@localhost.invalid"} {
+		require.Equal(t, want, New(Config{Contact: contact}).subscriber(), contact)
+	}
+}
