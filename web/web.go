@@ -64,6 +64,10 @@ func Static() http.Handler {
 		if r.URL.Query().Has("v") {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
+		if name := r.URL.Path; name == "" || strings.HasSuffix(name, "/") { // no list of the files
+			http.NotFound(w, r)
+			return
+		}
 		serve.ServeHTTP(w, r)
 	})
 }

@@ -243,8 +243,9 @@ func layouts() map[string][]any {
 		"activity": {object{"Entries": happened(), "Services": []object{{"Value": "spotify", "Label": "Spotify"}}, "Provider": "spotify", "First": false, "Newest": "/activity", "Earlier": "/activity?before=3"},
 			object{"Entries": nil, "Services": nil, "Provider": "", "First": true, "Newest": "/activity", "Earlier": ""},
 			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity", "Earlier": ""}},
-		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false), token("admin", nil, nil, false)},
-		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
+		"token":  {token("read", nil, nil, false), token("operate", nil, stamp, false), token("admin", nil, nil, false)},
+		"onward": {"/connect/spotify"},
+		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
 	}
 }
 

@@ -210,6 +210,23 @@ func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
 	})
 }
 
+// The button of a message on the phone leads to /connect/spotify, where nobody may be signed in any more.
+func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	p.newcomer()
+	do(t, browser(t),
+		chromedp.Navigate(p.url+"/connect/spotify"),
+		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		sees(".flash", "Spotify is connected"),
+	)
+}
+
 func TestBrowserWithoutScriptStillWorks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

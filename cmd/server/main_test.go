@@ -254,7 +254,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 	p.visitor().call("GET", "/connections", nil, 401)
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": "nothing like it"}, 401)
 	v.call("GET", "/nowhere", nil, 404)
-	v.call("PATCH", "/connections", nil, 404)
+	v.call("PATCH", "/connections", nil, 405)
 	v.call("PUT", "/connections/deezer", object{}, 404)
 	v.call("PUT", "/connections/navidrome", object{"url": "ftp://x"}, 422)
 	v.call("PUT", "/connections/navidrome", object{"url": []int{1}}, 422)

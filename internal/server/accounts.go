@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -143,7 +144,14 @@ func (s *Server) loginForm(c echo.Context) error {
 		p := s.problemOf(c, err)
 		return s.render(c, p.Status, "login", "Sign in", loginView{Name: in.Name, Problem: p.Detail, After: c.FormValue("after")})
 	}
-	return c.Redirect(http.StatusSeeOther, localPath(c.FormValue("after")))
+	after := localPath(c.FormValue("after"))
+	if strings.HasPrefix(after, "/connect/") {
+		// It leads on to the provider's own page, and the policy of our pages lets no form lead to another site. So the form
+		// ends here, and the browser goes on by itself.
+		c.Response().Header().Set("Refresh", "0; url="+after)
+		return s.render(c, http.StatusOK, "onward", "Signed in", after)
+	}
+	return c.Redirect(http.StatusSeeOther, after)
 }
 
 func (s *Server) loginAPI(c echo.Context) error {

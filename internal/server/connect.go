@@ -258,7 +258,7 @@ func (s *Server) chooseForm(c echo.Context) error {
 // cameFrom is the page of ours that a request came from.
 func (s *Server) cameFrom(c echo.Context) string {
 	u, err := url.Parse(c.Request().Referer())
-	if err != nil || u.Host != c.Request().Host || strings.HasPrefix(u.Path, "/connect/") || u.Path == "/login" || u.Path == "/setup" {
+	if err != nil || u.Host != c.Request().Host && u.Host != s.base.Host || strings.HasPrefix(u.Path, "/connect/") || u.Path == "/login" || u.Path == "/setup" {
 		return "/"
 	}
 	return localPath(u.RequestURI())

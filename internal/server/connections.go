@@ -107,8 +107,11 @@ func lastSlash(path string) int {
 }
 
 func (s *Server) disconnectAPI(c echo.Context) error {
-	err := s.Connections.Disconnect(c.Request().Context(), userOf(c).ID, c.Param("provider"), c.QueryParam("data") == "delete")
-	if err != nil {
+	data := c.QueryParam("data")
+	if data != "" && data != "keep" && data != "delete" {
+		return &problem{Status: http.StatusBadRequest, Title: "Keep or delete?", Detail: "data is keep, which it is by default, or delete."}
+	}
+	if err := s.Connections.Disconnect(c.Request().Context(), userOf(c).ID, c.Param("provider"), data == "delete"); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -70,6 +70,10 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 		}
 	}
 	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
+		if takes := s.otherMethods(c.Request()); he.Code == http.StatusNotFound && len(takes) > 0 {
+			c.Response().Header().Set("Allow", strings.Join(takes, ", "))
+			return httpProblem(http.StatusMethodNotAllowed)
+		}
 		return httpProblem(he.Code)
 	}
 	s.Log.Error("request failed", "err", err, "method", c.Request().Method, "path", c.Path())
@@ -115,13 +119,13 @@ func httpProblem(code int) *problem {
 	case http.StatusNotFound:
 		p.Title, p.Detail = "Not found", "There is no page or call at this address."
 	case http.StatusMethodNotAllowed:
-		p.Detail = "This address does not take that kind of request."
+		p.Title, p.Detail = "Not that way", "This address does not take that kind of request."
 	case http.StatusRequestEntityTooLarge:
-		p.Detail = "What was sent is too large."
+		p.Title, p.Detail = "Too large", "What was sent is too large."
 	case http.StatusUnsupportedMediaType:
-		p.Detail = "Send JSON, with Content-Type: application/json."
+		p.Title, p.Detail = "Not JSON", "Send JSON, with Content-Type: application/json."
 	case http.StatusBadRequest:
-		p.Detail = "What was sent cannot be read."
+		p.Title, p.Detail = "Not readable", "What was sent cannot be read."
 	}
 	return p
 }

@@ -27,7 +27,12 @@ func (s *Server) routes() (*echo.Echo, error) {
 		return nil, err
 	}
 	e.IPExtractor = extract
-	e.Use(s.recoverPanic, s.secure, middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: takesFiles}))
+	protection := http.NewCrossOriginProtection()
+	// Where a reverse proxy asks us by another name, this is the one by which browsers know us.
+	if err := protection.AddTrustedOrigin(s.base.Scheme + "://" + s.base.Host); err != nil {
+		return nil, err
+	}
+	e.Use(s.recoverPanic, s.secure(protection), middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: takesFiles}))
 
 	e.GET("/livez", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", s.ready)
@@ -179,25 +184,38 @@ func (s *Server) apiRoutes(g *echo.Group) {
 }
 
 // secure sets the headers that keep other sites out, and refuses requests that another site made a browser send.
-func (s *Server) secure(next echo.HandlerFunc) echo.HandlerFunc {
-	protection := http.NewCrossOriginProtection()
-	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		if s.base.Scheme == "https" {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
+func (s *Server) secure(protection *http.CrossOriginProtection) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			h := c.Response().Header()
+			h.Set("Content-Security-Policy", contentPolicy)
+			h.Set("X-Content-Type-Options", "nosniff")
+			h.Set("Referrer-Policy", "same-origin")
+			h.Set("Cross-Origin-Opener-Policy", "same-origin")
+			if s.base.Scheme == "https" {
+				h.Set("Strict-Transport-Security", "max-age=31536000")
+			}
+			if err := protection.Check(c.Request()); err != nil {
+				return &problem{Status: http.StatusForbidden, Title: "Not from here", Detail: "This request came from another site and was not carried out."}
+			}
+			if s.elsewhere(c.Request()) {
+				return c.Redirect(http.StatusTemporaryRedirect, s.BaseURL+c.Request().URL.RequestURI())
+			}
+			return next(c)
 		}
-		if err := protection.Check(c.Request()); err != nil {
-			return &problem{Status: http.StatusForbidden, Title: "Not from here", Detail: "This request came from another site and was not carried out."}
-		}
-		if s.elsewhere(c.Request()) {
-			return c.Redirect(http.StatusTemporaryRedirect, s.BaseURL+c.Request().URL.RequestURI())
-		}
-		return next(c)
 	}
+}
+
+// otherMethods are those that the address of a request takes, when it does not take the request's own.
+func (s *Server) otherMethods(r *http.Request) (takes []string) {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		c := s.echo.NewContext(r, nil)
+		s.echo.Router().Find(method, echo.GetPath(r), c)
+		if c.Path() != "" && !strings.HasSuffix(c.Path(), "*") {
+			takes = append(takes, method)
+		}
+	}
+	return takes
 }
 
 // elsewhere says whether a page was asked for by the name localhost while its address is a loopback IP: a session's

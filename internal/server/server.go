@@ -145,8 +145,14 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+// ServeHTTP implements http.Handler. It answers a HEAD, as monitors send it, like a GET; net/http leaves the body out.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead {
+		r = r.WithContext(r.Context()) // a copy: net/http looks at its own
+		r.Method = http.MethodGet
+	}
+	s.echo.ServeHTTP(w, r)
+}
 
 // Run serves on l until ctx ends, then ends the open streams, waits for the requests under way for at most grace, and
 // returns when nothing is left.

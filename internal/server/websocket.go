@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -32,8 +33,13 @@ func (s *Server) websocket(c echo.Context) error {
 	defer f.changes.Close()
 	s.streams.Add(1)
 	defer s.streams.Done()
-	// Accept refuses a request whose Origin is another host.
-	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if !c.IsWebSocket() {
+		c.Response().Header().Set(echo.HeaderUpgrade, "websocket")
+		return &problem{Status: http.StatusUpgradeRequired, Title: "Needs a websocket",
+			Detail: "Open this address as a websocket, or read the same as Server-Sent Events at /api/v1/events/sse."}
+	}
+	// Accept refuses a request whose Origin is another host than ours.
+	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: []string{s.base.Host}})
 	if err != nil {
 		s.Log.Debug("websocket refused", "err", err)
 		return nil // Accept has answered

@@ -242,7 +242,6 @@
 
   const link = document.getElementById("link");
   function connected(yes) {
-    link.hidden = yes;
     link.textContent = yes ? "" : "Not connected to the server; trying again.";
   }
 

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+)
+
+const password = "a few random words"
+
+// public is a household's server as browsers reach it through a reverse proxy that speaks TLS, with an account that signs in.
+func public(t *testing.T) *household {
+	t.Helper()
+	s, err := New(Config{BaseURL: "https://music.example.org", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	h := newHousehold(t, s, delivery.Options{})
+	h.DemoUser = 0
+	h.Accounts, err = accounts.New(h.db)
+	require.NoError(t, err)
+	_, err = h.Accounts.Create(t.Context(), "Bea", password, accounts.Member, false)
+	require.NoError(t, err)
+	return h
+}
+
+// knock sends a request with headers, as browsers and monitors do.
+func (h *household) knock(method, path string, headers ...string) *httptest.ResponseRecorder {
+	h.t.Helper()
+	r := httptest.NewRequestWithContext(h.t.Context(), method, path, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	for _, c := range h.session {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestTheCookieOfASessionStaysWithTheBrowser(t *testing.T) {
+	t.Parallel()
+	h := public(t)
+	w := h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
+	require.Len(t, w.Result().Cookies(), 1)
+	cookie := w.Result().Cookies()[0]
+	require.True(t, cookie.HttpOnly, "no script reads it")
+	require.True(t, cookie.Secure, "it is never sent in the clear")
+	require.Equal(t, http.SameSiteLaxMode, cookie.SameSite, "another site's form does not carry it, but the way back from a consent page does")
+	require.NotEmpty(t, w.Header().Get("Strict-Transport-Security"))
+	require.Equal(t, http.StatusOK, h.knock(http.MethodGet, "/listens").Code)
+
+	plain := newServer(t)
+	require.False(t, plain.sessions.Cookie.Secure, "without TLS it would not come back")
+}
+
+// The consent page is another site, and our pages let no form lead there. So who signs in on the way to it is led there
+// by a page of its own.
+func TestSigningInOnTheWayToAConsentPage(t *testing.T) {
+	t.Parallel()
+	h := public(t)
+	w := h.knock(http.MethodGet, "/connect/spotify")
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	require.Equal(t, "/login?after=%2Fconnect%2Fspotify", w.Header().Get("Location"))
+	w = h.submit("/login", http.StatusOK, "name", "Bea", "password", password, "after", "/connect/spotify")
+	require.Equal(t, "0; url=/connect/spotify", w.Header().Get("Refresh"))
+	require.Contains(t, w.Body.String(), `href="/connect/spotify"`)
+
+	w = h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password, "after", "/listens")
+	require.Equal(t, "/listens", w.Header().Get("Location"))
+	w = h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password, "after", "//evil.example/connect/")
+	require.Equal(t, "/", w.Header().Get("Location"))
+}
+
+// Many reverse proxies ask by the address they know: then Host is not what stands in the browser's address line.
+func TestAProxyThatAsksByAnotherName(t *testing.T) {
+	t.Parallel()
+	h := public(t)
+	h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
+	w := h.knock(http.MethodPost, "/connections/spotify/pause", "Origin", "https://music.example.org", "Referer", "https://music.example.org/connections/spotify")
+	require.NotEqual(t, http.StatusForbidden, w.Code, "it comes from our own page: %s", w.Body)
+	for _, origin := range []string{"https://evil.example", "http://music.example.org", "https://music.example.org.evil.example", "null"} {
+		require.Equal(t, http.StatusForbidden, h.knock(http.MethodPost, "/connections/spotify/pause", "Origin", origin).Code, origin)
+	}
+	handshake := []string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==", "Origin"}
+	require.Equal(t, http.StatusForbidden, h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://evil.example")...).Code)
+	require.NotEqual(t, http.StatusForbidden, h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://music.example.org")...).Code)
+}
+
+func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for from, want := range map[string]string{
+			"http://127.0.0.1:8420/listens?before=x": "/listens?before=x", "http://example.com/connections/spotify": "/connections/spotify", // the proxy's name for us
+			"": "/", "https://evil.example/listens": "/", "http://127.0.0.1:8420/connect/spotify": "/", "http://127.0.0.1:8420/login": "/",
+		} {
+			w := h.knock(http.MethodPost, "/connections/spotify/pause", "Referer", from)
+			require.Equal(t, want, w.Header().Get("Location"), from)
+		}
+	})
+}
+
+func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for _, c := range []struct{ method, path, allow string }{
+			{"POST", "/listens", "GET"}, {"GET", "/logout", "POST"}, {"DELETE", "/login", "GET, POST"},
+			{"PATCH", "/api/v1/connections", "GET"}, {"POST", "/api/v1/connections/spotify", "GET, PUT, DELETE"}, {"GET", "/api/v1/connections/spotify/sync", "POST"},
+		} {
+			w := h.knock(c.method, c.path)
+			require.Equal(t, http.StatusMethodNotAllowed, w.Code, c.path)
+			require.Equal(t, c.allow, w.Header().Get("Allow"), c.path)
+			if strings.HasPrefix(c.path, "/api/") {
+				require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+			} else {
+				require.Contains(t, w.Body.String(), "<h1>Not that way</h1>")
+			}
+		}
+		for _, path := range []string{"/nowhere", "/listens/more/of/it", "/api/v1/nowhere", "/api/v1/connections/spotify/dance"} {
+			w := h.knock(http.MethodPost, path)
+			require.Equal(t, http.StatusNotFound, w.Code, path)
+			require.Empty(t, w.Header().Get("Allow"))
+		}
+		h.call(http.MethodDelete, "/connections/spotify?data=perhaps", "", http.StatusBadRequest)
+		h.call(http.MethodGet, "/connections/spotify", "", http.StatusOK) // it is still there
+		w := h.knock(http.MethodGet, "/api/v1/events")
+		require.Equal(t, http.StatusUpgradeRequired, w.Code)
+		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+		require.Contains(t, w.Body.String(), "/api/v1/events/sse")
+		require.Equal(t, http.StatusNotFound, h.knock(http.MethodGet, "/static/").Code, "no list of files")
+	})
+}
+
+// Monitors that only want to know whether something answers send HEAD.
+func TestAHeadIsAnsweredLikeAGet(t *testing.T) {
+	t.Parallel()
+	h := public(t)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	for _, path := range []string{"/livez", "/login", "/api/v1/openapi.yaml"} {
+		resp, err := http.Head(server.URL + path)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode, path)
+	}
+}
+
+// A provider's consent page leads back to the address, never to the name localhost; so a session has to begin there.
+func TestLocalhostIsLedToTheAddress(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	for host, want := range map[string]string{"localhost:8420": "http://127.0.0.1:8420/login?after=%2F", "127.0.0.1:8420": "", "localhost:9": ""} {
+		r := httptest.NewRequest(http.MethodGet, "http://"+host+"/login?after=%2F", nil)
+		if want == "" {
+			require.False(t, s.elsewhere(r), host)
+			continue
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		require.Equal(t, http.StatusTemporaryRedirect, w.Code)
+		require.Equal(t, want, w.Header().Get("Location"))
+	}
+}
