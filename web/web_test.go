@@ -21,11 +21,11 @@ const stamp = "2026-11-20T21:04:11.000Z"
 func connection(state string, category any) object {
 	return object{"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state, "Category": category, "Message": "What is the case.",
 		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "ConsecutiveFailures": 2, "ExpiresAt": stamp,
-		"Reads": true,
+		"Reads": true, "Every": "5 minutes",
 		"Streams": []object{
-			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.", "HistoryDone": 1200, "HistoryTotal": 4000},
-			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0},
-			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0},
+			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.", "HistoryDone": 1200, "HistoryTotal": 4000, "Every": "5 minutes"},
+			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
 		},
 		"Actions": []object{{"Action": "reconnect", "Label": "Reconnect", "URL": "/connect/spotify"}, {"Action": "retry", "Label": "Try again", "URL": ""}}}
 }

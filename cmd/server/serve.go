@@ -152,7 +152,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	}
 	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
-	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version, TickEvery: max(c.ListensEvery, c.PlaylistsEvery),
+	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))

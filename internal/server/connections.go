@@ -16,7 +16,7 @@ import (
 
 func (s *Server) statuses(ctx context.Context, user int64) ([]connectionView, error) {
 	all, err := s.Connections.StatusOf(ctx, user, s.Store)
-	return viewAll(all, viewConnection), err
+	return viewAll(all, s.viewConnection), err
 }
 
 // status returns the view of one connection, or providers.ErrNotFound.
@@ -25,7 +25,7 @@ func (s *Server) status(ctx context.Context, user int64, provider string) (conne
 	if err != nil {
 		return connectionView{}, err
 	}
-	return viewConnection(st), nil
+	return s.viewConnection(st), nil
 }
 
 // oneStatus returns the status of one connection, or providers.ErrNotFound.
@@ -194,7 +194,7 @@ func (s *Server) connectionPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionDetails{Connection: viewConnection(st), Owed: st.Owing.Listens}
+	v := connectionDetails{Connection: s.viewConnection(st), Owed: st.Owing.Listens}
 	if st.Provider.Takes.Listens != "" {
 		if v.Forward, err = s.forwardPart(ctx, user, st.Provider); err != nil {
 			return err

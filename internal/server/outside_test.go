@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,6 +105,18 @@ func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
 			require.Equal(t, want, w.Header().Get("Location"), from)
 		}
 	})
+}
+
+func TestAConnectionSaysHowOftenItIsRead(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.Contains(t, h.page("/connections/spotify"), "about every 5 minutes")
+		require.Contains(t, h.page("/connections/navidrome"), "about every 15 minutes")
+		require.NotContains(t, h.page("/connections/s3"), "about every", "nothing is read there")
+	})
+	for d, want := range map[time.Duration]string{time.Second: "second", 90 * time.Second: "90 seconds", time.Minute: "minute", 2 * time.Hour: "2 hours", 0: ""} {
+		require.Equal(t, want, rhythm(d))
+	}
 }
 
 func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {

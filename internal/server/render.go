@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/providers"
 )
 
 // layout is what every page is filled with.
@@ -58,7 +59,8 @@ func (s *Server) ready(c echo.Context) error {
 	if err := s.Store.Ping(c.Request().Context()); err != nil {
 		return c.String(http.StatusServiceUnavailable, "database: "+s.problemOf(c, err).Detail+"\n")
 	}
-	if at := s.Syncer.TickedAt(); at.IsZero() || time.Since(at) > 3*s.TickEvery+time.Minute {
+	every := max(s.Syncer.Every(providers.Listens), s.Syncer.Every(providers.Playlists))
+	if at := s.Syncer.TickedAt(); at.IsZero() || time.Since(at) > 3*every+time.Minute {
 		return c.String(http.StatusServiceUnavailable, "loops: have not ticked\n")
 	}
 	return c.String(http.StatusOK, "ok\n")

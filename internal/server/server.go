@@ -77,8 +77,6 @@ type Config struct {
 	Version        string
 	SetupCode      string            // one-time code of the first account's link; empty when there is an account
 	AdminToken     resilience.Secret // of the operator API and the metrics; empty: none
-	// TickEvery is how often the loops tick, for /readyz.
-	TickEvery time.Duration
 
 	Store       Store
 	Accounts    *accounts.Accounts

@@ -8,6 +8,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
+	"reprise/web"
 )
 
 // The views are the objects of the JSON API and of the websocket, and what the pages' templates are filled with.
@@ -29,6 +30,7 @@ type connectionView struct {
 	Streams             []streamView `json:"streams"`
 	Actions             []actionView `json:"actions"`
 	Reads               bool         `json:"-"` // else things are only sent there
+	Every               string       `json:"-"` // how often the stream is read that is read most often
 }
 
 type streamView struct {
@@ -39,6 +41,7 @@ type streamView struct {
 	Note          string  `json:"note,omitempty"`
 	HistoryDone   int     `json:"history_done,omitempty"`
 	HistoryTotal  int     `json:"history_total,omitempty"`
+	Every         string  `json:"-"` // how often it is read
 }
 
 type actionView struct {
@@ -68,28 +71,51 @@ func plainMessage(s syncer.Status) (string, bool) {
 	return m, ok
 }
 
-func viewConnection(s syncer.Status) connectionView {
-	v := connectionView{Provider: s.Provider.Name, DisplayName: s.Provider.DisplayName, Account: s.Connection.Account,
-		State: string(s.Condition), Message: s.Words.Message, Detail: s.Detail, LastSuccessAt: moment(s.LastSuccessAt),
-		ExpiresAt: moment(s.Connection.ExpiresAt), Actions: actionsFor(s), Streams: []streamView{}, ParkedDeliveries: s.Owing.Parked,
-		Reads: len(s.Provider.Streams) > 0}
-	if m, ok := plainMessage(s); ok && (s.State.Kind == resilience.Ready || s.Condition == syncer.Paused) {
+func (s *Server) viewConnection(c syncer.Status) connectionView {
+	v := connectionView{Provider: c.Provider.Name, DisplayName: c.Provider.DisplayName, Account: c.Connection.Account,
+		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail, LastSuccessAt: moment(c.LastSuccessAt),
+		ExpiresAt: moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{}, ParkedDeliveries: c.Owing.Parked,
+		Reads: len(c.Provider.Streams) > 0}
+	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m
 	}
-	if s.State.Kind != resilience.Ready {
-		category := s.State.Category.String()
-		v.Category, v.Since, v.NextAttemptAt = &category, moment(s.State.Since), moment(s.State.Until)
-		v.ConsecutiveFailures = s.State.Failures
+	if c.State.Kind != resilience.Ready {
+		category := c.State.Category.String()
+		v.Category, v.Since, v.NextAttemptAt = &category, moment(c.State.Since), moment(c.State.Until)
+		v.ConsecutiveFailures = c.State.Failures
 	}
-	for _, st := range s.Streams {
+	var soonest time.Duration
+	for _, st := range c.Streams {
+		every := s.Syncer.Every(st.Stream)
+		if every > 0 && (soonest == 0 || every < soonest) {
+			soonest, v.Every = every, rhythm(every)
+		}
 		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: moment(st.State.Until),
-			LastSuccessAt: moment(st.LastSuccessAt), Note: st.Note}
+			LastSuccessAt: moment(st.LastSuccessAt), Note: st.Note, Every: rhythm(every)}
 		if st.History {
 			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
 		}
 		v.Streams = append(v.Streams, sv)
 	}
 	return v
+}
+
+// rhythm says how often something is done, after "every"; empty for zero.
+func rhythm(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		switch n := int(d / unit.length); {
+		case d%unit.length != 0 || n == 0:
+			continue
+		case n == 1:
+			return unit.name
+		default:
+			return web.Count(n, unit.name, unit.name+"s")
+		}
+	}
+	return ""
 }
 
 // actionsFor lists what the person can do, the most sensible first.

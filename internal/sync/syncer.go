@@ -354,6 +354,17 @@ func (s *Syncer) Running(k Key) bool {
 	return s.runs[k] != nil
 }
 
+// Every is about how often a stream is read; zero for what no loop reads.
+func (s *Syncer) Every(stream string) time.Duration {
+	switch stream {
+	case providers.Listens:
+		return s.opt.ListensEvery
+	case providers.Playlists:
+		return s.opt.PlaylistsEvery
+	}
+	return 0
+}
+
 // TickedAt is when a loop ticked last; zero before the first.
 func (s *Syncer) TickedAt() time.Time {
 	s.mu.Lock()
