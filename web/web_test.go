@@ -176,6 +176,7 @@ func channels() object {
 	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic", "Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
 		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Message": "", "Since": nil, "Waiting": 3, "LastSentAt": stamp}
 	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.", "Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
+		{"Name": "from", "Label": "Sender", "Help": "", "Kind": "text", "Optional": true},
 		{"Name": "token", "Label": "Token", "Help": "", "Kind": "password", "Optional": true}}}}
 	return object{"Channels": []object{works, without(works, "ID", "2", "State", "failing", "Message", "No answer.", "Since", stamp),
 		without(works, "ID", "3", "State", "stopped", "Message", "Wrong token.", "Since", stamp, "FromSettings", true, "LastSentAt", nil, "QuietFrom", nil)},
@@ -285,10 +286,13 @@ func TestEveryPageRenders(t *testing.T) {
 			require.NotRegexp(t, inline, html, name)
 			require.Equal(t, 1, strings.Count(html, "<h1"), name)
 			require.Equal(t, user != nil, strings.Contains(html, "<script"), name)
-			for _, what := range []string{`for="([^"]+)"`, `href="#([^"]+)"`, `aria-labelledby="([^"]+)"`} {
+			for _, what := range []string{`href="#([^"]+)"`, `aria-labelledby="([^"]+)"`} {
 				for _, m := range regexp.MustCompile(what).FindAllStringSubmatch(html, -1) {
 					require.Contains(t, html, ` id="`+m[1]+`"`, name)
 				}
+			}
+			for _, m := range regexp.MustCompile(`for="([^"]+)"`).FindAllStringSubmatch(html, -1) {
+				require.Equal(t, 1, strings.Count(html, ` id="`+m[1]+`"`), "%s: the label of %s", name, m[1])
 			}
 			for _, id := range []string{"toasts", "link"} {
 				require.Contains(t, html, ` id="`+id+`"`, name)

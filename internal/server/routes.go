@@ -12,7 +12,7 @@ import (
 )
 
 // contentPolicy allows nothing from elsewhere, and no script or style inside a page.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // maxBody is the most that a form or a call may send, unless it carries a file to be imported.

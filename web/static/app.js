@@ -182,7 +182,7 @@
   function showNotification(n) {
     if (n.resolved_at || n.acknowledged_at) {
       hide(n.id);
-      if (n.resolved_at && n.severity === "error" && announced().has(keyOf(n)) && !announced().has(`${keyOf(n)}/solved`)) {
+      if (n.resolved_at && !document.hidden && n.severity === "error" && announced().has(keyOf(n)) && !announced().has(`${keyOf(n)}/solved`)) {
         announce(`${keyOf(n)}/solved`);
         const gone = toast("success", "Solved", n.title + ".");
         setTimeout(() => gone.remove(), 8000);
