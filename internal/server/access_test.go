@@ -145,7 +145,6 @@ func TestWhoMayScrape(t *testing.T) {
 func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		h := newHousehold(t, s, delivery.Options{})
-		s.TickEvery = 5 * time.Minute
 		is := func(status int, words string) {
 			t.Helper()
 			w := h.do(http.MethodGet, "/readyz", "", "")
@@ -156,7 +155,7 @@ func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
 		s.Syncer.Tick(t.Context(), providers.Listens)
 		is(http.StatusOK, "ok")
-		time.Sleep(3*s.TickEvery + 2*time.Minute)
+		time.Sleep(3*s.Syncer.Every(providers.Playlists) + 2*time.Minute)
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
 		s.Syncer.Tick(t.Context(), providers.Listens)
 		is(http.StatusOK, "ok")
