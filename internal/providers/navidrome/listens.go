@@ -227,7 +227,7 @@ func (a *adapter) albumListens(ctx context.Context, span providers.Span, yield l
 		}
 		w.done = w.done || len(r.AlbumList2.Album) < albumPage
 		slices.SortStableFunc(w.page.Listens, func(x, y providers.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
-		if !w.page.Oldest.IsZero() && !yield(w.page, nil) {
+		if w.tells() && !yield(w.page, nil) {
 			return nil
 		}
 	}
@@ -256,8 +256,8 @@ type albumWalk struct {
 	done   bool
 }
 
-// add takes the plays of one album. It is the last one when it was not played within the span, or when the server
-// turns out to know nothing about plays.
+// add takes the plays of one album. It is the last one when it was played before the span, or when the server turns out
+// to know nothing about plays.
 func (w *albumWalk) add(al album, songs []song) {
 	latest, known := al.Played.Time, false
 	for i := range songs {
@@ -278,8 +278,14 @@ func (w *albumWalk) add(al album, songs []song) {
 	} else {
 		w.barren++
 	}
-	w.done = w.barren >= barrenAlbums || !latest.After(w.span.After)
+	w.done = w.barren >= barrenAlbums || !latest.IsZero() && !latest.After(w.span.After)
 	if known {
 		w.page.Oldest = latest
 	}
+}
+
+// tells says whether the page brings anything or comes further down than the span began: what an earlier run has read is
+// passed on the way to the rest, and must not count as a page of this one.
+func (w *albumWalk) tells() bool {
+	return len(w.page.Listens) > 0 || !w.page.Oldest.IsZero() && (w.span.Before.IsZero() || w.page.Oldest.Before(w.span.Before))
 }
