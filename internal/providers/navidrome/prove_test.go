@@ -311,6 +311,15 @@ func TestPlaylists(t *testing.T) {
 	require.Equal(t, []string{"2oLgAYDkWcN0LNPHGM5nLr", "L211c2ljL1JhaW4.bTN1-", "12"}, asked)
 }
 
+// TestAPlaylistWithoutAnID cannot be told apart from others, nor asked for.
+func TestAPlaylistWithoutAnID(t *testing.T) {
+	t.Parallel()
+	body := `{"subsonic-response":{"status":"ok","playlists":{"playlist":[{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, providers.Credentials{"auth": "token"}))
+	_, err := playlists(t.Context(), a)
+	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
+}
+
 // TestSecretsAreNotRepeated has a server that says the password in its answer.
 func TestSecretsAreNotRepeated(t *testing.T) {
 	t.Parallel()
