@@ -24,6 +24,9 @@ const (
 	albumPage    = 20  // one call each
 	// barrenAlbums is after how many albums without a single known play a server is taken to report none.
 	barrenAlbums = 3
+	// lateness is how long after a play it may still be submitted: a phone that was away tells of it when it is back, while
+	// others have played on.
+	lateness = 24 * time.Hour
 )
 
 // errNoScrobbles says that this Navidrome is older than its list of single plays.
@@ -62,11 +65,15 @@ func (a *adapter) nativeListens(ctx context.Context, span providers.Span, yield 
 	return err
 }
 
-// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed.
+// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed, and what is new
+// is looked for as far back as something may have been submitted late.
 func (a *adapter) scrobbles(ctx context.Context, span providers.Span, yield listenYield) error {
 	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}}
-	if !span.After.IsZero() {
-		query.Set("from", strconv.FormatInt(span.After.Unix(), 10))
+	if from := span.After; !from.IsZero() {
+		if span.Before.IsZero() {
+			from = from.Add(-lateness)
+		}
+		query.Set("from", strconv.FormatInt(from.Unix(), 10))
 	}
 	if !span.Before.IsZero() {
 		query.Set("to", strconv.FormatInt(span.Before.Unix(), 10))
