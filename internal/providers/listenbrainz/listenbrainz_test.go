@@ -143,6 +143,7 @@ func TestTable(t *testing.T) {
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
 		{call: "tracks", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
 		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "30", "Retry-After", "soon"), want: limited, wait: 30 * time.Second},
+		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon"), want: unreadable},
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "0"), want: unreadable},
 		{call: "listens", status: 500, golden: "500.json", want: upstream},

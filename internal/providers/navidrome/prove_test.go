@@ -3,9 +3,11 @@ package navidrome_test
 import (
 	"encoding/hex"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -162,6 +164,37 @@ func TestWayChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 3)
 	require.Equal(t, []string{"GET t", "GET t", "POST p", "POST p"}, *ways)
+}
+
+// TestAServerThatTakesNoWayIsAskedOnce: a run of hundreds of calls does not look for another way with each of them.
+func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	pings := 0
+	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+		if strings.Contains(req.URL.Path, "ping") {
+			pings++
+			return 200, nil, providertest.Golden(t, "ping_other.json")
+		}
+		return 200, nil, providertest.Golden(t, "error_41.json")
+	})
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, providers.Credentials{"auth": "token"}))
+	for range 3 {
+		_, err := playlists(t.Context(), a)
+		requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
+	}
+	require.Equal(t, 1, pings)
+}
+
+// TestAServerAtHomeIsTriedAgainSoon: it was probably restarted.
+func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
+	t.Parallel()
+	far := httptest.NewServer(nil)
+	far.Close()
+	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
+	require.Zero(t, resilience.Classify(err).FirstDelay, "it is there, and says so itself")
+	client := resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})
+	_, err = navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"url": far.URL})).Prove(t.Context())
+	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network, Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
 }
 
 func TestNoSubsonicServer(t *testing.T) {
