@@ -18,9 +18,12 @@ import (
 	"reprise/internal/resilience"
 )
 
-const token = "5f9c1d2e-0000-4000-8000-00000000beef"
+const (
+	token  = "5f9c1d2e-0000-4000-8000-00000000beef"
+	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from a mail that broke its lines
+)
 
-var geoff = providers.Credentials{tokenField: " " + token + "\n", userField: "geoff"}
+var geoff = providers.Credentials{tokenField: pasted, userField: "geoff"}
 
 // open returns an adapter of user geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
@@ -82,7 +85,7 @@ func TestProve(t *testing.T) {
 	a := New(Config{}).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
 		return far(r)
-	})), providers.Credentials{tokenField: " " + token + "\n"})
+	})), providers.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: providers.Credentials{"user": "geoff"}}, account)
