@@ -251,6 +251,17 @@ func TestServerMoved(t *testing.T) {
 	}
 }
 
+// TestNoStepBackFromTLS: a redirect must not make us send credentials where anyone on the way can read them.
+func TestNoStepBackFromTLS(t *testing.T) {
+	t.Parallel()
+	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+		require.Equal(t, "https", req.URL.Scheme)
+		return 301, http.Header{"Location": {"http://music.example.org/rest/ping.view?" + req.URL.RawQuery}}, ""
+	})
+	_, err := prove(t, upstream, merge(geoff, providers.Credentials{"url": "https://music.example.org"}))
+	require.Contains(t, adviceOf(t, err), "http://music.example.org")
+}
+
 func TestKeyNamesItsUser(t *testing.T) {
 	t.Parallel()
 	upstream := providertest.Routes(map[string]providertest.Respond{
