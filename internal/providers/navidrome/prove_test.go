@@ -251,6 +251,25 @@ func TestServerMoved(t *testing.T) {
 	}
 }
 
+// TestATokenIsNewWithEveryCall, so that one that was overheard opens nothing else.
+func TestATokenIsNewWithEveryCall(t *testing.T) {
+	t.Parallel()
+	salts := map[string]bool{}
+	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+		salt := req.FormValue("s")
+		require.GreaterOrEqual(t, len(salt), 6)
+		require.False(t, salts[salt])
+		salts[salt] = true
+		return 200, nil, providertest.Golden(t, "playlists.json")
+	})
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, providers.Credentials{"auth": "token"}))
+	for range 3 {
+		_, err := playlists(t.Context(), a)
+		require.NoError(t, err)
+	}
+	require.Len(t, salts, 3)
+}
+
 // TestNoStepBackFromTLS: a redirect must not make us send credentials where anyone on the way can read them.
 func TestNoStepBackFromTLS(t *testing.T) {
 	t.Parallel()
