@@ -79,6 +79,24 @@ func TestALongHistoryIsReadInPartsWhileNewPlaysArrive(t *testing.T) {
 	})
 }
 
+// TestAPlayFromTheFutureHidesNoneThatFollow: a player whose clock is wrong dates its plays as it likes.
+func TestAPlayFromTheFutureHidesNoneThatFollow(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.PlayOn("spotify", "alice", "Yesterday", time.Now().Add(-24*time.Hour))
+		up.PlayOn("spotify", "alice", "In two years", time.Now().AddDate(2, 0, 0))
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		require.Equal(t, 2, e.Listens(user))
+		for i := range 3 {
+			time.Sleep(time.Hour)
+			up.PlayOn("spotify", "alice", fmt.Sprintf("Today %d", i), time.Now())
+		}
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 5, e.Listens(user))
+		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
+	})
+}
+
 // faultyStore fails to store now and then.
 type faultyStore struct {
 	*store.Store

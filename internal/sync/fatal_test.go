@@ -42,6 +42,20 @@ func TestTwelveHoursOf401AreOneCallAndOneNotification(t *testing.T) {
 	})
 }
 
+// TestARefusalOfTheCallItselfStopsItsStreamOnly: there is no object that could be skipped, and nothing to reconnect.
+func TestARefusalOfTheCallItselfStopsItsStreamOnly(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		up.FailPath("spotify", recent, enginetest.Status(404))
+		time.Sleep(time.Hour)
+		s := e.Status(user, "spotify")
+		require.Equal(t, syncer.NeedsAdmin, s.Streams[0].Condition)
+		require.Equal(t, resilience.Contract, s.State.Category)
+		require.Equal(t, syncer.Healthy, s.Streams[1].Condition)
+	})
+}
+
 func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		e := start()

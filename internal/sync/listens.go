@@ -68,7 +68,7 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 		if err != nil {
 			return false, err
 		}
-		r.reading.took(i, page)
+		r.reading.took(i, page, time.Now())
 		if page.Lost {
 			r.reading.lost(span, page.Oldest, r.begun)
 		}

@@ -11,7 +11,7 @@ import (
 
 // Reading is how far reading a stream of listens has come. It is stored as JSON with every page.
 type Reading struct {
-	// High is the newest play stored; zero before the first page.
+	// High is the newest play stored that is not dated in the future; zero before the first.
 	High time.Time `json:"high,omitzero"`
 	// Unread are the spans between plays that have not been read yet, the newest first. One without a start is the
 	// history before the first sync.
@@ -46,10 +46,11 @@ func (r *Reading) begin() {
 	r.Unread = append([]providers.Span{{After: r.High}}, r.Unread...)
 }
 
-// took notes a page read from the span at index i.
-func (r *Reading) took(i int, page providers.ListenPage) {
+// took notes a page read now from the span at index i. A play that is dated in the future is read again until its time
+// has come: taken for the newest, it would hide all that follow.
+func (r *Reading) took(i int, page providers.ListenPage, now time.Time) {
 	for j := range page.Listens {
-		if at := page.Listens[j].PlayedAt; at.After(r.High) {
+		if at := page.Listens[j].PlayedAt; at.After(r.High) && !at.After(now) {
 			r.High = at
 		}
 	}

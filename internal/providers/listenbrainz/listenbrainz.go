@@ -51,7 +51,7 @@ func New(cfg Config) *providers.Provider {
 		}},
 		App: func(providers.Credentials) string { return host },
 		Open: func(c *http.Client, cred providers.Credentials) providers.Adapter {
-			return &adapter{client: c, base: base, token: strings.TrimSpace(cred[tokenField]), user: cred[userField]}
+			return &adapter{client: c, base: base, token: strings.Join(strings.Fields(cred[tokenField]), ""), user: cred[userField]}
 		},
 	}
 }

@@ -18,9 +18,12 @@ import (
 	"reprise/internal/resilience"
 )
 
-const token = "5f9c1d2e-0000-4000-8000-00000000beef"
+const (
+	token  = "5f9c1d2e-0000-4000-8000-00000000beef"
+	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from a mail that broke its lines
+)
 
-var geoff = providers.Credentials{tokenField: " " + token + "\n", userField: "geoff"}
+var geoff = providers.Credentials{tokenField: pasted, userField: "geoff"}
 
 // open returns an adapter of user geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
@@ -82,7 +85,7 @@ func TestProve(t *testing.T) {
 	a := New(Config{}).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
 		return far(r)
-	})), providers.Credentials{tokenField: " " + token + "\n"})
+	})), providers.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: providers.Credentials{"user": "geoff"}}, account)
@@ -143,6 +146,7 @@ func TestTable(t *testing.T) {
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
 		{call: "tracks", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
 		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "30", "Retry-After", "soon"), want: limited, wait: 30 * time.Second},
+		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon"), want: unreadable},
 		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "0"), want: unreadable},
 		{call: "listens", status: 500, golden: "500.json", want: upstream},

@@ -24,6 +24,9 @@ const (
 	albumPage    = 20  // one call each
 	// barrenAlbums is after how many albums without a single known play a server is taken to report none.
 	barrenAlbums = 3
+	// lateness is how long after a play it may still be submitted: a phone that was away tells of it when it is back, while
+	// others have played on.
+	lateness = 24 * time.Hour
 )
 
 // errNoScrobbles says that this Navidrome is older than its list of single plays.
@@ -62,11 +65,15 @@ func (a *adapter) nativeListens(ctx context.Context, span providers.Span, yield 
 	return err
 }
 
-// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed.
+// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed, and what is new
+// is looked for as far back as something may have been submitted late.
 func (a *adapter) scrobbles(ctx context.Context, span providers.Span, yield listenYield) error {
 	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}}
-	if !span.After.IsZero() {
-		query.Set("from", strconv.FormatInt(span.After.Unix(), 10))
+	if from := span.After; !from.IsZero() {
+		if span.Before.IsZero() {
+			from = from.Add(-lateness)
+		}
+		query.Set("from", strconv.FormatInt(from.Unix(), 10))
 	}
 	if !span.Before.IsZero() {
 		query.Set("to", strconv.FormatInt(span.Before.Unix(), 10))
@@ -227,7 +234,7 @@ func (a *adapter) albumListens(ctx context.Context, span providers.Span, yield l
 		}
 		w.done = w.done || len(r.AlbumList2.Album) < albumPage
 		slices.SortStableFunc(w.page.Listens, func(x, y providers.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
-		if !w.page.Oldest.IsZero() && !yield(w.page, nil) {
+		if w.tells() && !yield(w.page, nil) {
 			return nil
 		}
 	}
@@ -256,8 +263,8 @@ type albumWalk struct {
 	done   bool
 }
 
-// add takes the plays of one album. It is the last one when it was not played within the span, or when the server
-// turns out to know nothing about plays.
+// add takes the plays of one album. It is the last one when it was played before the span, or when the server turns out
+// to know nothing about plays.
 func (w *albumWalk) add(al album, songs []song) {
 	latest, known := al.Played.Time, false
 	for i := range songs {
@@ -278,8 +285,14 @@ func (w *albumWalk) add(al album, songs []song) {
 	} else {
 		w.barren++
 	}
-	w.done = w.barren >= barrenAlbums || !latest.After(w.span.After)
+	w.done = w.barren >= barrenAlbums || !latest.IsZero() && !latest.After(w.span.After)
 	if known {
 		w.page.Oldest = latest
 	}
+}
+
+// tells says whether the page brings anything or comes further down than the span began: what an earlier run has read is
+// passed on the way to the rest, and must not count as a page of this one.
+func (w *albumWalk) tells() bool {
+	return len(w.page.Listens) > 0 || !w.page.Oldest.IsZero() && (w.span.Before.IsZero() || w.page.Oldest.Before(w.span.Before))
 }

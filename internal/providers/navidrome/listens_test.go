@@ -94,6 +94,21 @@ func TestSpan(t *testing.T) {
 	}
 }
 
+// TestPlaysThatWereSubmittedLate: a phone that was away tells what it played when it is back, and others have played on
+// meanwhile.
+func TestPlaysThatWereSubmittedLate(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.fill(3, 3, lastPlay)
+	onTheWay := lastPlay.Add(-6 * time.Hour)
+	s.plays = append(s.plays, play{4, "song000000000000000001", onTheWay.Unix()})
+	pages, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(s.client, s.credentials()), providers.Span{After: lastPlay})
+	require.NoError(t, err)
+	got := all(pages)
+	require.Len(t, got, 4)
+	require.Equal(t, onTheWay, got[3].PlayedAt)
+}
+
 func TestTokenEndsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -22,6 +22,10 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist,
 		}
 		page := make([]providers.Playlist, 0, len(r.Playlists.Playlist))
 		for _, p := range r.Playlists.Playlist {
+			if p.ID == "" {
+				yield(nil, r.lacks("id of a playlist"))
+				return
+			}
 			page = append(page, providers.Playlist{
 				SourceID: string(p.ID), Name: string(p.Name), TrackCount: int(p.SongCount), Snapshot: p.snapshot(),
 			})

@@ -3,9 +3,11 @@ package navidrome_test
 import (
 	"encoding/hex"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -164,6 +166,37 @@ func TestWayChanges(t *testing.T) {
 	require.Equal(t, []string{"GET t", "GET t", "POST p", "POST p"}, *ways)
 }
 
+// TestAServerThatTakesNoWayIsAskedOnce: a run of hundreds of calls does not look for another way with each of them.
+func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	pings := 0
+	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+		if strings.Contains(req.URL.Path, "ping") {
+			pings++
+			return 200, nil, providertest.Golden(t, "ping_other.json")
+		}
+		return 200, nil, providertest.Golden(t, "error_41.json")
+	})
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, providers.Credentials{"auth": "token"}))
+	for range 3 {
+		_, err := playlists(t.Context(), a)
+		requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
+	}
+	require.Equal(t, 1, pings)
+}
+
+// TestAServerAtHomeIsTriedAgainSoon: it was probably restarted.
+func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
+	t.Parallel()
+	far := httptest.NewServer(nil)
+	far.Close()
+	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
+	require.Zero(t, resilience.Classify(err).FirstDelay, "it is there, and says so itself")
+	client := resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})
+	_, err = navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"url": far.URL})).Prove(t.Context())
+	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network, Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
+}
+
 func TestNoSubsonicServer(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -216,6 +249,36 @@ func TestServerMoved(t *testing.T) {
 		require.Equal(t, "https://music.example.org#geoff", account.ID)
 		require.Len(t, seen, 2)
 	}
+}
+
+// TestATokenIsNewWithEveryCall, so that one that was overheard opens nothing else.
+func TestATokenIsNewWithEveryCall(t *testing.T) {
+	t.Parallel()
+	salts := map[string]bool{}
+	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+		salt := req.FormValue("s")
+		require.GreaterOrEqual(t, len(salt), 6)
+		require.False(t, salts[salt])
+		salts[salt] = true
+		return 200, nil, providertest.Golden(t, "playlists.json")
+	})
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, providers.Credentials{"auth": "token"}))
+	for range 3 {
+		_, err := playlists(t.Context(), a)
+		require.NoError(t, err)
+	}
+	require.Len(t, salts, 3)
+}
+
+// TestNoStepBackFromTLS: a redirect must not make us send credentials where anyone on the way can read them.
+func TestNoStepBackFromTLS(t *testing.T) {
+	t.Parallel()
+	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+		require.Equal(t, "https", req.URL.Scheme)
+		return 301, http.Header{"Location": {"http://music.example.org/rest/ping.view?" + req.URL.RawQuery}}, ""
+	})
+	_, err := prove(t, upstream, merge(geoff, providers.Credentials{"url": "https://music.example.org"}))
+	require.Contains(t, adviceOf(t, err), "http://music.example.org")
 }
 
 func TestKeyNamesItsUser(t *testing.T) {
@@ -309,6 +372,15 @@ func TestPlaylists(t *testing.T) {
 		require.Equal(t, "Prince • The Revolution", got[2].Artist)
 	}
 	require.Equal(t, []string{"2oLgAYDkWcN0LNPHGM5nLr", "L211c2ljL1JhaW4.bTN1-", "12"}, asked)
+}
+
+// TestAPlaylistWithoutAnID cannot be told apart from others, nor asked for.
+func TestAPlaylistWithoutAnID(t *testing.T) {
+	t.Parallel()
+	body := `{"subsonic-response":{"status":"ok","playlists":{"playlist":[{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, providers.Credentials{"auth": "token"}))
+	_, err := playlists(t.Context(), a)
+	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
 // TestSecretsAreNotRepeated has a server that says the password in its answer.

@@ -81,9 +81,6 @@ func explain(e *resilience.AnswerError) {
 		message = string(e.Body)
 	}
 	e.Message, e.Code = resilience.Excerpt(message), resilience.Excerpt(body.Error.Reason)
-	if e.Code != "" {
-		return
-	}
 	words := strings.ToLower(e.Message)
 	for _, p := range phrases {
 		if strings.Contains(words, p.phrase) {
@@ -108,7 +105,7 @@ func Tables() providers.Tables {
 		Provider: "Spotify",
 		Sources: []string{"https://developer.spotify.com/documentation/web-api/concepts/api-calls",
 			"https://developer.spotify.com/documentation/web-api/concepts/rate-limits"},
-		Reading: "The code is `error.reason` of the body. Where Spotify names none, some refusals are told apart by their words. " +
+		Reading: "The code is `error.reason` of the body. Some refusals are told apart by their words, whatever the reason beside them. " +
 			"A `Retry-After` counts before the waits that stand here.",
 		Own: own,
 		Of:  []providers.NamedTable{{Calls: "all calls", Table: table}, {Calls: "calls about one playlist", Table: playlistTable}},

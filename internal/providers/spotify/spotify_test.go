@@ -60,6 +60,7 @@ func TestTable(t *testing.T) {
 	config := resilience.Verdict{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
 	onItem := resilience.Verdict{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	upstream := resilience.Verdict{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	premium := resilience.Verdict{Class: retriable, Category: resilience.Permission, Scope: resilience.ScopeApp}
 	tests := []struct {
 		golden     string
 		retryAfter string
@@ -76,7 +77,8 @@ func TestTable(t *testing.T) {
 		{golden: "403-not-registered.txt", tracks: true, want: config, advice: "User Management"},
 		{golden: "403-may-not-be-registered.txt", want: config, advice: "User Management"},
 		{golden: "403-is-not-registered.txt", want: config, advice: "User Management"},
-		{golden: "403-premium.txt", want: resilience.Verdict{Class: retriable, Category: resilience.Permission, Scope: resilience.ScopeApp}, wait: 6 * time.Hour, advice: "Premium"},
+		{golden: "403-premium.txt", want: premium, wait: 6 * time.Hour, advice: "Premium"},
+		{golden: "403-premium-reason.json", want: premium, wait: 6 * time.Hour, advice: "Premium"},
 		{golden: "403-forbidden.json", want: resilience.Verdict{Class: fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
 		{golden: "403-forbidden.json", tracks: true, want: onItem, advice: "own"},
 		{golden: "404.json", want: onItem},

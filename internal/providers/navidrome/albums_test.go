@@ -1,0 +1,73 @@
+package navidrome_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/providers"
+	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/providertest"
+)
+
+// shelf is a server that is not Navidrome, with recently played albums of one song each, an hour apart. It does not say
+// when an album was played, only when its song was; mute are the albums of which it does not say that either.
+func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
+	t.Helper()
+	routes := albumRoutes(t)
+	routes["/music/rest/getAlbumList2.view"] = func(req *http.Request) (int, http.Header, string) {
+		offset, err := strconv.Atoi(req.FormValue("offset"))
+		require.NoError(t, err)
+		size, err := strconv.Atoi(req.FormValue("size"))
+		require.NoError(t, err)
+		var rows []string
+		for i := offset; i < min(offset+size, albums); i++ {
+			rows = append(rows, fmt.Sprintf(`{"id":"al-%d"}`, i))
+		}
+		return 200, nil, `{"subsonic-response":{"status":"ok","albumList2":{"album":[` + strings.Join(rows, ",") + `]}}}`
+	}
+	routes["/music/rest/getAlbum.view"] = func(req *http.Request) (int, http.Header, string) {
+		i, err := strconv.Atoi(req.FormValue("id")[3:])
+		require.NoError(t, err)
+		played := fmt.Sprintf(`,"played":%q,"playCount":1`, lastPlay.Add(time.Duration(-i)*time.Hour).Format(time.RFC3339))
+		for _, m := range mute {
+			if m == i {
+				played = ""
+			}
+		}
+		return 200, nil, fmt.Sprintf(`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-%d","title":"T","artist":"A"%s}]}}}`, i, played)
+	}
+	return navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token", "native": "no"}))
+}
+
+// TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the
+// server knows nothing about plays.
+func TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory(t *testing.T) {
+	t.Parallel()
+	pages, err := listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), providers.Span{})
+	require.NoError(t, err)
+	require.Len(t, all(pages), 26)
+	pages, err = listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), providers.Span{After: lastPlay.Add(-5 * time.Hour)})
+	require.NoError(t, err)
+	require.Len(t, all(pages), 2, "it stops at what is known")
+	pages, err = listens(t.Context(), shelf(t, 30, 4, 5, 6), providers.Span{})
+	require.NoError(t, err)
+	require.Len(t, all(pages), 4)
+}
+
+// TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft: what has been read already is passed over without a word, for a run reads
+// so many pages and no more.
+func TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft(t *testing.T) {
+	t.Parallel()
+	a := shelf(t, 90)
+	before := lastPlay.Add(-50 * time.Hour)
+	pages, err := listens(t.Context(), a, providers.Span{Before: before.Add(time.Millisecond)})
+	require.NoError(t, err)
+	require.Equal(t, before, pages[0].Listens[0].PlayedAt)
+	require.Len(t, all(pages), 40)
+}
