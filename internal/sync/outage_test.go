@@ -271,22 +271,6 @@ func TestPausedMeansNoCalls(t *testing.T) {
 	})
 }
 
-func TestAPanicInAnAdapterIsThatRunsFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
-		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
-		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
-		enginetest.Settle()
-		up.Fail("spotify", func(*http.Request) (*http.Response, error) { panic("index out of range") })
-		began := time.Now()
-		time.Sleep(time.Hour)
-		require.Equal(t, resilience.Unknown, e.Status(user, "spotify").State.Category)
-		require.GreaterOrEqual(t, len(attempts(up.Calls("listenbrainz"), "/1/user/alice/listens", began)), 10)
-		up.Fail("spotify", nil)
-		time.Sleep(time.Hour)
-		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
-	})
-}
-
 func TestAnAppThatIsRefusedIsToldToTheAdministratorOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
 		member := e.AddUser("Bob", accounts.Member)
