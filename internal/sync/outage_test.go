@@ -216,15 +216,15 @@ func TestAWaitThatIsDictatedIsKept(t *testing.T) {
 				time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 				up.Fail("spotify", enginetest.Status(429, "Retry-After", c.header()))
 				now := time.Now()
-				err := e.Syncer.Sync(context.Background(), syncer.Key{User: user, Provider: "spotify", Stream: "listens"})
-				require.Error(t, err)
+				require.NoError(t, e.Connections.SyncNow(context.Background(), user, "spotify"))
+				enginetest.Settle()
 				s := e.Status(user, "spotify")
 				if c.held {
 					require.Equal(t, syncer.Held, s.Condition)
 					require.WithinDuration(t, now.Add(c.wait), s.State.Until, time.Second)
 				} else {
 					require.Equal(t, syncer.Waiting, s.Condition)
-					require.InDelta(t, c.wait.Seconds(), time.Until(s.State.Until).Seconds(), c.wait.Seconds()/4)
+					require.InDelta(t, c.wait.Seconds(), s.State.Until.Sub(now).Seconds(), c.wait.Seconds()/4)
 				}
 			})
 		})
