@@ -179,8 +179,8 @@ func (m *Connections) take(ctx context.Context, c providers.Connection) (provide
 	err = errors.Join(
 		m.guard.closeAll(ctx, m.guard.Registry.Get(c.Provider), c.User),
 		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...),
-		m.carrier.Connected(ctx, c))
-	m.publish(c.User, c.Provider)
+		m.carrier.Connected(ctx, c),
+		m.guard.publishToAll(ctx, c)) // what stood against the app has gone for all who share it
 	m.syncer.StartAnew(c)
 	return c, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
+	"reprise/internal/events"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
@@ -292,5 +293,18 @@ func TestAnAppThatIsRefusedIsToldToTheAdministratorOnce(t *testing.T) {
 		enginetest.Settle()
 		require.Equal(t, syncer.Healthy, e.Status(admin, "spotify").Condition)
 		require.Empty(t, e.Open(admin))
+
+		// A new consent shows it as well, and those who are watching see that it concerned them.
+		time.Sleep(2 * time.Hour)
+		up.Fail("spotify accounts", refusesTheClient)
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, syncer.NeedsAdmin, e.Status(member, "spotify").Condition)
+		up.Fail("spotify accounts", nil)
+		watch := e.Bus.Subscribe(member)
+		defer watch.Close()
+		require.NoError(t, e.ConnectSpotify(up, admin, "alice"))
+		require.Empty(t, e.Open(admin))
+		require.Equal(t, events.Connection, (<-watch.C).Type)
+		require.Equal(t, syncer.Healthy, e.Status(member, "spotify").Condition)
 	})
 }
