@@ -156,9 +156,19 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 	}
 	g.Credentials, g.AuthorizedAt = merge(nil, token), now
 	if months := r.Provider.OAuth.Months; months > 0 {
-		g.ExpiresAt = now.AddDate(0, months, 0)
+		g.ExpiresAt = monthsAfter(now, months)
 	}
 	return nil
+}
+
+// monthsAfter is the same day so many months later, or the last day of that month when it has no such day: half a year
+// after 31 August is the end of February, and not the beginning of March.
+func monthsAfter(t time.Time, months int) time.Time {
+	then := t.AddDate(0, months, 0)
+	if then.Day() != t.Day() { // AddDate went on into the month after
+		then = then.AddDate(0, 0, -then.Day())
+	}
+	return then
 }
 
 func config(o *providers.OAuth, redirect string) *oauth2.Config {

@@ -70,7 +70,31 @@ func TestConsent(t *testing.T) {
 	require.Equal(t, "refresh-2", g.Credentials["refresh_token"])
 	require.Equal(t, "/connections", g.ReturnTo)
 	require.WithinRange(t, g.AuthorizedAt, before, time.Now())
-	require.Equal(t, g.AuthorizedAt.AddDate(0, 6, 0), g.ExpiresAt)
+	require.WithinRange(t, g.ExpiresAt, g.AuthorizedAt.AddDate(0, 6, -3), g.AuthorizedAt.AddDate(0, 6, 0))
+}
+
+// TestAPermissionEndsOnADayOfItsMonth: what is given on the last day of a month ends on the last day of a month, so that
+// nobody is told a day on which it is over already.
+func TestAPermissionEndsOnADayOfItsMonth(t *testing.T) {
+	t.Parallel()
+	text := golden(t, "renewed.json")
+	for given, end := range map[string]string{"2000-01-15": "2000-07-15", "2000-08-28": "2001-02-28", "2000-08-31": "2001-02-28", "2000-10-31": "2001-04-30",
+		"2003-08-30": "2004-02-29", "2000-12-31": "2001-06-30"} {
+		t.Run(given, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				day, err := time.ParseInLocation(time.DateOnly, given, time.Local)
+				require.NoError(t, err)
+				time.Sleep(time.Until(day.Add(12 * time.Hour)))
+				f := oauth.NewFlow(&memory{}, client(inMemory(func(*http.Request) (*http.Response, error) { return answer(text) })))
+				r := request(provider("https://accounts.example/token"))
+				g, err := f.Complete(t.Context(), r, consent(begin(t, f, r)))
+				require.NoError(t, err)
+				require.Equal(t, end, g.ExpiresAt.Format(time.DateOnly))
+				require.Equal(t, 12, g.ExpiresAt.Hour())
+			})
+		})
+	}
 }
 
 func TestConsentWithClientSecret(t *testing.T) {

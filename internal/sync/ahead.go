@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"runtime/debug"
 	"sync"
@@ -10,13 +9,19 @@ import (
 	"reprise/internal/providers"
 )
 
+// panicked is a panic of another goroutine, with its stack.
+type panicked struct {
+	value any
+	stack []byte
+}
+
 // ahead reads a span, and lets the adapter fetch the next page while the caller stores this one. Nothing of it is left
 // running when the sequence ends. A panic of the adapter is the caller's, as it would be without this.
 func ahead(ctx context.Context, source providers.ListenSource, span providers.Span) iter.Seq2[providers.ListenPage, error] {
 	type item struct {
 		page  providers.ListenPage
 		err   error
-		panic string
+		panic *panicked
 	}
 	return func(yield func(providers.ListenPage, error) bool) {
 		reading, stop := context.WithCancel(ctx)
@@ -34,7 +39,7 @@ func ahead(ctx context.Context, source providers.ListenSource, span providers.Sp
 			defer close(items)
 			defer func() {
 				if r := recover(); r != nil {
-					send(item{panic: fmt.Sprintf("%v\n%s", r, debug.Stack())})
+					send(item{panic: &panicked{r, debug.Stack()}})
 				}
 			}()
 			for page, err := range source.Listens(reading, span) {
@@ -46,8 +51,8 @@ func ahead(ctx context.Context, source providers.ListenSource, span providers.Sp
 		defer reader.Wait()
 		defer stop()
 		for i := range items {
-			if i.panic != "" {
-				panic(i.panic)
+			if i.panic != nil {
+				panic(*i.panic)
 			}
 			if !yield(i.page, i.err) {
 				return

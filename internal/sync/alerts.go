@@ -52,11 +52,15 @@ func (a alert) notification(user, generation int64, action notify.Action) notify
 }
 
 func (g *Guard) tell(ctx context.Context, a alert) error {
-	action := notify.Action{Label: "Look at it", URL: "/connections/" + a.provider.Name}
+	action := lookAt(a.provider)
 	if a.category == resilience.Auth || a.category == resilience.Config {
 		action = notify.Action{Label: "Reconnect", URL: "/connect/" + a.provider.Name}
 	}
 	return g.Notifier.Open(ctx, a.notification(a.connection.User, a.connection.Generation, action))
+}
+
+func lookAt(p *providers.Provider) notify.Action {
+	return notify.Action{Label: "Look at it", URL: "/connections/" + p.Name}
 }
 
 // tellAdmins tells every administrator once, whoever's connection met the cause.
@@ -67,7 +71,11 @@ func (g *Guard) tellAdmins(ctx context.Context, a alert) error {
 		action = notify.Action{Label: "Look at it", URL: a.page}
 	}
 	for _, id := range admins {
-		err = errors.Join(err, g.Notifier.Open(ctx, a.notification(id, 0, action)))
+		n := a.notification(id, 0, action)
+		if id == a.connection.User && a.category == resilience.Contract { // their own, where they can have it tried again
+			n.Action = lookAt(a.provider)
+		}
+		err = errors.Join(err, g.Notifier.Open(ctx, n))
 	}
 	return err
 }

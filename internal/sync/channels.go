@@ -3,7 +3,6 @@ package sync
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -20,31 +19,18 @@ func channelKey(user int64, channel string) resilience.Key {
 // caller's to draw. One about a single message changes nothing.
 func (g *Guard) DoForChannel(ctx context.Context, channel string, generation, user int64, kind string, call func(context.Context) error) (resilience.Change, error) {
 	key := channelKey(user, channel)
-	permit, state, ok := g.Backoff.Acquire(key, generation)
-	if !ok {
-		return resilience.Change{}, &resilience.NotBeforeError{State: state}
+	judge := func(err error) resilience.Verdict {
+		v := ofOneThing(err)
+		if v.FirstDelay == 0 {
+			v.FirstDelay = g.FirstDelay
+		}
+		return v
 	}
-	err := g.recovered(providers.Connection{User: user, Provider: kind}, &providers.Provider{DisplayName: kind}, func() error {
-		return call(resilience.WithUser(ctx, user, kind))
-	})
-	v := resilience.Classify(err)
-	if v.Scope == resilience.ScopeItem {
-		v = resilience.Verdict{}
+	o, _ := g.attempt(ctx, &providers.Provider{Name: kind, DisplayName: kind}, key, generation, judge, call)
+	if o.change.NewHold { // what is due earlier must know of it after a restart
+		o.err = errors.Join(o.err, g.saveHold(context.WithoutCancel(ctx), key, o.change.State))
 	}
-	if v.FirstDelay == 0 {
-		v.FirstDelay = g.FirstDelay
-	}
-	ch := permit.Done(v)
-	g.count(kind, v)
-	if v.Failed() {
-		g.Log.Info("channel could not be told", slog.String("provider", kind), slog.Int64("user_id", user), slog.String("stream", channel),
-			slog.String("class", v.Class.String()), slog.String("category", v.Category.String()), slog.String("err", resilience.Excerpt(err.Error())))
-	}
-	err = g.comeBack(err, key)
-	if ch.NewHold { // what is due earlier must know of it after a restart
-		err = errors.Join(err, g.saveHold(context.WithoutCancel(ctx), key, ch.State))
-	}
-	return ch, err
+	return o.change, o.err
 }
 
 // ChannelRenewed forgets what stood against a channel, because a person has changed it or a test went well.

@@ -47,7 +47,8 @@ func otherAccount(old, now providers.Connection) *OtherAccountError {
 	return &OtherAccountError{Old: old.Account, New: now.Account}
 }
 
-// Connections is what a person can do with their connections. Safe for concurrent use.
+// Connections is what a person can do with their connections. What has begun to be stored is finished although the person
+// closes the page meanwhile. Safe for concurrent use.
 type Connections struct {
 	guard   *Guard
 	syncer  *Syncer
@@ -160,6 +161,7 @@ func (m *Connections) Choose(ctx context.Context, user int64, provider string, a
 
 // take stores a proved connection as the next generation, forgets what stood against the old one, and starts to read.
 func (m *Connections) take(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+	ctx = context.WithoutCancel(ctx)
 	did := activity.Reconnected
 	if _, err := m.store.Connection(ctx, c.User, c.Provider); errors.Is(err, providers.ErrNotFound) {
 		did = activity.Connected
@@ -177,14 +179,15 @@ func (m *Connections) take(ctx context.Context, c providers.Connection) (provide
 	err = errors.Join(
 		m.guard.closeAll(ctx, m.guard.Registry.Get(c.Provider), c.User),
 		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...),
-		m.carrier.Connected(ctx, c))
-	m.publish(c.User, c.Provider)
+		m.carrier.Connected(ctx, c),
+		m.guard.publishToAll(ctx, c)) // what stood against the app has gone for all who share it
 	m.syncer.StartAnew(c)
 	return c, err
 }
 
 // Disconnect removes a connection, and with data also what was read through it alone.
 func (m *Connections) Disconnect(ctx context.Context, user int64, provider string, data bool) error {
+	ctx = context.WithoutCancel(ctx)
 	// First out of the way of runs, which would store more.
 	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
 		return err
@@ -210,6 +213,7 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, provider strin
 
 // Pause stops reading a connection until Resume.
 func (m *Connections) Pause(ctx context.Context, user int64, provider string) error {
+	ctx = context.WithoutCancel(ctx)
 	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
 		return err
 	}
@@ -221,6 +225,7 @@ func (m *Connections) Pause(ctx context.Context, user int64, provider string) er
 
 // Resume lets a paused connection go on, with a run at once.
 func (m *Connections) Resume(ctx context.Context, user int64, provider string) error {
+	ctx = context.WithoutCancel(ctx)
 	if err := m.store.SetPaused(ctx, user, provider, false); err != nil {
 		return err
 	}
@@ -266,6 +271,7 @@ func (m *Connections) syncNow(ctx context.Context, user int64, provider string) 
 // Retry is "Try again": it lifts a stop or a backoff and starts a run. A dictated wait stays; when it leaves no stream
 // to run, it is returned as a *resilience.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, provider string) error {
+	ctx = context.WithoutCancel(ctx)
 	c, err := m.store.Connection(ctx, user, provider)
 	if err != nil {
 		return err

@@ -182,22 +182,23 @@ func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
 			require.Equal(t, wantPlaylists, n, why)
 			require.Equal(t, wantTracks, tracks, why)
 		}
-		sync := func() error {
-			return e.Syncer.Sync(ctx, syncer.Key{User: user, Provider: "spotify", Stream: "playlists"})
+		sync := func() {
+			t.Helper()
+			require.NoError(t, e.Connections.SyncNow(ctx, user, "spotify"))
+			enginetest.Settle()
 		}
 		check(3, 24, "all of it has been read")
 
 		// A read that breaks off after three tracks.
 		up.SetPlaylist("alice", "Rain", append(titles, "One more")...)
 		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
-			up.Fail("spotify", nil)
-			resp, err := up.RoundTrip(req)
-			up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(req.URL.Path, "/v1/playlists/") {
 				return enginetest.Answer(req, 200, `{"items":[{"item":{"name":"Song 1"`), nil
-			})
-			return resp, err
+			}
+			return nil, nil
 		})
-		require.Error(t, sync())
+		sync()
+		require.Equal(t, syncer.Waiting, e.Status(user, "spotify").Streams[1].Condition)
 		check(3, 24, "twenty remain")
 		up.Fail("spotify", nil)
 		require.NoError(t, e.Connections.Retry(ctx, user, "spotify"))
@@ -212,27 +213,27 @@ func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
 			return enginetest.Answer(req, 200, `{"items":[]}`), nil
 		}
 		up.Fail("spotify", empty)
-		require.NoError(t, sync())
+		sync()
 		check(3, 25, "none disappears for one empty answer")
 		up.Fail("spotify", nil)
-		require.NoError(t, sync())
+		sync()
 		up.Fail("spotify", empty)
-		require.NoError(t, sync())
+		sync()
 		check(3, 25, "nor for another one, later")
-		require.NoError(t, sync())
+		sync()
 		check(0, 0, "seen twice in a row, it is believed")
 
 		// A playlist that shrinks by more than half must be seen so twice, too; one that loses a few, not.
 		up.Fail("spotify", nil)
-		require.NoError(t, sync())
+		sync()
 		check(3, 25, "they are back")
 		up.SetPlaylist("alice", "Rain", titles[:3]...)
-		require.NoError(t, sync())
+		sync()
 		check(3, 25, "not believed yet")
-		require.NoError(t, sync())
+		sync()
 		check(3, 7, "believed")
 		up.SetPlaylist("alice", "Wind")
-		require.NoError(t, sync())
+		sync()
 		check(2, 5, "one of three may go at once")
 	})
 }
@@ -275,17 +276,13 @@ func TestManualRunsJoinTheOneUnderWay(t *testing.T) {
 			return enginetest.Answer(req, 200, `{"items":[]}`), nil
 		})
 		began := time.Now()
-		results := make(chan error, 8)
 		for range 8 {
-			go func() {
-				results <- e.Syncer.Sync(context.Background(), syncer.Key{User: user, Provider: "spotify", Stream: "listens"})
-			}()
+			require.NoError(t, e.Connections.SyncNow(context.Background(), user, "spotify"))
+			enginetest.Settle()
+			require.Equal(t, syncer.Syncing, e.Status(user, "spotify").Condition)
 		}
-		enginetest.Settle()
 		close(release)
-		for range 8 {
-			require.NoError(t, <-results)
-		}
+		enginetest.Settle()
 		require.Len(t, attempts(up.Calls("spotify"), recent, began), 1)
 	})
 }

@@ -174,6 +174,21 @@ func TestAReconnectStartsToReadAtOnce(t *testing.T) {
 		require.LessOrEqual(t, time.Since(began), 2*time.Second, "no tick was waited for")
 		require.Equal(t, 1, e.Listens(user))
 		require.Equal(t, int64(2), e.Status(user, "spotify").Connection.Generation)
+
+		// Nor is a call of the old credential that is under way and gets no answer.
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			if req.URL.Path == recent {
+				return enginetest.Silent(req)
+			}
+			return nil, nil
+		})
+		require.NoError(t, e.Connections.SyncNow(context.Background(), user, "spotify"))
+		enginetest.Settle()
+		up.Play("alice", "Missed, too", time.Now().Add(-time.Minute))
+		up.Fail("spotify", nil)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		require.Equal(t, 2, e.Listens(user))
 	})
 }
 
@@ -260,6 +275,7 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "the other stream goes on")
 		require.Len(t, e.Open(user), 1)
 		require.NotContains(t, e.Open(user)[0].Title, "reconnect")
+		require.Equal(t, notify.Action{Label: "Look at it", URL: "/connections/spotify"}, e.Open(user)[0].Action, "there it can be tried again")
 	})
 }
 
@@ -281,5 +297,28 @@ func TestTheNoticeOfAnEndGoesWhenTheEndHasCome(t *testing.T) {
 		require.Equal(t, "auth", e.Open(user)[0].Cause)
 		time.Sleep(40 * 24 * time.Hour)
 		require.Len(t, e.Open(user), 1, "and no more notices of an end that has come")
+	})
+}
+
+// TestAnEndThatCameWhileTheServerWasOffIsNoNoticeAnyMore: nobody is asked to do by a day what that day has passed.
+func TestAnEndThatCameWhileTheServerWasOffIsNoNoticeAnyMore(t *testing.T) {
+	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
+		e := start()
+		user := e.AddUser("Alice", accounts.Admin)
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		e.Stop()
+		time.Sleep(190 * 24 * time.Hour)
+		up.Fail("spotify", enginetest.Status(503)) // it is not known yet
+		up.Fail("spotify accounts", enginetest.Status(503))
+		e = start()
+		time.Sleep(3 * time.Hour)
+		require.Empty(t, e.Open(user))
+		up.Fail("spotify", nil)
+		up.Fail("spotify accounts", nil)
+		up.Revoke("alice")
+		time.Sleep(time.Hour)
+		require.Len(t, e.Open(user), 1)
+		require.Contains(t, e.Open(user)[0].Message, "(Spotify ends it every six months)")
 	})
 }

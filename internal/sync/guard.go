@@ -67,24 +67,69 @@ func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, c
 	if p == nil {
 		return fmt.Errorf("provider %q is not known to this version", c.Provider)
 	}
-	permit, state, ok := g.Backoff.Acquire(keyOf(c, stream), c.Generation)
-	if !ok {
-		return errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, keyOf(c, stream)))
+	judge := func(err error) resilience.Verdict {
+		v := resilience.WholeCall(resilience.Classify(err))
+		if stream == providers.Deliveries && v.Scope == resilience.ScopeStream && v.FirstDelay == 0 {
+			v.FirstDelay = g.FirstDelay
+		}
+		return v
 	}
-	ctx = resilience.WithUser(ctx, c.User, c.Provider)
-	if _, ok := g.eager.LoadAndDelete(keyOf(c, stream)); ok {
+	o, made := g.attempt(ctx, p, keyOf(c, stream), c.Generation, judge, func(ctx context.Context) error {
+		client := g.Client
+		if p.OAuth != nil {
+			client = g.Tokens.Client(client, p, c)
+		}
+		return call(ctx, p.Open(client, c.Credentials))
+	})
+	if !made {
+		return o.err
+	}
+	// What was learned must be kept although the run's own time may be over.
+	return errors.Join(o.err, g.learn(context.WithoutCancel(ctx), p, c, stream, o))
+}
+
+// outcome is what a call came to.
+type outcome struct {
+	verdict resilience.Verdict
+	change  resilience.Change
+	err     error
+}
+
+// attempt is the one way to an upstream: a permit, the call, and what judge says that its end means. Without a permit the
+// call is not made, and the error is a *resilience.NotBeforeError.
+func (g *Guard) attempt(ctx context.Context, p *providers.Provider, key resilience.Key, generation int64,
+	judge func(error) resilience.Verdict, call func(context.Context) error) (o outcome, made bool) {
+	permit, state, ok := g.Backoff.Acquire(key, generation)
+	if !ok {
+		return outcome{err: errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, key))}, false
+	}
+	ctx = resilience.WithUser(ctx, key.User, p.Name)
+	if _, ok := g.eager.LoadAndDelete(key); ok {
 		ctx = resilience.WithProbe(ctx)
 	}
-	err := g.call(ctx, p, c, call)
-	verdict := resilience.WholeCall(resilience.Classify(err))
-	if stream == providers.Deliveries && verdict.Scope == resilience.ScopeStream && verdict.FirstDelay == 0 {
-		verdict.FirstDelay = g.FirstDelay
+	err := g.recovered(ctx, key.User, p, call)
+	o.verdict = judge(err)
+	o.change = permit.Done(o.verdict)
+	o.err = g.comeBack(err, key)
+	g.logOutcome(p.Name, key, o)
+	g.count(p.Name, o.verdict)
+	return o, true
+}
+
+func (g *Guard) count(provider string, v resilience.Verdict) {
+	if v.Category == resilience.Unknown {
+		g.Metrics.Unclassified(provider)
 	}
-	change := permit.Done(verdict)
-	err = g.comeBack(err, keyOf(c, stream))
-	// What was learned must be kept although the run's own time may be over.
-	ctx = context.WithoutCancel(ctx)
-	return errors.Join(err, g.learn(ctx, p, c, stream, verdict, change, err))
+}
+
+// ofOneThing is the verdict on a call that was about one thing alone: when that is not there or not taken, this says
+// nothing about anything else.
+func ofOneThing(err error) resilience.Verdict {
+	v := resilience.Classify(err)
+	if errors.Is(err, providers.ErrNotThere) || v.Scope == resilience.ScopeItem {
+		return resilience.Verdict{}
+	}
+	return v
 }
 
 // comeBack is err with the time at which this stream is let in again, where a call was refused by something that all
@@ -99,48 +144,33 @@ func (g *Guard) comeBack(err error, key resilience.Key) error {
 	return &mine
 }
 
-// call lets an adapter work with the connection's credentials.
-func (g *Guard) call(ctx context.Context, p *providers.Provider, c providers.Connection, call func(context.Context, providers.Adapter) error) error {
-	return g.recovered(c, p, func() error {
-		client := g.Client
-		if p.OAuth != nil {
-			client = g.Tokens.Client(client, p, c)
-		}
-		return call(ctx, p.Open(client, c.Credentials))
-	})
-}
-
 // recovered turns a panic of an adapter into that call's failure.
-func (g *Guard) recovered(c providers.Connection, p *providers.Provider, call func() error) (err error) {
+func (g *Guard) recovered(ctx context.Context, user int64, p *providers.Provider, call func(context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			g.Log.Error("adapter panicked", "provider", c.Provider, "user_id", c.User, "err", fmt.Sprint(r), "stack", string(debug.Stack()))
+			stack := debug.Stack()
+			if elsewhere, ok := r.(panicked); ok {
+				r, stack = elsewhere.value, elsewhere.stack
+			}
+			g.Log.Error("adapter panicked", "provider", p.Name, "user_id", user, "err", fmt.Sprint(r), "stack", string(stack))
 			err = fmt.Errorf("%s: internal error", p.DisplayName)
 		}
 	}()
-	return call()
+	return call(ctx)
 }
 
 // learn draws the consequences of an outcome: what is kept, who is told.
-func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
-	g.logOutcome(c, stream, v, ch, err)
-	g.count(c.Provider, v)
+func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, o outcome) error {
 	key := keyOf(c, stream)
 	switch {
-	case v.Class == resilience.Canceled:
+	case o.verdict.Class == resilience.Canceled:
 		return nil
-	case v.Class == resilience.OK:
-		return g.succeed(ctx, p, c, key, ch)
-	case ch == resilience.Change{}: // nothing new: an older credential's outcome, or a stop that is known
+	case o.verdict.Class == resilience.OK:
+		return g.succeed(ctx, p, c, key, o.change)
+	case o.change == resilience.Change{}: // nothing new: an older credential's outcome, or a stop that is known
 		return nil
 	}
-	return g.consequence(ctx, key, func(ctx context.Context) error { return g.failed(ctx, p, c, stream, v, ch, err) })
-}
-
-func (g *Guard) count(provider string, v resilience.Verdict) {
-	if v.Category == resilience.Unknown {
-		g.Metrics.Unclassified(provider)
-	}
+	return g.consequence(ctx, key, func(ctx context.Context) error { return g.failed(ctx, p, c, stream, o.verdict, o.change, o.err) })
 }
 
 // succeed keeps that a stream has been read to its end, and closes the alerts that this disproves. A success that came
@@ -263,24 +293,24 @@ func adviceOf(err error) string {
 	return ""
 }
 
-func (g *Guard) logOutcome(c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) {
-	if v.BadWait && ch != (resilience.Change{}) {
-		g.Log.Warn("upstream named a wait that cannot be used", "provider", c.Provider, "user_id", c.User, "stream", stream)
+func (g *Guard) logOutcome(provider string, key resilience.Key, o outcome) {
+	attrs := []slog.Attr{slog.String("provider", provider), slog.Int64("user_id", key.User), slog.String("stream", key.Stream)}
+	if o.verdict.BadWait && o.change != (resilience.Change{}) {
+		g.Log.LogAttrs(context.Background(), slog.LevelWarn, "upstream named a wait that cannot be used", attrs...)
 	}
 	level := slog.LevelDebug
 	switch {
-	case ch.Kind == resilience.BecameFatal:
+	case o.change.Kind == resilience.BecameFatal:
 		level = slog.LevelWarn
-	case ch.Kind != resilience.Unchanged:
+	case o.change.Kind != resilience.Unchanged:
 		level = slog.LevelInfo
 	}
-	attrs := []slog.Attr{slog.String("provider", c.Provider), slog.Int64("user_id", c.User), slog.String("stream", stream),
-		slog.String("class", v.Class.String()), slog.String("category", v.Category.String())}
-	if !ch.State.Until.IsZero() {
-		attrs = append(attrs, slog.Time("until", ch.State.Until))
+	attrs = append(attrs, slog.String("class", o.verdict.Class.String()), slog.String("category", o.verdict.Category.String()))
+	if !o.change.State.Until.IsZero() {
+		attrs = append(attrs, slog.Time("until", o.change.State.Until))
 	}
-	if err != nil {
-		attrs = append(attrs, slog.String("err", resilience.Excerpt(err.Error())))
+	if o.err != nil {
+		attrs = append(attrs, slog.String("err", resilience.Excerpt(o.err.Error())))
 	}
 	g.Log.LogAttrs(context.Background(), level, "run ended", attrs...)
 }

@@ -16,34 +16,20 @@ import (
 func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error {
 	c := providers.Connection{Provider: p.Name}
 	key := keyOf(c, stream)
-	permit, state, ok := g.Backoff.Acquire(key, 0)
-	if !ok {
-		return errors.Join(&resilience.NotBeforeError{State: state}, g.settle(ctx, key))
-	}
-	called := resilience.WithUser(ctx, 0, p.Name)
-	if _, ok := g.eager.LoadAndDelete(key); ok {
-		called = resilience.WithProbe(called)
-	}
-	err := g.recovered(c, p, func() error { return call(called) })
-	v := resilience.Classify(err)
-	if errors.Is(err, providers.ErrNotThere) || v.Scope == resilience.ScopeItem {
-		v = resilience.Verdict{}
-	}
-	ch := permit.Done(v)
-	err = g.comeBack(err, key)
-	g.logOutcome(c, stream, v, ch, err)
-	g.count(p.Name, v)
+	o, made := g.attempt(ctx, p, key, 0, ofOneThing, call)
 	ctx = context.WithoutCancel(ctx)
 	switch {
-	case v.Class == resilience.Canceled, v.Failed() && ch == resilience.Change{}:
-		return err
-	case v.Class == resilience.OK:
-		if ch.Kind == resilience.Recovered {
-			g.noteRecovery(ctx, c, key, ch.State)
+	case !made, o.verdict.Class == resilience.Canceled, o.verdict.Failed() && o.change == resilience.Change{}:
+		return o.err
+	case o.verdict.Class == resilience.OK:
+		if o.change.Kind == resilience.Recovered {
+			g.noteRecovery(ctx, c, key, o.change.State)
 		}
-		return errors.Join(err, g.disprove(ctx, p, c, key))
+		return errors.Join(o.err, g.disprove(ctx, p, c, key))
 	}
-	return errors.Join(err, g.consequence(ctx, key, func(ctx context.Context) error { return g.failedForAll(ctx, p, stream, v, ch, err) }))
+	return errors.Join(o.err, g.consequence(ctx, key, func(ctx context.Context) error {
+		return g.failedForAll(ctx, p, stream, o.verdict, o.change, o.err)
+	}))
 }
 
 // pages are where administrators see how the installation's own calls of a stream stand, and have them tried again.

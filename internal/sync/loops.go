@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -46,7 +47,7 @@ func (s *Syncer) startLoops(ctx context.Context) (gocron.Scheduler, error) {
 func (s *Syncer) loop(ctx context.Context, name string, work func(context.Context) error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("loop panicked", "err", fmt.Sprint(r), "loop", name)
+			s.log.Error("loop panicked", "err", fmt.Sprint(r), "loop", name, "stack", string(debug.Stack()))
 		}
 	}()
 	if err := work(ctx); err != nil && ctx.Err() == nil {

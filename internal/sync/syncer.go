@@ -71,13 +71,12 @@ type Syncer struct {
 	log   *slog.Logger
 	poke  chan struct{} // something was added to the queue
 
-	mu      sync.Mutex
-	queue   *queue
-	runs    map[Key]*run
-	waiting map[Key][]chan error // who asked for the next run of a key
-	behind  map[Key]bool         // refused because another run is finding out whether trouble is over
-	ticked  time.Time            // when a loop ticked last
-	known   map[Key]readTo       // by streams of listens
+	mu     sync.Mutex
+	queue  *queue
+	runs   map[Key]*run
+	behind map[Key]bool   // refused because another run is finding out whether trouble is over
+	ticked time.Time      // when a loop ticked last
+	known  map[Key]readTo // by streams of listens
 }
 
 // readTo is how far the listens of a connection are known.
@@ -91,13 +90,12 @@ type readTo struct {
 type run struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // after done
 }
 
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
 	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.Log, poke: make(chan struct{}, 1),
-		queue: newQueue(), runs: map[Key]*run{}, waiting: map[Key][]chan error{}, behind: map[Key]bool{}, known: map[Key]readTo{}}
+		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}, known: map[Key]readTo{}}
 }
 
 // Run works until ctx ends, and returns when every run has ended.
@@ -139,26 +137,21 @@ func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Tim
 		runCtx, cancel := context.WithTimeout(ctx, s.opt.RunTimeout)
 		r := &run{cancel: cancel, done: make(chan struct{})}
 		s.runs[k] = r
-		asked := s.waiting[k]
-		delete(s.waiting, k)
 		workers.Go(func() {
-			r.err = s.pull(runCtx, k)
+			err := s.pull(runCtx, k)
 			cancel()
-			s.ended(k, r, asked)
+			s.ended(k, r, err)
 		})
 	}
 }
 
-func (s *Syncer) ended(k Key, r *run, asked []chan error) {
+func (s *Syncer) ended(k Key, r *run, err error) {
 	s.mu.Lock()
 	delete(s.runs, k)
 	s.queue.done(k)
-	s.requeueLocked(k, r.err)
+	s.requeueLocked(k, err)
 	s.mu.Unlock()
 	close(r.done)
-	for _, c := range asked {
-		c <- r.err
-	}
 	s.bus.Publish(k.User, events.Event{Type: events.Connection, Provider: k.Provider})
 	s.wake()
 }
@@ -229,7 +222,7 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	return nil
 }
 
-// Start makes all streams of a connection due now, and returns at once. Runs that are under way count.
+// Start makes all streams of a connection due now, and returns at once. A run that is under way is joined: it counts.
 func (s *Syncer) Start(c providers.Connection) { s.start(c, false) }
 
 // StartAnew is Start for a connection that is not what it was: a run that is under way is followed by another.
@@ -250,31 +243,6 @@ func (s *Syncer) start(c providers.Connection, anew bool) {
 	s.wake()
 }
 
-// Sync runs one stream of a connection now, or joins the run that is under way, and returns its outcome.
-func (s *Syncer) Sync(ctx context.Context, k Key) error {
-	s.mu.Lock()
-	if r := s.runs[k]; r != nil {
-		s.mu.Unlock()
-		select {
-		case <-r.done:
-			return r.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	asked := make(chan error, 1)
-	s.waiting[k] = append(s.waiting[k], asked)
-	s.queue.add(k, time.Now())
-	s.mu.Unlock()
-	s.wake()
-	select {
-	case err := <-asked:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
 // again if it still exists and is not paused. It returns when its runs have ended.
 func (s *Syncer) Stop(user int64, provider string) {
@@ -288,10 +256,6 @@ func (s *Syncer) Stop(user int64, provider string) {
 		k := Key{user, provider, stream}
 		s.queue.drop(k)
 		delete(s.behind, k)
-		for _, c := range s.waiting[k] {
-			c <- context.Canceled
-		}
-		delete(s.waiting, k)
 		if r := s.runs[k]; r != nil {
 			r.cancel()
 			running = append(running, r)
