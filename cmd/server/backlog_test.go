@@ -28,7 +28,7 @@ func backlog(t testing.TB, dir string, n int) {
 	require.NoError(t, err)
 	key, err := store.NewKey(string(secret))
 	require.NoError(t, err)
-	db, err := store.Open(ctx, dir, key)
+	db, err := store.Open(ctx, store.Place{Dir: dir}, key)
 	require.NoError(t, err)
 	defer db.Close()
 	db.SetAttempts(300)

@@ -166,7 +166,7 @@ func opened(t testing.TB, dir, secret string) *store.Store {
 	t.Helper()
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
-	db, err := store.Open(context.Background(), dir, key)
+	db, err := store.Open(context.Background(), store.Place{Dir: dir}, key)
 	require.NoError(t, err)
 	return db
 }

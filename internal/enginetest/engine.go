@@ -55,7 +55,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	ctx := context.Background()
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
-	db, err := store.Open(ctx, dir, key)
+	db, err := store.Open(ctx, store.Place{Dir: dir}, key)
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	client := resilience.NewClient(&resilience.Transport{Base: up})

@@ -177,7 +177,7 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		key, err := store.NewKey("only-the-tests-use-this-key")
 		require.NoError(t, err)
-		db, err := store.Open(context.Background(), dir, key)
+		db, err := store.Open(context.Background(), store.Place{Dir: dir}, key)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		b := &bench{t: t, db: db, bus: &events.Bus{}, facts: &far{answer: knows}, gallery: &gallery{bad: map[string]error{}}, stop: func() {}}

@@ -41,7 +41,7 @@ func setup(t *testing.T) *bench {
 	key, err := store.NewKey("only-the-tests-use-this-key")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), dir, key)
+	db, err := store.Open(t.Context(), store.Place{Dir: dir}, key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(t.Context(), accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)

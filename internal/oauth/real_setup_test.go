@@ -116,7 +116,7 @@ func (in *installation) open(t *testing.T) {
 	t.Helper()
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
-	db, err := store.Open(t.Context(), in.dir, key)
+	db, err := store.Open(t.Context(), store.Place{Dir: in.dir}, key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	in.db, in.flow, in.tokens = db, oauth.NewFlow(db, in.client), oauth.NewTokens(db, in.client)

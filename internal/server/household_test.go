@@ -136,7 +136,7 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 	ctx := t.Context()
 	key, err := store.NewKey("only-the-tests-use-this-key")
 	require.NoError(t, err)
-	db, err := store.Open(ctx, t.TempDir(), key)
+	db, err := store.Open(ctx, store.Place{Dir: t.TempDir()}, key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 )
@@ -17,10 +16,14 @@ type Copied struct {
 	Bytes   int64
 }
 
-// Backup writes a consistent copy of the database in dir to file, while a server goes on using it: the copy is one read
+// Backup writes a consistent copy of the database to file, while a server goes on using it: the copy is one read
 // transaction, which no writer waits for. The copy is looked through before it gets its name, so that a file of that name
-// is whole, sound, and opened by key. A file that is there already is not touched.
-func Backup(ctx context.Context, dir, file string, key *Key) (Copied, error) {
+// is whole, sound, and opened by key. A file that is there already is not touched. A database at a Postgres server is left
+// to that server's own tools.
+func Backup(ctx context.Context, at Place, file string, key *Key) (Copied, error) {
+	if at.URL != "" {
+		return Copied{}, fmt.Errorf("the database %s is kept by Postgres. Copy it with its own tools: pg_dump --format=custom --file=%s, with the address that database_url has", at, file)
+	}
 	switch info, err := os.Stat(file); {
 	case err == nil && info.IsDir():
 		return Copied{}, fmt.Errorf("%s is a folder. Name a file in it that does not exist yet", file)
@@ -36,7 +39,7 @@ func Backup(ctx context.Context, dir, file string, key *Key) (Copied, error) {
 	if err := private(part); err != nil {
 		return Copied{}, fmt.Errorf("the copy cannot be written: %w", err)
 	}
-	copied, err := copyAndVerify(ctx, filepath.Join(dir, FileName), part, key)
+	copied, err := copyAndVerify(ctx, filepath.Join(at.Dir, FileName), part, key)
 	if err == nil {
 		err = publish(part, file)
 	}
@@ -66,7 +69,7 @@ func copyAndVerify(ctx context.Context, from, to string, key *Key) (Copied, erro
 	if err := errors.Join(err, db.Close()); err != nil {
 		return Copied{}, fmt.Errorf("copy the database: %w", local(err))
 	}
-	look, err := lookAt(ctx, address(to)+"?mode=ro&immutable=1", "PRAGMA integrity_check(1)", key)
+	look, err := lookAtFile(ctx, address(to)+"?mode=ro&immutable=1", "PRAGMA integrity_check(1)", key)
 	switch {
 	case err != nil:
 		return Copied{}, fmt.Errorf("look through the copy: %w", err)
@@ -112,6 +115,3 @@ func SyncDir(dir string) error {
 	_ = d.Sync() // some file systems cannot, and say so
 	return d.Close()
 }
-
-// address is a path as SQLite's URLs have it.
-func address(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }

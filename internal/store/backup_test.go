@@ -25,6 +25,7 @@ func restored(t testing.TB, copied string) *Store {
 
 func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir, out := t.TempDir(), t.TempDir()
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
@@ -56,7 +57,7 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 	all := map[string]Copied{}
 	for i := range 3 {
 		file := filepath.Join(out, fmt.Sprint("copy ", i, ".db"))
-		copied, err := Backup(t.Context(), dir, file, s.key)
+		copied, err := Backup(t.Context(), in(t, dir), file, s.key)
 		require.NoError(t, err)
 		all[file] = copied
 	}
@@ -87,6 +88,7 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 
 func TestABackupWaitsForNoWriter(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	addUser(t, s, "Alice", accounts.Admin)
@@ -96,7 +98,7 @@ func TestABackupWaitsForNoWriter(t *testing.T) {
 	_, err = tx.Exec("UPDATE users SET name = 'half done'")
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "copy.db")
-	_, err = Backup(t.Context(), dir, file, s.key)
+	_, err = Backup(t.Context(), in(t, dir), file, s.key)
 	require.NoError(t, err)
 	u, err := restored(t, file).UserByName(t.Context(), "alice")
 	require.NoError(t, err)
@@ -105,6 +107,7 @@ func TestABackupWaitsForNoWriter(t *testing.T) {
 
 func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir, out := t.TempDir(), t.TempDir()
 	s := openIn(t, dir)
 	addUser(t, s, "Alice", accounts.Admin)
@@ -116,14 +119,14 @@ func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
 		out:                               "is a folder",
 		filepath.Join(out, "no", "where"): "the copy cannot be written",
 	} {
-		_, err := Backup(t.Context(), dir, file, s.key)
+		_, err := Backup(t.Context(), in(t, dir), file, s.key)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := Backup(t.Context(), dir, filepath.Join(out, "foreign"), testKey(t, "another-key-of-the-tests"))
+	_, err := Backup(t.Context(), in(t, dir), filepath.Join(out, "foreign"), testKey(t, "another-key-of-the-tests"))
 	require.ErrorIs(t, err, ErrWrongKey)
-	_, err = Backup(t.Context(), t.TempDir(), filepath.Join(out, "nothing"), s.key)
+	_, err = Backup(t.Context(), in(t, t.TempDir()), filepath.Join(out, "nothing"), s.key)
 	require.Error(t, err, "there is no database")
-	_, err = Backup(t.Context(), dir, filepath.Join(out, "half"), s.key)
+	_, err = Backup(t.Context(), in(t, dir), filepath.Join(out, "half"), s.key)
 	require.NoError(t, err)
 	require.Equal(t, "precious", snapshot(t, out)["taken"])
 	names := []string{}
@@ -135,6 +138,7 @@ func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
 
 func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
@@ -145,7 +149,7 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 		require.NoError(t, duplicate(filepath.Join(dir, name), filepath.Join(killed, name)))
 	}
 	look := func(dir string, live bool, key *Key) Look {
-		l, err := LookAt(t.Context(), dir, live, key)
+		l, err := LookAt(t.Context(), in(t, dir), live, key)
 		require.NoError(t, err)
 		return l
 	}
@@ -169,7 +173,7 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	unchanged(dir, Look{}, s.key)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), nil, 0o600)) // made, and then the power was cut
 	unchanged(dir, Look{Sound: true, Newest: newest, Opens: true}, s.key)
-	_, err = LookAt(t.Context(), t.TempDir(), false, s.key)
+	_, err = LookAt(t.Context(), in(t, t.TempDir()), false, s.key)
 	require.Error(t, err)
 }
 
@@ -178,7 +182,7 @@ func TestADatabaseOfAnotherVersionIsNotOpenedBeside(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
-	beside, err := OpenBeside(t.Context(), dir)
+	beside, err := OpenBeside(t.Context(), in(t, dir))
 	require.NoError(t, err)
 	require.NoError(t, beside.SetPassword(t.Context(), user, "a new hash"))
 	require.NoError(t, beside.Close())
@@ -186,7 +190,7 @@ func TestADatabaseOfAnotherVersionIsNotOpenedBeside(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a new hash", u.PasswordHash)
 
-	require.NoError(t, s.exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, 1, '')"))
-	_, err = OpenBeside(t.Context(), dir)
+	require.NoError(t, s.exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
+	_, err = OpenBeside(t.Context(), in(t, dir))
 	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
 }

@@ -89,7 +89,7 @@ func note(ctx context.Context, tx *sql.Tx, id int64, f delivery.Failure, dead bo
 		since = millis(time.Now())
 	}
 	return execTx(ctx, tx, `UPDATE deliveries SET category = $1, reason = $2, answer = $3,
-		dead_since = CASE WHEN dead_since > 0 OR $4 = 0 THEN dead_since ELSE $4 END WHERE id = $5`, f.Category, f.Reason, f.Answer, since, id)
+		dead_since = CASE WHEN dead_since > 0 THEN dead_since ELSE CAST($4 AS BIGINT) END WHERE id = $5`, f.Category, f.Reason, f.Answer, since, id)
 }
 
 // NoteFailure keeps why an attempt failed. dead says that it was the last one.

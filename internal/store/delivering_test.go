@@ -91,8 +91,7 @@ func TestWhatIsRefusedBecomesADeadLetterOfItsOwn(t *testing.T) {
 			Due: now, EndedAt: now, CreatedAt: now, Failure: why, DeadSince: now}
 		require.Equal(t, want, deliveries(t, s, user)[2])
 
-		_, err = s.writer.Exec("CREATE TRIGGER refuse BEFORE UPDATE OF dead_since ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
-		require.NoError(t, err)
+		refuse(t, s, "refuse", "BEFORE UPDATE OF dead_since ON deliveries", "")
 		require.ErrorContains(t, s.Split(t.Context(), from, first.ID, nil, []delivery.Refused{{Listen: plays[0].ID, Failure: why}}), "refused")
 		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"}, owed(t, s, user), "all of it or nothing")
 	})

@@ -16,6 +16,7 @@ const fullDisk = "The disk is full. Make room on it; nothing that was stored is 
 
 func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	s, user := setup(t)
 	c := connect(t, s, user, "spotify")
 	save(t, s, user, "spotify", repeat(20, 5)...)
@@ -62,6 +63,7 @@ const readOnly = "The database cannot be written. Check the permissions of the d
 
 func TestADatabaseThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
 	_, err := s.writer.Exec("PRAGMA query_only = 1") // answers as for a file without the right to write
@@ -77,6 +79,7 @@ func TestADatabaseThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
 
 func TestOpenRefusesAReadOnlyFile(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	if os.Geteuid() == 0 {
 		t.Skip("to the superuser no file is read-only")
 	}
@@ -91,7 +94,7 @@ func TestOpenRefusesAReadOnlyFile(t *testing.T) {
 		} else {
 			require.NoError(t, os.Chmod(filepath.Join(dir, FileName), 0o400))
 		}
-		_, err := Open(t.Context(), dir, testKey(t, testSecret))
+		_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret))
 		require.Equal(t, readOnly, problemOf(t, err))
 	}
 }

@@ -100,10 +100,8 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 		_, err := s.SaveListens(t.Context(), first)
 		require.NoError(t, err)
 		for _, event := range []string{"INSERT", "UPDATE"} {
-			_, err = s.writer.Exec("CREATE TRIGGER fail_" + event + " BEFORE " + event + " ON " + table +
-				" WHEN " + map[string]string{"listens": "NEW.title = 'Track 40'", "listen_sources": "NEW.source_id = 'play--200'",
-				"play_counts": "NEW.track_id = 'track 40'", "streams": "NEW.reading = 'after'"}[table] + " BEGIN SELECT RAISE(ABORT, 'refused'); END")
-			require.NoError(t, err)
+			refuse(t, s, "refuse_"+event, "BEFORE "+event+" ON "+table, map[string]string{"listens": "NEW.title = 'Track 40'",
+				"listen_sources": "NEW.source_id = 'play--200'", "play_counts": "NEW.track_id = 'track 40'", "streams": "NEW.reading = 'after'"}[table])
 		}
 		page := repeat(50, 5)
 		for i := range page {
@@ -120,8 +118,8 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "before", reading, table)
 
-		_, err = s.writer.Exec("DROP TRIGGER fail_INSERT; DROP TRIGGER fail_UPDATE")
-		require.NoError(t, err)
+		allow(t, s, "refuse_INSERT", table)
+		allow(t, s, "refuse_UPDATE", table)
 		added, err = s.SaveListens(t.Context(), intake)
 		require.NoError(t, err)
 		require.Equal(t, 50, added, "the same page, when all is well again")

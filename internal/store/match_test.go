@@ -220,7 +220,7 @@ func TestAnyOrderOfArrival(t *testing.T) {
 			}
 			require.Equal(t, real, inPages(t, s, user, rnd, pages))
 			require.Equal(t, real, count(t, s, user))
-			require.Equal(t, len(second), number(t, s, "SELECT count(*) FROM (SELECT 1 FROM listen_sources WHERE user_id = $1 GROUP BY listen_id HAVING count(*) = 2) AS both", user))
+			require.Equal(t, len(second), number(t, s, "SELECT count(*) FROM (SELECT 1 FROM listen_sources WHERE user_id = $1 GROUP BY listen_id HAVING count(*) = 2) AS merged", user))
 			requireWhole(t, s, user)
 		})
 	}

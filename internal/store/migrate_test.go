@@ -59,7 +59,7 @@ const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\nALTER TABLE users AD
 func atThisVersion(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := openWith(context.Background(), dir, testKey(t, testSecret), steps(t, ""))
+	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), steps(t, ""))
 	require.NoError(t, err)
 	user := addUser(t, s, "Alice", accounts.Admin)
 	connect(t, s, user, "spotify")
@@ -71,7 +71,7 @@ func atThisVersion(t testing.TB) string {
 // requireData opens the database with these steps and requires that what it held is there.
 func requireData(t testing.TB, dir string, with fs.FS) *Store {
 	t.Helper()
-	s, err := openWith(context.Background(), dir, testKey(t, testSecret), with)
+	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), with)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	u, err := s.UserByName(context.Background(), "alice")
@@ -85,7 +85,7 @@ func requireData(t testing.TB, dir string, with fs.FS) *Store {
 
 func version(t testing.TB, s *Store) int {
 	t.Helper()
-	return number(t, s, "SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1")
+	return number(t, s, "SELECT max(version_id) FROM goose_db_version WHERE is_applied")
 }
 
 // names are those of the files in a folder.
@@ -100,6 +100,7 @@ func names(t testing.TB, dir string) map[string]bool {
 
 func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir := atThisVersion(t)
 	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "a fresh database needs no copy")
 	s := requireData(t, dir, steps(t, moods))
@@ -125,8 +126,8 @@ func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
 	dir := atThisVersion(t)
 	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
 	before := snapshot(t, dir)
-	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, ""))
-	require.EqualError(t, err, "the database "+filepath.Join(dir, FileName)+" was written by a newer version of Reprise "+
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, ""))
+	require.EqualError(t, err, "the database "+in(t, dir).String()+" was written by a newer version of Reprise "+
 		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1, newest(t))+"Install that version again, or put back the copy that was made before the upgrade")
 	require.Equal(t, before, snapshot(t, dir))
 }
@@ -135,7 +136,7 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
 	before := snapshot(t, dir)
-	_, err := openWith(t.Context(), dir, testKey(t, "some-other-key-of-another-place"), steps(t, moods))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), steps(t, moods))
 	require.ErrorIs(t, err, ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }
@@ -143,7 +144,7 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 func TestAFailedStepIsUndone(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
-	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
 	require.ErrorContains(t, err, "upgrade the database: ")
 	s := requireData(t, dir, steps(t, ""))
 	require.Equal(t, newest(t), version(t, s))
@@ -153,10 +154,11 @@ func TestAFailedStepIsUndone(t *testing.T) {
 
 func TestNoUpgradeWithoutACopy(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir := atThisVersion(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, bak(t)+".part"), 0o700)) // stands in the copy's way
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part", "x"), nil, 0o600))
-	_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, moods))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, moods))
 	require.ErrorContains(t, err, "copy the database before the upgrade: ")
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, bak(t)+".part")))
 	require.Equal(t, newest(t), version(t, requireData(t, dir, steps(t, ""))))
@@ -172,8 +174,9 @@ const killedUpgrade = "REPRISE_TEST_KILLED_UPGRADE"
 
 func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	if dir := os.Getenv(killedUpgrade); dir != "" { // the process that is killed
-		_, err := openWith(t.Context(), dir, testKey(t, testSecret), steps(t, endless))
+		_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, endless))
 		t.Fatalf("the endless step ended: %v", err)
 	}
 	dir := atThisVersion(t)
@@ -198,6 +201,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 
 func TestAHalfMadeCopyIsReplaced(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir := atThisVersion(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part"), []byte("half a copy"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)), []byte("an older copy"), 0o600))

@@ -65,8 +65,7 @@ func TestAPlaylistWhoseTracksCannotBeStoredKeepsTheOldOnes(t *testing.T) {
 	s, user := setup(t)
 	p := providers.Playlist{SourceID: "p", Name: "Rain"}
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(20)))
-	_, err := s.writer.Exec("CREATE TRIGGER fail BEFORE INSERT ON playlist_tracks WHEN NEW.position = 17 BEGIN SELECT RAISE(ABORT, 'refused'); END")
-	require.NoError(t, err)
+	refuse(t, s, "refuse", "BEFORE INSERT ON playlist_tracks", "NEW.position = 17")
 	p.Name = "Snow"
 	require.ErrorContains(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(30)), "refused")
 	stored, err := s.Playlists(t.Context(), user)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
 
 	"reprise/internal/delivery"
@@ -22,7 +21,7 @@ type clock struct{}
 func (clock) NowUTC() time.Time       { return time.Now().UTC() }
 func (clock) NowUTCOrNil() *time.Time { now := time.Now().UTC(); return &now }
 
-// queueTime is how River writes times into its table on SQLite, so that they compare as texts.
+// queueTime is how River writes times into its table on SQLite, so that they compare as texts. Postgres reads it too.
 const queueTime = "2006-01-02 15:04:05.999"
 
 func riverTime(t time.Time) string { return t.UTC().Round(time.Millisecond).Format(queueTime) }
@@ -46,7 +45,7 @@ func (s *Store) Queue(ctx context.Context, c river.Config) (*river.Client[*sql.T
 			return nil, err
 		}
 	}
-	client, err := river.NewClient(riversqlite.New(s.writer), riverConfig(c))
+	client, err := river.NewClient(s.queue(s.writer), riverConfig(c))
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
@@ -58,7 +57,7 @@ func (s *Store) SetAttempts(n int) { s.attempts.Store(int64(n)) }
 
 // openQueue brings River's own tables up to date and prepares writing deliveries down.
 func (s *Store) openQueue(ctx context.Context) error {
-	driver := riversqlite.New(s.writer)
+	driver := s.queue(s.writer)
 	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)

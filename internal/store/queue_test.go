@@ -125,8 +125,8 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 // thousands writes many deliveries down at once, all of them dead or done.
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
-	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT $1)
-		INSERT INTO river_job (kind, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, $4, 3, 1, 'cancelled', $3, $3 FROM n`,
+	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
+		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
 		many, delivery.Scrobble, riverTime(time.Now()), delivery.QueueOf("lastfm", user))
 	require.NoError(t, err)
 	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, provider, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)

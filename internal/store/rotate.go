@@ -38,7 +38,7 @@ func mustBeListed(place string) {
 // or all with the one before. It returns how many there are. The store itself keeps the key that it was opened with, so it
 // is good for nothing but Close afterwards.
 func (s *Store) Rotate(ctx context.Context, to *Key) (n int, err error) {
-	if err := s.exec(ctx, "PRAGMA secure_delete = 1"); err != nil { // what the old key opens is not to linger in free pages
+	if err := s.shred(ctx, s.writer); err != nil { // what the old key opens
 		return 0, err
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {

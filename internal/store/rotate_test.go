@@ -32,8 +32,12 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 	s, user := setup(t)
 	sealEverything(t, s, user)
 	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
-	columns, err := list(t.Context(), s.reader, scan, `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND c.type NOT IN ('INTEGER', 'BIGINT')`)
+	all := `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND c.type NOT IN ('INTEGER', 'BIGINT')`
+	if onServer() {
+		all = "SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema() AND data_type <> 'bigint'"
+	}
+	columns, err := list(t.Context(), s.reader, scan, all)
 	require.NoError(t, err)
 	require.Greater(t, len(columns), 50)
 	var sealed, listed []string
@@ -63,13 +67,15 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, n)
 	require.NoError(t, s.Close())
-	b, err := os.ReadFile(filepath.Join(dir, FileName))
-	require.NoError(t, err)
-	require.NotContains(t, string(b), s.key.id+":", "nothing that the old key opens is left in the file")
+	if !onServer() {
+		b, err := os.ReadFile(filepath.Join(dir, FileName))
+		require.NoError(t, err)
+		require.NotContains(t, string(b), s.key.id+":", "nothing that the old key opens is left in the file")
+	}
 
-	_, err = Open(t.Context(), dir, s.key)
+	_, err = Open(t.Context(), in(t, dir), s.key)
 	require.ErrorIs(t, err, ErrWrongKey)
-	again, err := Open(t.Context(), dir, next)
+	again, err := Open(t.Context(), in(t, dir), next)
 	require.NoError(t, err)
 	defer again.Close()
 	for _, provider := range []string{"spotify", "navidrome"} {

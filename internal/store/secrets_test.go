@@ -78,6 +78,7 @@ func TestASecretMovedToAnotherRowOrColumnDoesNotOpen(t *testing.T) {
 
 func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)

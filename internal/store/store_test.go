@@ -27,7 +27,7 @@ func testKey(t testing.TB, secret string) *Key {
 
 func openIn(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), dir, testKey(t, testSecret))
+	s, err := Open(context.Background(), in(t, dir), testKey(t, testSecret))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -84,9 +84,9 @@ func TestOpenMakesAFreshPrivateDatabase(t *testing.T) {
 	for _, name := range []string{"plain", "with space", "a?b=c", "50%20#1", "Hörbücher"} {
 		dir := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.Mkdir(dir, 0o755))
-		require.False(t, Exists(dir))
+		require.False(t, there(t, dir))
 		s := openIn(t, dir)
-		require.True(t, Exists(dir))
+		require.True(t, there(t, dir))
 		require.NoError(t, s.Ping(t.Context()))
 		has, err := s.HasUsers(t.Context())
 		require.NoError(t, err)
@@ -116,6 +116,7 @@ func TestWhatIsStoredIsThereAfterARestart(t *testing.T) {
 
 func TestOpenRefusesADamagedDatabase(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	damage := map[string]func([]byte) []byte{
 		"garbage from the start": func(b []byte) []byte { return append([]byte("this is no database at all, "), b[28:]...) },
 		"pages in the middle": func(b []byte) []byte {
@@ -140,7 +141,7 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 			spoilt := spoil(b)
 			require.NoError(t, os.WriteFile(path, spoilt, 0o600))
 
-			_, err = Open(t.Context(), dir, testKey(t, testSecret))
+			_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret))
 			require.EqualError(t, err, "the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
 				"are copies made before an upgrade), or move it away to start anew")
 			left, err := os.ReadFile(path)
@@ -152,11 +153,12 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 
 func TestDamageFoundWhileRunningIsSaidPlainly(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(2000, 5)...)
 	_, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	require.NoError(t, err)
-	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+	f, err := os.OpenFile(s.String(), os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
 	info, err := f.Stat()
@@ -165,7 +167,7 @@ func TestDamageFoundWhileRunningIsSaidPlainly(t *testing.T) {
 		_, err = f.WriteAt(make([]byte, 4096), page*4096)
 		require.NoError(t, err)
 	}
-	fresh, err := sql.Open("sqlite", dsn(s.path, "")) // without the pages that are in memory
+	fresh, err := sql.Open("sqlite", dsn(s.String(), "")) // without the pages that are in memory
 	require.NoError(t, err)
 	defer fresh.Close()
 	_, err = list(t.Context(), fresh, scanListen, "SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate FROM listens")
@@ -180,7 +182,7 @@ func TestWrongKeyChangesNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	before := snapshot(t, dir)
 
-	_, err := Open(t.Context(), dir, testKey(t, "some-other-key-of-another-place"))
+	_, err := Open(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"))
 	require.ErrorIs(t, err, ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }
@@ -201,7 +203,8 @@ func snapshot(t testing.TB, dir string) map[string]string {
 
 func TestOpenSaysWhyThereCanBeNoDatabase(t *testing.T) {
 	t.Parallel()
-	_, err := Open(t.Context(), filepath.Join(t.TempDir(), "missing"), testKey(t, testSecret))
+	onlyInAFile(t)
+	_, err := Open(t.Context(), in(t, filepath.Join(t.TempDir(), "missing")), testKey(t, testSecret))
 	require.Equal(t, "The database cannot be written. Check the permissions of the data directory and its files.", problemOf(t, err))
 }
 
@@ -228,4 +231,11 @@ func TestStoppingIsNoFault(t *testing.T) {
 	_, err = s.writer.ExecContext(ctx, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
 	require.ErrorIs(t, local(err), context.Canceled, "a statement that is cut off")
 	require.NoError(t, s.Ping(t.Context()))
+}
+
+func there(t testing.TB, dir string) bool {
+	t.Helper()
+	found, err := Exists(t.Context(), in(t, dir))
+	require.NoError(t, err)
+	return found
 }

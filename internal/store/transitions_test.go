@@ -25,15 +25,16 @@ import (
 func watch(t testing.TB, s *Store) {
 	t.Helper()
 	was, is := strings.ReplaceAll(stateOf, "j.", "OLD."), strings.ReplaceAll(stateOf, "j.", "NEW.")
-	for _, step := range []string{
-		"CREATE TABLE seen (n INTEGER PRIMARY KEY, id INTEGER, was TEXT, is_now TEXT)",
-		"CREATE TRIGGER seen_first AFTER INSERT ON river_job BEGIN INSERT INTO seen (id, was, is_now) VALUES (NEW.id, '', " + is + "); END",
-		"CREATE TRIGGER seen_next AFTER UPDATE ON river_job WHEN (" + was + ") <> (" + is + ") BEGIN INSERT INTO seen (id, was, is_now) VALUES (NEW.id, " + was + ", " + is + "); END",
-		"CREATE TRIGGER seen_last AFTER DELETE ON river_job BEGIN INSERT INTO seen (id, was, is_now) VALUES (OLD.id, " + was + ", ''); END",
-	} {
-		_, err := s.writer.Exec(step)
-		require.NoError(t, err)
+	number := "INTEGER"
+	if onServer() {
+		number = "BIGSERIAL"
 	}
+	_, err := s.writer.Exec("CREATE TABLE seen (n " + number + " PRIMARY KEY, id BIGINT, was TEXT, is_now TEXT)")
+	require.NoError(t, err)
+	const insert = "INSERT INTO seen (id, was, is_now) VALUES "
+	trigger(t, s, "seen_first", "AFTER INSERT ON river_job", "", insert+"(NEW.id, '', "+is+")")
+	trigger(t, s, "seen_next", "AFTER UPDATE ON river_job", "("+was+") <> ("+is+")", insert+"(NEW.id, "+was+", "+is+")")
+	trigger(t, s, "seen_last", "AFTER DELETE ON river_job", "", insert+"(OLD.id, "+was+", '')")
 }
 
 type way struct{ from, to delivery.State }

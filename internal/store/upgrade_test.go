@@ -82,6 +82,7 @@ func oldDatabase(t testing.TB) (dir string, held map[string]table) {
 
 func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir, held := oldDatabase(t)
 	require.NoError(t, openIn(t, dir).Close())
 
@@ -110,6 +111,7 @@ func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 
 func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir, _ := oldDatabase(t)
 	s := openIn(t, dir)
 	u, err := s.UserByName(t.Context(), "böb")
@@ -180,6 +182,7 @@ func requireOldData(t *testing.T, s *Store) {
 
 func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
 	t.Parallel()
+	onlyInAFile(t)
 	dir, _ := oldDatabase(t)
 	s := openIn(t, dir)
 	s.SetAttempts(5)

@@ -1,0 +1,188 @@
+// Package postgrestest starts a real Postgres server for tests, on loopback, with databases of their own for each of them.
+//
+// A machine without the server fails the test with a sentence that says what to install; no test is skipped.
+package postgrestest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+)
+
+// readyWithin is how long a server may take to come up; a machine busy with other tests is slow.
+const readyWithin = 2 * time.Minute
+
+const needs = "This test needs the Debian package postgresql (apt-get install it)."
+
+// Password is that of the server's only user, reprise, who may do everything.
+const Password = "a password of the tests"
+
+// Server is a Postgres server. It ends with its test.
+type Server struct {
+	t        testing.TB
+	bin, dir string
+	as       *syscall.Credential // Postgres refuses to run as root
+	port     string
+	cmd      *exec.Cmd
+}
+
+// Start makes a server and returns when it answers. What it keeps does not survive the machine's power, only the server.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{t: t, bin: programs(t)}
+	var err error
+	if s.dir, err = os.MkdirTemp("", "reprise-postgres-"); err != nil { // t.TempDir is closed to other users
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(s.dir) })
+	if os.Geteuid() == 0 {
+		s.as = s.somebody()
+	}
+	secret := filepath.Join(s.dir, "password")
+	if err := os.WriteFile(secret, []byte(Password), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	made := s.command("initdb", "--pgdata", s.data(), "--username=reprise", "--auth=scram-sha-256", "--pwfile="+secret, "--encoding=UTF8", "--no-sync")
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v: %s", err, out)
+	}
+	s.Resume()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// programs is the folder of the newest server's programs.
+func programs(t testing.TB) string {
+	t.Helper()
+	if path, err := exec.LookPath("postgres"); err == nil {
+		return filepath.Dir(path)
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // sorted, and the pattern is a good one
+	if len(found) == 0 {
+		t.Fatal("postgres is not installed. " + needs)
+	}
+	return filepath.Dir(found[len(found)-1])
+}
+
+// somebody is the user that Debian makes for the server, who gets its folder.
+func (s *Server) somebody() *syscall.Credential {
+	s.t.Helper()
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		s.t.Fatalf("%v. %s", err, needs)
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	if err := os.Chown(s.dir, uid, gid); err != nil {
+		s.t.Fatal(err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir = s.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
+	return cmd
+}
+
+// Resume starts the server, again on the port that it had. Another program may take the first one; then another is tried.
+func (s *Server) Resume() {
+	s.t.Helper()
+	var out strings.Builder
+	for range 5 {
+		port := s.port
+		if port == "" {
+			port = freePort(s.t)
+		}
+		cmd := s.command("postgres", "-D", s.data(), "-p", port, "-k", s.dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off",
+			"-c", "max_connections=300", "-c", "autovacuum=off")
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			s.t.Fatalf("postgres: %v", err)
+		}
+		s.cmd = cmd
+		if s.answers(port) {
+			s.port = port
+			return
+		}
+		s.Stop()
+	}
+	s.t.Fatalf("postgres did not come up: %s", out.String())
+}
+
+// answers waits until the server does, or has ended.
+func (s *Server) answers(port string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
+	defer cancel()
+	db, err := sql.Open("pgx", address(port, "postgres"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	for ctx.Err() == nil {
+		if db.PingContext(ctx) == nil {
+			return true
+		}
+		if syscall.Kill(s.cmd.Process.Pid, 0) != nil {
+			return false
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
+}
+
+// Stop ends the server and its connections, as an administrator does. It may be called more than once.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Database makes an empty database and returns its address.
+func (s *Server) Database(name string) string {
+	s.t.Helper()
+	db, err := sql.Open("pgx", address(s.port, "postgres"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err = db.Exec(fmt.Sprintf("CREATE DATABASE %q", name)); err != nil {
+		s.t.Fatal(err)
+	}
+	return address(s.port, name)
+}
+
+// address is that of a database, without encryption on the way.
+func address(port, name string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword("reprise", Password), Host: net.JoinHostPort("127.0.0.1", port), Path: "/" + name, RawQuery: "sslmode=disable"}
+	return u.String()
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/postgrestest"
+)
+
+// serverEnv is the environment variable that has the tests of this package run on Postgres: the address of a server.
+const serverEnv = "REPRISE_TEST_POSTGRES"
+
+func onServer() bool { return os.Getenv(serverEnv) != "" }
+
+// in is the tests' database of a folder: the file in it, or a schema of its own at the server.
+func in(t testing.TB, dir string) Place {
+	t.Helper()
+	if !onServer() {
+		return Place{Dir: dir}
+	}
+	server := os.Getenv(serverEnv)
+	sum := sha256.Sum256([]byte(dir))
+	name := "test_" + hex.EncodeToString(sum[:8])
+	db, err := sql.Open("pgx", server)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.Exec("CREATE SCHEMA IF NOT EXISTS " + name)
+	require.NoError(t, err)
+	return Place{Dir: dir, URL: server + "&search_path=" + name}
+}
+
+// onlyInAFile says of a test that it is about the file that SQLite keeps.
+func onlyInAFile(t testing.TB) {
+	t.Helper()
+	if onServer() {
+		t.Skip("Postgres keeps its files itself")
+	}
+}
+
+// trigger has the database itself do something, as "AFTER INSERT ON listens" says when. Without a condition, always.
+func trigger(t testing.TB, s *Store, name, when, condition, do string) {
+	t.Helper()
+	steps := []string{"CREATE TRIGGER " + name + " " + when + " WHEN (" + cmp.Or(condition, "1 = 1") + ") BEGIN " + do + "; END"}
+	if onServer() {
+		steps = []string{"CREATE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + do + "; RETURN NEW; END $$",
+			"CREATE TRIGGER " + name + " " + when + " FOR EACH ROW WHEN (" + cmp.Or(condition, "1 = 1") + ") EXECUTE FUNCTION " + name + "()"}
+	}
+	for _, step := range steps {
+		_, err := s.writer.Exec(step)
+		require.NoError(t, err)
+	}
+}
+
+// refuse has the database refuse to write something, until allow.
+func refuse(t testing.TB, s *Store, name, when, condition string) {
+	t.Helper()
+	do := "SELECT RAISE(ABORT, 'refused')"
+	if onServer() {
+		do = "RAISE EXCEPTION 'refused'"
+	}
+	trigger(t, s, name, when, condition, do)
+}
+
+func allow(t testing.TB, s *Store, name, table string) {
+	t.Helper()
+	drop := "DROP TRIGGER " + name
+	if onServer() {
+		drop += " ON " + table
+	}
+	_, err := s.writer.Exec(drop)
+	require.NoError(t, err)
+}
+
+// Everything that this package promises holds on a Postgres server as well: its tests run once more, on one.
+func TestEverythingOnPostgres(t *testing.T) {
+	if onServer() {
+		return
+	}
+	if testing.Short() {
+		t.Skip("the tests without the race detector run it")
+	}
+	server := postgrestest.Start(t)
+	all := exec.Command(os.Args[0], "-test.count=1", "-test.shuffle=on", "-test.parallel=8") // most of the time is spent in waiting for the server
+	all.Env = append(os.Environ(), serverEnv+"="+server.Database("reprise"))
+	out, err := all.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func TestATextThatPostgresCannotKeepIsKeptWithoutWhatItRefuses(t *testing.T) {
+	t.Parallel()
+	if !onServer() {
+		t.Skip("SQLite keeps every text")
+	}
+	s, user := setup(t)
+	l := listen(5)
+	l.Title, l.Artist = "Rain\x00 Song", "Na\xefve"
+	save(t, s, user, "spotify", l)
+	page, _, err := s.Listens(t.Context(), user, "", 10)
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	require.Equal(t, []string{"Rain Song", "Na\uFFFDve"}, []string{page[0].Title, page[0].Artist})
+}
+
+func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
+	t.Parallel()
+	if !onServer() {
+		t.Skip("the data directory sees to it")
+	}
+	dir := t.TempDir()
+	first := openIn(t, dir)
+	user := addUser(t, first, "Alice", accounts.Admin)
+	_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret))
+	require.Equal(t, inUse, problemOf(t, err))
+	beside, err := OpenBeside(t.Context(), in(t, dir))
+	require.NoError(t, err, "for a moment's work, like a new password")
+	require.NoError(t, beside.Close())
+
+	// The server cuts the connection off, as when it is restarted.
+	admin, err := sql.Open("pgx", os.Getenv(serverEnv))
+	require.NoError(t, err)
+	defer admin.Close()
+	_, err = admin.Exec("SELECT pg_terminate_backend($1)", backend(t, first))
+	require.NoError(t, err)
+	err = first.SetPassword(t.Context(), user, "after the cut")
+	if err != nil { // noticed by this call only
+		require.Equal(t, postgresProblem("57P01", ""), problemOf(t, err))
+		require.NoError(t, first.SetPassword(t.Context(), user, "after the cut"))
+	}
+	_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret))
+	require.Equal(t, inUse, problemOf(t, err), "the new connection has the lock again")
+	require.NoError(t, first.Close())
+	again, err := openIn(t, dir).UserByName(t.Context(), "alice")
+	require.NoError(t, err)
+	require.Equal(t, "after the cut", again.PasswordHash)
+}
+
+// backend is the number of the server's process behind the connection that writes.
+func backend(t testing.TB, s *Store) (pid int) {
+	t.Helper()
+	require.NoError(t, s.writer.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
+	return pid
+}
+
+func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	if !onServer() {
+		t.Skip("there is no server")
+	}
+	right, err := url.Parse(in(t, t.TempDir()).URL)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		spoil func(*url.URL)
+		says  string
+	}{
+		{func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong-password") }, postgresProblem("28P01", "")},
+		{func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-password") }, postgresProblem("28P01", "")},
+		{func(u *url.URL) { u.Path = "/missing" }, postgresProblem("3D000", "")},
+		{func(u *url.URL) { u.RawQuery = "sslmode=disable&search_path=missing" }, postgresProblem("3F000", "")},
+		{func(u *url.URL) { u.Host = "127.0.0.1:1" }, noServer},
+		{func(u *url.URL) { u.RawQuery = "sslmode=require" }, noServer},
+	} {
+		u := *right
+		c.spoil(&u)
+		_, err := Open(t.Context(), Place{URL: u.String()}, testKey(t, testSecret))
+		require.Equal(t, c.says, problemOf(t, err), u.Redacted())
+		require.NotContains(t, err.Error(), "wrong-password")
+	}
+	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret))
+	require.EqualError(t, err, "database_url is no address of a Postgres server. It looks like postgres://user:password@host:5432/database")
+}

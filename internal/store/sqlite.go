@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	_ "modernc.org/sqlite" // the driver
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// FileName is the database's name in the data directory.
+const FileName = "reprise.db"
+
+// sqliteFile is a database in a file, with a write-ahead log beside it. That only one server uses it is for the data directory
+// to see to.
+type sqliteFile struct{ path string }
+
+func newSQLite(dir string) sqliteFile { return sqliteFile{filepath.Join(dir, FileName)} }
+
+func (f sqliteFile) String() string { return f.path }
+
+func (f sqliteFile) exists(context.Context) (bool, error) {
+	_, err := os.Stat(f.path)
+	return err == nil, nil
+}
+
+func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err error) {
+	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be written,
+	// or none can be made, SQLite says so when it is used.
+	_ = private(f.path)
+	if writer, err = sql.Open("sqlite", dsn(f.path, "_txlock=immediate")); err != nil {
+		return nil, nil, fmt.Errorf("open database: %w", err)
+	}
+	writer.SetMaxOpenConns(1)
+	if reader, err = sql.Open("sqlite", dsn(f.path, "_pragma=query_only(1)")); err != nil {
+		return writer, nil, fmt.Errorf("open database: %w", err)
+	}
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	return writer, reader, nil
+}
+
+func dsn(path, more string) string {
+	return address(path) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" + more
+}
+
+// address is a path as SQLite's URLs have it.
+func address(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
+
+const quickCheck = "PRAGMA quick_check(1)"
+
+// intact reads the whole file once, so that damage is found at start and not in the middle of somebody's history.
+func (f sqliteFile) intact(ctx context.Context, writer *sql.DB) error {
+	var answer string
+	err := writer.QueryRowContext(ctx, quickCheck).Scan(&answer)
+	if err == nil && answer == "ok" {
+		return nil
+	}
+	if err != nil && !isCode(err, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) {
+		return fmt.Errorf("the database %s cannot be opened: %w", f, local(err))
+	}
+	return damaged(f)
+}
+
+func (f sqliteFile) dialect() goose.Dialect { return goose.DialectSQLite3 }
+
+func (f sqliteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }
+
+func (f sqliteFile) queue(writer *sql.DB) riverdriver.Driver[*sql.Tx] { return riversqlite.New(writer) }
+
+// shred writes zeros over what is freed, so that it does not linger in free pages.
+func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {
+	_, err := writer.ExecContext(ctx, "PRAGMA secure_delete = 1")
+	return local(err)
+}
+
+// keep writes a consistent copy of the database beside it, <name>.<step>.bak, that is there whole or not at all. One left
+// by an upgrade that broke off is replaced.
+func (f sqliteFile) keep(ctx context.Context, writer *sql.DB, step int64) error {
+	path := fmt.Sprintf("%s.%d.bak", f.path, step)
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := private(part); err != nil {
+		return err
+	}
+	if _, err := writer.ExecContext(ctx, "VACUUM INTO $1", part); err != nil {
+		return errors.Join(local(err), os.Remove(part))
+	}
+	return os.Rename(part, path)
+}
+
+// private makes an empty file that only its owner reads, where there is none.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// look reads a database that was not closed, as after a power cut, as a copy in the folder for temporary files: reading
+// it in its place would change the files beside it.
+func (f sqliteFile) look(ctx context.Context, how looking, key *Key) (Look, error) {
+	switch how {
+	case quick:
+		return lookAtFile(ctx, address(f.path)+"?mode=rw&_pragma=busy_timeout(5000)", "SELECT 'ok'", key)
+	case live:
+		return lookAtFile(ctx, address(f.path)+"?mode=ro&_pragma=busy_timeout(5000)", quickCheck, key)
+	}
+	log, err := os.Stat(f.path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0 {
+		return lookAtFile(ctx, address(f.path)+"?mode=ro&immutable=1", quickCheck, key)
+	}
+	temporary, err := os.MkdirTemp("", "reprise-check-")
+	if err != nil {
+		return Look{}, err
+	}
+	defer os.RemoveAll(temporary)
+	copied := filepath.Join(temporary, FileName)
+	for _, end := range []string{"", "-wal"} {
+		if err := duplicate(f.path+end, copied+end); err != nil {
+			return Look{}, err
+		}
+	}
+	return lookAtFile(ctx, address(copied)+"?mode=rw", quickCheck, key)
+}
+
+func lookAtFile(ctx context.Context, dsn, check string, key *Key) (l Look, err error) {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return l, fmt.Errorf("open database: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	var answer string
+	err = db.QueryRowContext(ctx, check).Scan(&answer)
+	if isCode(err, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) || err == nil && answer != "ok" {
+		return l, nil
+	}
+	if err != nil {
+		return l, local(err)
+	}
+	return l, l.read(ctx, db, "SELECT count(*) FROM sqlite_master WHERE name IN ('goose_db_version', 'facts', 'listens')", key)
+}
+
+func duplicate(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
