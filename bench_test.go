@@ -36,7 +36,7 @@ func BenchmarkIngest(b *testing.B) {
 	var counting time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		db, err := store.Open(ctx, b.TempDir(), key)
+		db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key)
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
 		require.NoError(b, err)

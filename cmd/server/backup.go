@@ -14,10 +14,10 @@ import (
 
 // runBackup copies the database while the server goes on.
 func runBackup(ctx context.Context, c config.Config, file string, stdout io.Writer) error {
-	if err := existingDatabase(c); err != nil {
+	if err := existingDatabase(ctx, c); err != nil {
 		return err
 	}
-	secret, err := secretKey(c)
+	secret, err := secretKey(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -33,16 +33,16 @@ func runBackup(ctx context.Context, c config.Config, file string, stdout io.Writ
 	if err != nil {
 		return fmt.Errorf("find %s: %w", file, err)
 	}
-	copied, err := store.Backup(ctx, c.DataDir, path, key)
+	copied, err := store.Backup(ctx, place(c), path, key)
 	if next, nextErr := readKey(filepath.Join(c.DataDir, nextKeyFile)); errors.Is(err, store.ErrWrongKey) && nextErr == nil { // changing it broke off
 		kept = filepath.Join(c.DataDir, nextKeyFile)
-		copied, err = store.Backup(ctx, c.DataDir, path, next)
+		copied, err = store.Backup(ctx, place(c), path, next)
 	}
 	if errors.Is(err, store.ErrWrongKey) {
 		return wrongKey(c, err)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database in %s cannot be copied. %s", c.DataDir, e.Problem)
+		return fmt.Errorf("the database %s cannot be copied. %s", place(c), e.Problem)
 	}
 	if err != nil {
 		return err

@@ -151,10 +151,14 @@ func private(dir string) (all []finding) {
 
 // database says whether the database is sound, and its key the right one.
 func (d *doctor) database(ctx context.Context) []finding {
-	if !store.Exists(d.c.DataDir) {
+	there, err := store.Exists(ctx, place(d.c))
+	if err != nil {
+		return []finding{d.unreadable(err)}
+	}
+	if !there {
 		return []finding{found(fine, "There is no database yet; the first start makes one.")}
 	}
-	key, err := d.key()
+	key, err := d.key(ctx)
 	if err != nil {
 		text := err.Error()
 		if rest, ok := strings.CutPrefix(text, "the "); ok { // others begin with a path
@@ -162,13 +166,12 @@ func (d *doctor) database(ctx context.Context) []finding {
 		}
 		return []finding{found(problem, "%s.", text)}
 	}
-	file := filepath.Join(d.c.DataDir, store.FileName)
-	look, err := store.LookAt(ctx, d.c.DataDir, d.held, key)
+	look, err := store.LookAt(ctx, place(d.c), d.held, key)
 	switch {
 	case err != nil:
-		return []finding{found(problem, "The database %s cannot be read: %s.", file, strings.TrimSuffix(sentenceOf(err), "."))}
+		return []finding{d.unreadable(err)}
 	case !look.Sound:
-		return []finding{found(problem, "The database %s is damaged. Stop the server and put back a backup (files beside it that end in .bak are copies made before an upgrade).", file)}
+		return []finding{found(problem, "The database %s is damaged. Stop the server and put back a backup (files beside it that end in .bak are copies made before an upgrade).", place(d.c))}
 	}
 	all := []finding{found(fine, "The database is sound, and holds %s.", counted(look.Listens, "listen", "listens"))}
 	switch {
@@ -183,9 +186,13 @@ func (d *doctor) database(ctx context.Context) []finding {
 	return append(all, d.wrongKey(ctx))
 }
 
+func (d *doctor) unreadable(err error) finding {
+	return found(problem, "The database %s cannot be read: %s.", place(d.c), strings.TrimSuffix(sentenceOf(err), "."))
+}
+
 // key is the secret key, where there is one; none is made.
-func (d *doctor) key() (*store.Key, error) {
-	secret, err := secretKey(d.c) // which makes none beside a database
+func (d *doctor) key(ctx context.Context) (*store.Key, error) {
+	secret, err := secretKey(ctx, d.c) // which makes none beside a database
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +203,7 @@ func (d *doctor) key() (*store.Key, error) {
 func (d *doctor) wrongKey(ctx context.Context) finding {
 	path := filepath.Join(d.c.DataDir, nextKeyFile)
 	if next, err := readKey(path); err == nil {
-		if look, err := store.LookAt(ctx, d.c.DataDir, d.held, next); err == nil && look.Opens {
+		if look, err := store.LookAt(ctx, place(d.c), d.held, next); err == nil && look.Opens {
 			if d.c.SecretKey != "" {
 				return found(problem, "The secrets have been sealed with a new key, and the setting secret_key is still the old one. Put the key in %s into the setting, and delete that file.", path)
 			}

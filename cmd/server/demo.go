@@ -55,7 +55,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
-	c.Simulated = true
+	c.Simulated, c.DatabaseURL = true, "" // nothing of it gets where real data is kept
 	return serve(ctx, c, func(ctx context.Context, a *app) error { return furnish(ctx, a, world) }, stdout, stderr)
 }
 

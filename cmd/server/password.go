@@ -20,10 +20,10 @@ import (
 // runResetPassword gives an account a new password. It is one short write, so the server may go on; whoever is signed in
 // to that account is signed out by it.
 func runResetPassword(ctx context.Context, c config.Config, name string, stdin io.Reader, stdout io.Writer) (err error) {
-	if err := existingDatabase(c); err != nil {
+	if err := existingDatabase(ctx, c); err != nil {
 		return err
 	}
-	db, err := store.OpenBeside(ctx, c.DataDir)
+	db, err := store.OpenBeside(ctx, place(c))
 	if err != nil {
 		return sayLocal(c, err)
 	}
@@ -57,7 +57,7 @@ func runResetPassword(ctx context.Context, c config.Config, name string, stdin i
 // sayLocal turns trouble with the database into a sentence.
 func sayLocal(c config.Config, err error) error {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database in %s cannot be used. %s", c.DataDir, e.Problem)
+		return fmt.Errorf("the database %s cannot be used. %s", place(c), e.Problem)
 	}
 	return err
 }

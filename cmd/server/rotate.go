@@ -18,7 +18,7 @@ import (
 // Whatever opens the database next does the last step, if that is what is missing; before the second, nothing has
 // happened.
 func runRotateKey(ctx context.Context, c config.Config, stdout io.Writer) error {
-	if err := existingDatabase(c); err != nil {
+	if err := existingDatabase(ctx, c); err != nil {
 		return err
 	}
 	unlock, err := lock(c.DataDir)

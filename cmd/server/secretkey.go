@@ -22,7 +22,7 @@ const (
 // openStore opens the database with its key. Every error is a sentence that says what to do. A change of the key that
 // broke off before it was finished is finished.
 func openStore(ctx context.Context, c config.Config) (*store.Store, error) {
-	secret, err := secretKey(c)
+	secret, err := secretKey(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func openStore(ctx context.Context, c config.Config) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, c.DataDir, key)
+	db, err := store.Open(ctx, place(c), key)
 	if errors.Is(err, store.ErrWrongKey) {
 		if db, finished, err := openRotated(ctx, c); finished || err != nil {
 			return db, err
@@ -38,13 +38,18 @@ func openStore(ctx context.Context, c config.Config) (*store.Store, error) {
 		return nil, wrongKey(c, err)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return nil, fmt.Errorf("the database in %s cannot be opened. %s", c.DataDir, e.Problem)
+		return nil, fmt.Errorf("the database %s cannot be opened. %s", place(c), e.Problem)
 	}
 	return db, err
 }
 
+// place is where the database is.
+func place(c config.Config) store.Place {
+	return store.Place{Dir: c.DataDir, URL: string(c.DatabaseURL)}
+}
+
 func wrongKey(c config.Config, err error) error {
-	return fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed", err, c.DataDir)
+	return fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed", err, place(c))
 }
 
 // openRotated opens the database with the next key, when it has been sealed with that one already, and makes it the key.
@@ -58,7 +63,7 @@ func openRotated(ctx context.Context, c config.Config) (db *store.Store, finishe
 	if err != nil {
 		return nil, false, err
 	}
-	db, err = store.Open(ctx, c.DataDir, key)
+	db, err = store.Open(ctx, place(c), key)
 	if errors.Is(err, store.ErrWrongKey) {
 		return nil, false, nil
 	}
@@ -77,7 +82,7 @@ func openRotated(ctx context.Context, c config.Config) (db *store.Store, finishe
 
 // secretKey returns the key that seals stored secrets: from the settings, else from the data directory, where one is
 // made for a new database. It never makes one beside a database that exists.
-func secretKey(c config.Config) (string, error) {
+func secretKey(ctx context.Context, c config.Config) (string, error) {
 	if c.SecretKey != "" {
 		return string(c.SecretKey), nil
 	}
@@ -96,8 +101,11 @@ func secretKey(c config.Config) (string, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("the secret key %s cannot be read: %w. Make it readable for the user that runs the server", path, plain(err))
 	}
-	if store.Exists(c.DataDir) {
-		return "", fmt.Errorf("%s is missing, but there is a database beside it whose secrets only that key opens. Put the file back, or set secret_key; nothing was changed", path)
+	switch there, err := store.Exists(ctx, place(c)); {
+	case err != nil:
+		return "", sayLocal(c, err)
+	case there:
+		return "", fmt.Errorf("%s is missing, but there is the database %s, whose secrets only that key opens. Put the file back, or set secret_key; nothing was changed", path, place(c))
 	}
 	secret := store.NewSecret()
 	if err := writeNew(path, secret+"\n"); err != nil {
@@ -138,9 +146,16 @@ func writeNew(path, text string) error {
 }
 
 // existingDatabase makes sure that a command has something to work on; it makes nothing.
-func existingDatabase(c config.Config) error {
-	if store.Exists(c.DataDir) {
+func existingDatabase(ctx context.Context, c config.Config) error {
+	there, err := store.Exists(ctx, place(c))
+	if err != nil {
+		return sayLocal(c, err)
+	}
+	if there {
 		return nil
+	}
+	if c.DatabaseURL != "" {
+		return fmt.Errorf("there is nothing of Reprise in the database %s. Correct database_url, or start the server once", place(c))
 	}
 	return fmt.Errorf("there is no database in %s. Name the data directory of your server with -data-dir, or give the server's settings with -config", c.DataDir)
 }

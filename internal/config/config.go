@@ -28,6 +28,7 @@ type Config struct {
 	Listen          string
 	BaseURL         string
 	DataDir         string
+	DatabaseURL     resilience.Secret // postgres://…; empty: SQLite in DataDir
 	SecretKey       resilience.Secret
 	AdminToken      resilience.Secret
 	Contact         string

@@ -57,6 +57,7 @@ const everything = `
 listen: ":9000"
 base_url: https://music.example.org/
 data_dir: /var/lib/reprise
+database_url: postgres://reprise:p%40ss@db.home/reprise
 secret_key: sixteen characters at least
 admin_token: "another sixteen characters "
 contact: me@example.org
@@ -128,7 +129,7 @@ providers:
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	want := Config{
-		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", SecretKey: "sixteen characters at least", AdminToken: "another sixteen characters",
+		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", DatabaseURL: "postgres://reprise:p%40ss@db.home/reprise", SecretKey: "sixteen characters at least", AdminToken: "another sixteen characters",
 		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
 		EnrichEvery: 2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
@@ -151,7 +152,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
+	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise", "REPRISE_DATABASE_URL=postgres://reprise:p%40ss@db.home/reprise",
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h", "REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",

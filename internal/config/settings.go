@@ -30,6 +30,7 @@ func (c *Config) settings() []setting {
 		{path: "listen", def: "127.0.0.1:8420", set: address(&c.Listen)},
 		{path: "base_url", set: baseURL(&c.BaseURL)},
 		{path: "data_dir", def: "./data", set: text(&c.DataDir)},
+		{path: "database_url", secret: true, set: c.setDatabaseURL},
 		{path: "secret_key", secret: true, set: c.setSecretKey},
 		{path: "admin_token", secret: true, set: c.setAdminToken},
 		{path: "contact", set: contact(&c.Contact)},
@@ -169,6 +170,18 @@ func contact(to *string) func(string) error {
 		*to = s
 		return nil
 	}
+}
+
+func (c *Config) setDatabaseURL(s string) error {
+	if s = strings.TrimSpace(s); s == "" {
+		return nil
+	}
+	u, err := url.Parse(s) // whose error would hold the password
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" {
+		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special in the password written as %40 for @; leave it empty to keep everything in data_dir")
+	}
+	c.DatabaseURL = resilience.Secret(s)
+	return nil
 }
 
 func (c *Config) setSecretKey(s string) error {
