@@ -61,6 +61,7 @@ var arrows = map[string][]string{
 	"internal/providers/providertest": {"internal/providers", "internal/resilience"},
 
 	// For tests only: nothing that is built into the server may import these.
+	"internal/postgrestest":  {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest": {"internal/accounts", "internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/spotify",

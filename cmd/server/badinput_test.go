@@ -98,7 +98,7 @@ func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(key, nil, 0o600))
 	require.Contains(t, refuses(t, nil, at...), key+" is there, but is empty or cut off. Put back the one that belongs to the database")
 	require.NoError(t, os.Remove(key))
-	require.Contains(t, refuses(t, nil, at...), "is missing, but there is a database beside it")
+	require.Contains(t, refuses(t, nil, at...), "is missing, but there is the database")
 	require.NoFileExists(t, key)
 	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=another-key-altogether"}, at...), "not the one that this database was written with")
 	after, err := os.ReadFile(database)

@@ -289,7 +289,7 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 		words string
 	}{
 		{func(dir string) error { return os.Chmod(filepath.Join(dir, keyFile), 0o644) }, warn, "Other users of this machine may open"},
-		{func(dir string) error { return os.Remove(filepath.Join(dir, keyFile)) }, problem, "is missing, but there is a database beside it"},
+		{func(dir string) error { return os.Remove(filepath.Join(dir, keyFile)) }, problem, "is missing, but there is the database"},
 		{func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, keyFile), []byte("another key, long enough"), 0o600)
 		}, problem, "The secret key is not the one"},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/postgrestest"
 )
 
 // hourglass is a clock that a test turns.
@@ -64,7 +65,7 @@ func count(plays []demo.Play) map[playID]int {
 func TestKilledAHundredTimesWhilePullingAndPushing(t *testing.T) {
 	t.Parallel()
 	kills := 100
-	if testing.Short() {
+	if testing.Short() || postgrestest.On() {
 		kills = 10
 	}
 	w, clock, p, v, env := carryWorld(t)

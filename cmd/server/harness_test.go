@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
+	"reprise/internal/postgrestest"
 )
 
 // patience is how long a test waits for something that has to come. It is long because it is only reached when
@@ -117,6 +118,9 @@ var link = regexp.MustCompile(`(http://[0-9.:]+)(?:/setup\?code=(\w+))?\n`)
 
 func startAt(t testing.TB, dir, listen string, env ...string) *process {
 	t.Helper()
+	if postgrestest.On() {
+		env = append(env, "REPRISE_DATABASE_URL="+postgrestest.Schema(t, dir))
+	}
 	return startWith(t, []string{"-data-dir", dir, "-listen", listen}, env...)
 }
 

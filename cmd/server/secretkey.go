@@ -88,24 +88,23 @@ func secretKey(ctx context.Context, c config.Config) (string, error) {
 	}
 	path := filepath.Join(c.DataDir, keyFile)
 	b, err := os.ReadFile(path)
-	if _, keyErr := store.NewKey(string(b)); err == nil && keyErr != nil {
-		advice := "Delete it, and a new one is made"
-		if store.Exists(c.DataDir) {
-			advice = "Put back the one that belongs to the database beside it, or set secret_key to it; nothing was changed"
-		}
-		return "", fmt.Errorf("%s is there, but is empty or cut off. %s", path, advice)
-	}
-	if err == nil {
-		return string(b), nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("the secret key %s cannot be read: %w. Make it readable for the user that runs the server", path, plain(err))
 	}
-	switch there, err := store.Exists(ctx, place(c)); {
+	missing := err != nil
+	if _, err := store.NewKey(string(b)); err == nil {
+		return string(b), nil
+	}
+	there, err := store.Exists(ctx, place(c))
+	switch {
 	case err != nil:
 		return "", sayLocal(c, err)
-	case there:
+	case missing && there:
 		return "", fmt.Errorf("%s is missing, but there is the database %s, whose secrets only that key opens. Put the file back, or set secret_key; nothing was changed", path, place(c))
+	case there:
+		return "", fmt.Errorf("%s is there, but is empty or cut off. Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed", path, place(c))
+	case !missing:
+		return "", fmt.Errorf("%s is there, but is empty or cut off. Delete it, and a new one is made", path)
 	}
 	secret := store.NewSecret()
 	if err := writeNew(path, secret+"\n"); err != nil {

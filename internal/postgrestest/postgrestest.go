@@ -1,11 +1,14 @@
-// Package postgrestest starts a real Postgres server for tests, on loopback, with databases of their own for each of them.
+// Package postgrestest starts a real Postgres server for tests, on loopback, and runs a package's tests once more on it, each
+// with schemas of its own.
 //
 // A machine without the server fails the test with a sentence that says what to install; no test is skipped.
 package postgrestest
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/url"
@@ -26,6 +29,42 @@ import (
 const readyWithin = 2 * time.Minute
 
 const needs = "This test needs the Debian package postgresql (apt-get install it)."
+
+// env is the environment variable with the address of the server that the tests run on.
+const env = "REPRISE_TEST_POSTGRES"
+
+// On says whether the tests run on a Postgres server.
+func On() bool { return os.Getenv(env) != "" }
+
+// Again runs the tests of the calling package whose names match a pattern once more, on a server of their own.
+func Again(t *testing.T, pattern string) {
+	t.Helper()
+	if On() {
+		t.Skip("they run already")
+	}
+	server := Start(t)
+	all := exec.Command(os.Args[0], "-test.run="+pattern, "-test.count=1", "-test.shuffle=on", "-test.parallel=8") // most of the time is spent in waiting
+	all.Env = append(os.Environ(), env+"="+server.Database("reprise"))
+	if out, err := all.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// Schema is the address of a schema that belongs to a folder, and is made where there is none.
+func Schema(t testing.TB, dir string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(dir))
+	name := "test_" + hex.EncodeToString(sum[:8])
+	db, err := sql.Open("pgx", os.Getenv(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE SCHEMA IF NOT EXISTS " + name); err != nil {
+		t.Fatal(err)
+	}
+	return os.Getenv(env) + "&search_path=" + name
+}
 
 // Password is that of the server's only user, reprise, who may do everything.
 const Password = "a password of the tests"

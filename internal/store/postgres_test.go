@@ -2,12 +2,8 @@ package store
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"net/url"
-	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,32 +12,19 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// serverEnv is the environment variable that has the tests of this package run on Postgres: the address of a server.
-const serverEnv = "REPRISE_TEST_POSTGRES"
-
-func onServer() bool { return os.Getenv(serverEnv) != "" }
-
 // in is the tests' database of a folder: the file in it, or a schema of its own at the server.
 func in(t testing.TB, dir string) Place {
 	t.Helper()
-	if !onServer() {
+	if !postgrestest.On() {
 		return Place{Dir: dir}
 	}
-	server := os.Getenv(serverEnv)
-	sum := sha256.Sum256([]byte(dir))
-	name := "test_" + hex.EncodeToString(sum[:8])
-	db, err := sql.Open("pgx", server)
-	require.NoError(t, err)
-	defer db.Close()
-	_, err = db.Exec("CREATE SCHEMA IF NOT EXISTS " + name)
-	require.NoError(t, err)
-	return Place{Dir: dir, URL: server + "&search_path=" + name}
+	return Place{Dir: dir, URL: postgrestest.Schema(t, dir)}
 }
 
 // onlyInAFile says of a test that it is about the file that SQLite keeps.
 func onlyInAFile(t testing.TB) {
 	t.Helper()
-	if onServer() {
+	if postgrestest.On() {
 		t.Skip("Postgres keeps its files itself")
 	}
 }
@@ -50,7 +33,7 @@ func onlyInAFile(t testing.TB) {
 func trigger(t testing.TB, s *Store, name, when, condition, do string) {
 	t.Helper()
 	steps := []string{"CREATE TRIGGER " + name + " " + when + " WHEN (" + cmp.Or(condition, "1 = 1") + ") BEGIN " + do + "; END"}
-	if onServer() {
+	if postgrestest.On() {
 		steps = []string{"CREATE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + do + "; RETURN NEW; END $$",
 			"CREATE TRIGGER " + name + " " + when + " FOR EACH ROW WHEN (" + cmp.Or(condition, "1 = 1") + ") EXECUTE FUNCTION " + name + "()"}
 	}
@@ -64,7 +47,7 @@ func trigger(t testing.TB, s *Store, name, when, condition, do string) {
 func refuse(t testing.TB, s *Store, name, when, condition string) {
 	t.Helper()
 	do := "SELECT RAISE(ABORT, 'refused')"
-	if onServer() {
+	if postgrestest.On() {
 		do = "RAISE EXCEPTION 'refused'"
 	}
 	trigger(t, s, name, when, condition, do)
@@ -73,31 +56,24 @@ func refuse(t testing.TB, s *Store, name, when, condition string) {
 func allow(t testing.TB, s *Store, name, table string) {
 	t.Helper()
 	drop := "DROP TRIGGER " + name
-	if onServer() {
+	if postgrestest.On() {
 		drop += " ON " + table
 	}
 	_, err := s.writer.Exec(drop)
 	require.NoError(t, err)
 }
 
-// Everything that this package promises holds on a Postgres server as well: its tests run once more, on one.
+// Everything that this package promises holds on a Postgres server as well.
 func TestEverythingOnPostgres(t *testing.T) {
-	if onServer() {
-		return
-	}
 	if testing.Short() {
 		t.Skip("the tests without the race detector run it")
 	}
-	server := postgrestest.Start(t)
-	all := exec.Command(os.Args[0], "-test.count=1", "-test.shuffle=on", "-test.parallel=8") // most of the time is spent in waiting for the server
-	all.Env = append(os.Environ(), serverEnv+"="+server.Database("reprise"))
-	out, err := all.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	postgrestest.Again(t, ".")
 }
 
 func TestATextThatPostgresCannotKeepIsKeptWithoutWhatItRefuses(t *testing.T) {
 	t.Parallel()
-	if !onServer() {
+	if !postgrestest.On() {
 		t.Skip("SQLite keeps every text")
 	}
 	s, user := setup(t)
@@ -112,7 +88,7 @@ func TestATextThatPostgresCannotKeepIsKeptWithoutWhatItRefuses(t *testing.T) {
 
 func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
 	t.Parallel()
-	if !onServer() {
+	if !postgrestest.On() {
 		t.Skip("the data directory sees to it")
 	}
 	dir := t.TempDir()
@@ -125,7 +101,7 @@ func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
 	require.NoError(t, beside.Close())
 
 	// The server cuts the connection off, as when it is restarted.
-	admin, err := sql.Open("pgx", os.Getenv(serverEnv))
+	admin, err := sql.Open("pgx", in(t, dir).URL)
 	require.NoError(t, err)
 	defer admin.Close()
 	_, err = admin.Exec("SELECT pg_terminate_backend($1)", backend(t, first))
@@ -152,7 +128,7 @@ func backend(t testing.TB, s *Store) (pid int) {
 
 func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
 	t.Parallel()
-	if !onServer() {
+	if !postgrestest.On() {
 		t.Skip("there is no server")
 	}
 	right, err := url.Parse(in(t, t.TempDir()).URL)

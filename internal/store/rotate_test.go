@@ -11,6 +11,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 )
 
@@ -34,7 +35,7 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
 	all := `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND c.type NOT IN ('INTEGER', 'BIGINT')`
-	if onServer() {
+	if postgrestest.On() {
 		all = "SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema() AND data_type <> 'bigint'"
 	}
 	columns, err := list(t.Context(), s.reader, scan, all)
@@ -67,7 +68,7 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, n)
 	require.NoError(t, s.Close())
-	if !onServer() {
+	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, FileName))
 		require.NoError(t, err)
 		require.NotContains(t, string(b), s.key.id+":", "nothing that the old key opens is left in the file")

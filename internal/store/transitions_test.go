@@ -17,6 +17,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -26,7 +27,7 @@ func watch(t testing.TB, s *Store) {
 	t.Helper()
 	was, is := strings.ReplaceAll(stateOf, "j.", "OLD."), strings.ReplaceAll(stateOf, "j.", "NEW.")
 	number := "INTEGER"
-	if onServer() {
+	if postgrestest.On() {
 		number = "BIGSERIAL"
 	}
 	_, err := s.writer.Exec("CREATE TABLE seen (n " + number + " PRIMARY KEY, id BIGINT, was TEXT, is_now TEXT)")
