@@ -108,15 +108,15 @@ type Permit struct {
 // Acquire gives a permit, or the state that stands against one. When a backoff has ended, exactly one caller gets
 // through; the others are refused, with a zero State.Until, until its outcome is known. generation is that of the
 // credential which the caller is going to use.
-func (b *Backoff) Acquire(k Key, generation int64) (Permit, State, bool) {
+func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.connLocked(k)
+	c := b.connLocked(&k)
 	s := c.stream(k.Stream)
-	p := Permit{b: b, c: c, s: s, app: c.app, generation: generation}
+	p.c, p.s, p.app, p.generation = c, s, c.app, generation
 	trouble := c.kind|c.app.kind|s.kind != Ready
 	if trouble {
-		if st := p.effectiveLocked(time.Now()); st.Kind != Ready {
+		if st = p.effectiveLocked(time.Now()); st.Kind != Ready {
 			return Permit{}, st, false
 		}
 	}
@@ -124,7 +124,7 @@ func (b *Backoff) Acquire(k Key, generation int64) (Permit, State, bool) {
 		c.generation = generation
 	}
 	b.seq++
-	p.id = b.seq
+	p.b, p.id = b, b.seq
 	if trouble {
 		for _, u := range p.units() {
 			if u.kind != Ready {
@@ -132,7 +132,7 @@ func (b *Backoff) Acquire(k Key, generation int64) (Permit, State, bool) {
 			}
 		}
 	}
-	return p, State{}, true
+	return p, st, true
 }
 
 // units are what stands between a permit and its call, with the scope of each at the same index in unitScopes.

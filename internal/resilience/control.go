@@ -17,7 +17,7 @@ func (b *Backoff) State(k Key) State {
 		}
 		return State{}
 	}
-	c := b.connLocked(k)
+	c := b.connLocked(&k)
 	p := Permit{c: c, s: c.find(k.Stream), app: c.app}
 	if p.s == nil {
 		p.s = &stream{}
@@ -39,7 +39,7 @@ func (b *Backoff) State(k Key) State {
 func (b *Backoff) Reconnected(k Key, generation int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.connLocked(k)
+	c := b.connLocked(&k)
 	c.generation = max(c.generation, generation)
 	now := time.Now()
 	b.seq++
@@ -57,7 +57,7 @@ func (b *Backoff) Reconnected(k Key, generation int64) {
 func (b *Backoff) Retry(k Key) (State, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.connLocked(k)
+	c := b.connLocked(&k)
 	now := time.Now()
 	b.seq++
 	for _, u := range c.units() {
@@ -128,7 +128,7 @@ func (b *Backoff) Forget(user int64, provider string) {
 func (b *Backoff) RestoreStop(s Stop) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.connLocked(s.Key)
+	c := b.connLocked(&s.Key)
 	c.generation = max(c.generation, s.Generation)
 	u := &c.unit
 	if s.Key.Stream != "" {
@@ -149,11 +149,11 @@ func (b *Backoff) RestoreHold(h Hold) {
 	var u *unit
 	switch {
 	case h.Key.User == 0:
-		u = &b.appLocked(h.Key).unit
+		u = &b.appLocked(&h.Key).unit
 	case h.Key.Stream == "":
-		u = &b.connLocked(h.Key).unit
+		u = &b.connLocked(&h.Key).unit
 	default:
-		u = &b.connLocked(h.Key).stream(h.Key.Stream).unit
+		u = &b.connLocked(&h.Key).stream(h.Key.Stream).unit
 	}
 	if !u.dictate(h.Until, h.Category, now) || u.kind == Stopped {
 		return
@@ -172,7 +172,7 @@ func (b *Backoff) findLocked(user int64, provider string) *conn {
 	return c
 }
 
-func (b *Backoff) connLocked(k Key) *conn {
+func (b *Backoff) connLocked(k *Key) *conn {
 	c := b.findLocked(k.User, k.Provider)
 	if c == nil {
 		c = &conn{provider: k.Provider, next: b.users[k.User]}
@@ -184,7 +184,7 @@ func (b *Backoff) connLocked(k Key) *conn {
 	return c
 }
 
-func (b *Backoff) appLocked(k Key) *app {
+func (b *Backoff) appLocked(k *Key) *app {
 	a, ok := b.apps[appKey{k.Provider, k.App}]
 	if !ok {
 		a = &app{name: k.App}

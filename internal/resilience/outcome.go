@@ -14,10 +14,11 @@ func (p *Permit) Done(v Verdict) Change {
 	}
 	p.b = nil
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // as nearly always: there is nothing to end, and no probe
+		b.mu.Unlock()
 		return Change{}
 	}
+	defer b.mu.Unlock()
 	units := p.units()
 	for _, u := range units {
 		if u.probe == p.id {
