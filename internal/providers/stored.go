@@ -35,6 +35,7 @@ type StoredPlaylist struct {
 	ID       int64
 	Provider string
 	Playlist
+	Position int  // among those of its provider, from 0
 	Active   bool // false once it is gone at its provider
 	ShrunkTo int  // a much smaller number of tracks that was seen once and is not believed yet; -1 for none
 }

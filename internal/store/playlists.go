@@ -10,10 +10,10 @@ import (
 	"reprise/internal/providers"
 )
 
-const selectPlaylist = "SELECT id, provider, source_id, name, snapshot, track_count, shrunk_to, active FROM playlists "
+const selectPlaylist = "SELECT id, provider, source_id, name, snapshot, track_count, shrunk_to, active, position FROM playlists "
 
 func scanPlaylist(r scanner) (p providers.StoredPlaylist, err error) {
-	err = r.Scan(&p.ID, &p.Provider, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active)
+	err = r.Scan(&p.ID, &p.Provider, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active, &p.Position)
 	return p, err
 }
 
@@ -73,15 +73,27 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p
 	})
 }
 
-// TouchPlaylist notes the name and the place of a playlist whose tracks have not changed.
-func (s *Store) TouchPlaylist(ctx context.Context, id int64, name string, position int) error {
+// RenamePlaylist notes the name of a playlist whose tracks have not changed.
+func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var user int64
-		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1, position = $2, active = 1 WHERE id = $3 RETURNING user_id", name, position, id).Scan(&user)
+		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name, id).Scan(&user)
 		if err != nil {
 			return found(err)
 		}
 		return s.playlistChanged(ctx, tx, user, strconv.FormatInt(id, 10))
+	})
+}
+
+// MovePlaylists notes the places of playlists, by their numbers. What is the same in them is not written anywhere again.
+func (s *Store) MovePlaylists(ctx context.Context, places map[int64]int) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for id, position := range places {
+			if err := execTx(ctx, tx, "UPDATE playlists SET position = $1 WHERE id = $2", position, id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -27,7 +27,7 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	stored, err := s.ProviderPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	p.TrackCount = 430
-	want := providers.StoredPlaylist{ID: stored[0].ID, Provider: "spotify", Playlist: p, Active: true, ShrunkTo: -1}
+	want := providers.StoredPlaylist{ID: stored[0].ID, Provider: "spotify", Playlist: p, Position: 4, Active: true, ShrunkTo: -1}
 	require.Equal(t, []providers.StoredPlaylist{want}, stored)
 	got, songs, err := s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
@@ -50,7 +50,8 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.Equal(t, tracks(2), songs)
 
 	require.NoError(t, s.SetGone(t.Context(), want.ID))
-	require.NoError(t, s.TouchPlaylist(t.Context(), want.ID, "Back", 7))
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(2)))
+	require.NoError(t, s.RenamePlaylist(t.Context(), want.ID, "Back"))
 	got, _, err = s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
 	require.True(t, got.Active)
@@ -90,7 +91,7 @@ func TestPlaylistsComeInTheOrderOfTheirProvider(t *testing.T) {
 	stored, err = s.Playlists(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, "c a b n", joined(stored))
-	require.NoError(t, s.TouchPlaylist(t.Context(), stored[0].ID, "c", 5))
+	require.NoError(t, s.MovePlaylists(t.Context(), map[int64]int{stored[0].ID: 5}))
 	stored, err = s.ProviderPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, "a b c", joined(stored))

@@ -238,6 +238,29 @@ func TestPlaylistsAreNotLostToABadAnswer(t *testing.T) {
 	})
 }
 
+func TestPlaylistsStandInTheOrderOfTheirService(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		names := func() (all []string) {
+			stored, err := e.Store.Playlists(context.Background(), user)
+			require.NoError(t, err)
+			for _, p := range stored {
+				all = append(all, p.Name)
+			}
+			return all
+		}
+		for _, name := range []string{"Rain", "Sun", "Wind"} {
+			up.SetPlaylist("alice", name, "Song 1")
+		}
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		require.Equal(t, []string{"Rain", "Sun", "Wind"}, names())
+		up.SetPlaylist("alice", "Hail", "Song 1") // is listed first, and the others, unchanged, behind it
+		up.SetPlaylist("alice", "Snow", "Song 1")
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"Hail", "Rain", "Snow", "Sun", "Wind"}, names())
+	})
+}
+
 func TestOnePlaylistThatIsClosedDoesNotStopTheOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		up.SetPlaylist("alice", "Closed", "Song 1")

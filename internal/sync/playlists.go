@@ -16,7 +16,8 @@ import (
 type PlaylistStore interface {
 	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]providers.StoredPlaylist, error)
 	SavePlaylist(ctx context.Context, user int64, provider string, p providers.Playlist, position int, tracks []providers.Track) error
-	TouchPlaylist(ctx context.Context, id int64, name string, position int) error
+	RenamePlaylist(ctx context.Context, id int64, name string) error
+	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
 	SetGone(ctx context.Context, id int64) error
 	SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error
@@ -87,7 +88,21 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
 	text, err := json.Marshal(reading)
-	return changed, errors.Join(err, s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
+	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
+}
+
+// arrange brings the order of the playlists in line with the provider's.
+func (s *Syncer) arrange(ctx context.Context, known map[string]*providers.StoredPlaylist, now []providers.Playlist) error {
+	moved := map[int64]int{}
+	for i, p := range now {
+		if k := known[p.SourceID]; k != nil && k.Position != i {
+			moved[k.ID] = i
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	return s.store.MovePlaylists(ctx, moved)
 }
 
 func (s *Syncer) playlistReading(ctx context.Context, c providers.Connection) (r playlistReading, err error) {
@@ -136,7 +151,7 @@ func (s *Syncer) readPlaylist(ctx context.Context, c providers.Connection, sourc
 		if known.Name == p.Name {
 			return false, nil
 		}
-		return false, s.store.TouchPlaylist(ctx, known.ID, p.Name, position)
+		return false, s.store.RenamePlaylist(ctx, known.ID, p.Name)
 	}
 	var tracks []providers.Track
 	for page, err := range source.Tracks(ctx, p) {
