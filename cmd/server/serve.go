@@ -157,11 +157,17 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))
 	a.server.Metrics, a.server.Rollup = n.Handler(log), n.rollup
-	exists, err := db.HasUsers(ctx)
-	if err == nil && !exists {
-		a.server.SetupCode = rand.Text()
-	}
+	a.server.SetupCode, err = setupCode(ctx, db)
 	return a, err
+}
+
+// setupCode lets whoever sees the server's output make the first account; empty when there is one.
+func setupCode(ctx context.Context, db *store.Store) (string, error) {
+	exists, err := db.HasUsers(ctx)
+	if err != nil || exists {
+		return "", err
+	}
+	return rand.Text(), nil
 }
 
 // adapters are the providers that people connect, in the order in which they see them.
