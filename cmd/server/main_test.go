@@ -140,7 +140,7 @@ func TestTheMainJob(t *testing.T) {
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), env...)
 	one, snapshot := v.open()
 	require.Len(t, snapshot["notifications"], 1)
-	require.Equal(t, "needs_reconnect", v.state("spotify"))
+	v.becomes("spotify", "needs_reconnect") // where the kill came between the alert and the noting of the stop, after one more call
 	two, _ = v.open()
 
 	// Acknowledged in one tab, it stops asking in the other.
