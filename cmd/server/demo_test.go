@@ -34,6 +34,7 @@ func (v *person) simulated(provider string) object {
 // The demo is for somebody who has no account anywhere: whoever opens its link is signed in, and each switch is followed
 // by what its page promises.
 func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	tmp := t.TempDir()
 	p := startWith(t, []string{"-demo", "-listen", "127.0.0.1:0"}, "TMPDIR="+tmp, "REPRISE_LOG_LEVEL=debug")

@@ -18,7 +18,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -73,9 +72,9 @@ const Password = "a password of the tests"
 type Server struct {
 	t        testing.TB
 	bin, dir string
-	as       *syscall.Credential // Postgres refuses to run as root
 	port     string
 	cmd      *exec.Cmd
+	ended    chan struct{} // closed when cmd has ended
 }
 
 // Start makes a server and returns when it answers. What it keeps does not survive the machine's power, only the server.
@@ -88,7 +87,7 @@ func Start(t testing.TB) *Server {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(s.dir) })
 	if os.Geteuid() == 0 {
-		s.as = s.somebody()
+		s.give()
 	}
 	secret := filepath.Join(s.dir, "password")
 	if err := os.WriteFile(secret, []byte(Password), 0o644); err != nil {
@@ -116,8 +115,8 @@ func programs(t testing.TB) string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-// somebody is the user that Debian makes for the server, who gets its folder.
-func (s *Server) somebody() *syscall.Credential {
+// give hands the server's folder to the user that Debian makes for Postgres, which refuses to run as root.
+func (s *Server) give() {
 	s.t.Helper()
 	u, err := user.Lookup("postgres")
 	if err != nil {
@@ -128,15 +127,17 @@ func (s *Server) somebody() *syscall.Credential {
 	if err := os.Chown(s.dir, uid, gid); err != nil {
 		s.t.Fatal(err)
 	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	line := append([]string{filepath.Join(s.bin, name)}, args...)
+	if os.Geteuid() == 0 {
+		line = append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}, line...)
+	}
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
 	return cmd
 }
 
@@ -155,7 +156,11 @@ func (s *Server) Resume() {
 		if err := cmd.Start(); err != nil {
 			s.t.Fatalf("postgres: %v", err)
 		}
-		s.cmd = cmd
+		s.cmd, s.ended = cmd, make(chan struct{})
+		go func(ended chan struct{}) {
+			_ = cmd.Wait() // it ends by our signal
+			close(ended)
+		}(s.ended)
 		if s.answers(port) {
 			s.port = port
 			return
@@ -178,10 +183,11 @@ func (s *Server) answers(port string) bool {
 		if db.PingContext(ctx) == nil {
 			return true
 		}
-		if syscall.Kill(s.cmd.Process.Pid, 0) != nil {
+		select {
+		case <-s.ended:
 			return false
+		case <-time.After(20 * time.Millisecond):
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	return false
 }
@@ -192,7 +198,7 @@ func (s *Server) Stop() {
 		return
 	}
 	_ = s.cmd.Process.Signal(os.Interrupt) // it may have ended
-	_ = s.cmd.Wait()
+	<-s.ended
 	s.cmd = nil
 }
 
