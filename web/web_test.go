@@ -221,7 +221,7 @@ func layouts() map[string][]any {
 			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.", "Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true, "Back": "/deliveries"}},
-		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob"}},
+		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
 		"listens":   {object{"Listens": listens, "Next": "c", "First": false, "Total": 1}, object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
 		"music":     music(),
 		"playlists": {[]object{list}, nil},
