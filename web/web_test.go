@@ -36,9 +36,9 @@ func notification(id, severity string, resolved any) object {
 }
 
 func provider(name string, inBrowser bool) object {
-	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser, "Fields": []object{
-		{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url", "Optional": false},
-		{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true}}}
+	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser, "Asks": []string{"Address", "Password or API key"}, "Fields": []object{
+		{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url", "Optional": false, "Or": ""},
+		{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
 // details is the page of a connection, with or without what is sent there.
