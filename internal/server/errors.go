@@ -43,7 +43,7 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 		return p
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		return notBefore(e.State)
+		return notBefore(s.named(c), e.State)
 	}
 	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return &problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,
@@ -130,19 +130,28 @@ func httpProblem(code int) *problem {
 	return p
 }
 
-func notBefore(state resilience.State) *problem {
+// named is the service that a request is about.
+func (s *Server) named(c echo.Context) string {
+	if p := s.Registry.Get(c.Param("provider")); p != nil {
+		return p.DisplayName
+	}
+	return "The service"
+}
+
+// notBefore says why nothing is asked of a service now.
+func notBefore(service string, state resilience.State) *problem {
 	p := &problem{Status: http.StatusConflict, Title: "Not now"}
 	switch state.Kind {
 	case resilience.Held:
 		if state.Until.IsZero() {
-			p.Detail = "The provider had asked us to wait, and a call that finds out whether it still does is under way."
+			p.Detail = service + " had asked us to wait, and a call that finds out whether it still does is under way."
 			break
 		}
-		p.Detail = "The provider asked us to wait until " + state.Until.UTC().Format(time.RFC3339) + ". We go on by ourselves then."
+		p.Detail = service + " asked us to wait until " + state.Until.UTC().Format(time.RFC3339) + ". We go on by ourselves then."
 	case resilience.Stopped:
-		p.Detail = "This connection needs attention first; its page says what to do."
+		p.Detail = service + " needs attention first; its page says what to do."
 	default:
-		p.Detail = "The last attempt failed. We try again by ourselves; press Try again if you cannot wait."
+		p.Detail = "The last attempt with " + service + " failed. We try again by ourselves; press Try again if you cannot wait."
 	}
 	if !state.Until.IsZero() {
 		until := state.Until.UTC()
