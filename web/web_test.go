@@ -246,7 +246,7 @@ func layouts() map[string][]any {
 			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity", "Earlier": ""}},
 		"token":  {token("read", nil, nil, false), token("operate", nil, stamp, false), token("admin", nil, nil, false)},
 		"onward": {"/connect/spotify"},
-		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
+		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z.", "Again": ""}, object{"Title": "This server has trouble", "Detail": "The disk is full.", "Again": "/listens"}},
 	}
 }
 

@@ -62,6 +62,7 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		s.Log.Error("local trouble", "err", err, "path", c.Path())
+		c.Response().Header().Set("Retry-After", strconv.Itoa(troubleWait))
 		return &problem{Status: http.StatusServiceUnavailable, Title: "This server has trouble", Detail: e.Problem}
 	}
 	for target, p := range known {
@@ -82,6 +83,9 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 
 // backlogWait is after how many seconds it is worth asking again whether there is room for more deliveries.
 const backlogWait = 60
+
+// troubleWait is after how many seconds it is worth asking again whether our own trouble has passed.
+const troubleWait = 30
 
 var known = map[error]problem{
 	providers.ErrNotFound:  {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
@@ -175,6 +179,12 @@ func refused(p *providers.Provider, err error) error {
 	return &problem{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
 }
 
+// errorView is what the page of an error is filled with.
+type errorView struct {
+	Title, Detail string
+	Again         string // where to try again; empty where that does not help
+}
+
 // answerError is echo's error handler: a page for browsers, problem+json for programs.
 func (s *Server) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
@@ -190,7 +200,14 @@ func (s *Server) answerError(err error, c echo.Context) {
 	if isAPI(c) {
 		err = writeProblem(c, p)
 	} else {
-		err = s.render(c, p.Status, "error", p.Title, p)
+		v := errorView{Title: p.Title, Detail: p.Detail}
+		if p.Status == http.StatusServiceUnavailable {
+			v.Again = s.cameFrom(c)
+			if c.Request().Method == http.MethodGet {
+				v.Again = c.Request().URL.RequestURI()
+			}
+		}
+		err = s.render(c, p.Status, "error", p.Title, v)
 	}
 	if err != nil {
 		s.Log.Debug("answer not delivered", "err", err)
