@@ -64,8 +64,9 @@
     else if (!timer) timer = setTimeout(refresh, Math.max(150, last + pause - Date.now()));
   }
 
-  // The header says that no person is looking, so that a sentence meant for one is kept for the page they open.
-  const page = (address) => fetch(address, { headers: { Accept: "text/html", "X-Reprise-Refresh": "yes" }, redirect: "manual" });
+  // The header says that no person is looking, so that a sentence meant for one is kept for the page they open; and for
+  // which page its answer is, so that no banner appears above the page that mends its cause.
+  const page = (address) => fetch(address, { headers: { Accept: "text/html", "X-Reprise-Refresh": location.pathname }, redirect: "manual" });
 
   async function refresh() {
     timer = 0;
