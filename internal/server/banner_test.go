@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,5 +41,27 @@ func TestANoticeHasOneButton(t *testing.T) {
 		require.Contains(t, h.page("/"), `<a class="button" href="/connections/lastfm">Look at it</a>`)
 		require.Contains(t, h.page("/connections/lastfm"), "A notice.")
 		require.NotContains(t, h.page("/connections/lastfm"), "Look at it")
+	})
+}
+
+// TestWhoHasSeenANotificationGoesOnWithTheNext: the focus does not fall back to the top of the page.
+func TestWhoHasSeenANotificationGoesOnWithTheNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for _, cause := range []string{"a", "b", "c"} {
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: notify.Warning, Title: "A notice"}))
+		}
+		all, err := h.db.Notifications(t.Context(), h.user, true)
+		require.NoError(t, err)
+		page := h.page("/notifications")
+		for _, step := range []struct{ seen, next int }{{1, 2}, {2, 0}, {0, -1}} {
+			next := "notifications"
+			if step.next >= 0 {
+				next = fmt.Sprintf("notification-%d", all[step.next].ID)
+			}
+			require.Regexp(t, `id="`+next+`"[^>]* tabindex="-1"`, page, "what can have the focus")
+			w := h.submit(fmt.Sprintf("/notifications/%d/ack", all[step.seen].ID), http.StatusSeeOther)
+			require.Equal(t, "/notifications#"+next, w.Header().Get("Location"))
+		}
 	})
 }
