@@ -36,9 +36,9 @@ func notification(id, severity string, resolved any) object {
 }
 
 func provider(name string, inBrowser bool) object {
-	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser, "Fields": []object{
-		{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url", "Optional": false},
-		{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true}}}
+	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser, "Asks": []string{"Address", "Password or API key"}, "Fields": []object{
+		{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url", "Optional": false, "Or": ""},
+		{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
 // details is the page of a connection, with or without what is sent there.
@@ -221,7 +221,7 @@ func layouts() map[string][]any {
 			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.", "Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true, "Back": "/deliveries"}},
-		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob"}},
+		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
 		"listens":   {object{"Listens": listens, "Next": "c", "First": false, "Total": 1}, object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
 		"music":     music(),
 		"playlists": {[]object{list}, nil},
@@ -246,7 +246,7 @@ func layouts() map[string][]any {
 			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity", "Earlier": ""}},
 		"token":  {token("read", nil, nil, false), token("operate", nil, stamp, false), token("admin", nil, nil, false)},
 		"onward": {"/connect/spotify"},
-		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z."}},
+		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z.", "Again": ""}, object{"Title": "This server has trouble", "Detail": "The disk is full.", "Again": "/listens"}},
 	}
 }
 

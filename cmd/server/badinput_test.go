@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -246,6 +247,18 @@ func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	asked := v.call("PUT", "/connections/navidrome", there, 409)
 	require.Equal(t, []any{"alice (" + w.Navidrome.URL + ")", "alice (" + there["url"].(string) + ")"}, []any{asked["old_account"], asked["new_account"]})
 	require.Contains(t, v.page("/connect/navidrome/choose", 200), "Change to alice ("+there["url"].(string)+")")
+	// On the page, the choice leads back to where the person came from.
+	form := url.Values{"return_to": {"/listens?before=x&y"}}
+	for name, value := range there {
+		form.Set(name, value.(string))
+	}
+	choice := v.submit("/connect/navidrome", form, 200)
+	require.Contains(t, choice, `name="return_to" value="/listens?before=x&amp;y"`)
+	v.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := v.PostForm(v.base+"/connect/navidrome/choose", url.Values{"account": {"new"}, "return_to": form["return_to"]})
+	require.NoError(t, err)
+	v.text(resp, http.StatusSeeOther)
+	require.Equal(t, form.Get("return_to"), resp.Header.Get("Location"))
 }
 
 // TestTwoServersDoNotShareADirectory: each would keep to every service's pace, and together to none. One that was killed

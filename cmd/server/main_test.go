@@ -118,6 +118,7 @@ func TestTheMainJob(t *testing.T) {
 	calls := len(w.Calls(demo.Spotify))
 	refused := v.call("POST", "/connections/spotify/sync", nil, 409)
 	require.NotEmpty(t, refused["until"])
+	require.Contains(t, refused["detail"], "Spotify asked us to wait until 2")
 	require.Len(t, w.Calls(demo.Spotify), calls)
 	require.NoError(t, w.Switch(demo.Spotify, demo.Normal))
 	v.becomes("spotify", "healthy")
@@ -130,6 +131,7 @@ func TestTheMainJob(t *testing.T) {
 	require.Equal(t, object{"label": "Reconnect", "url": "/connect/spotify"}, alert["action"])
 	two.next("notification", func(d object) bool { return d["id"] == alert["id"] })
 	v.becomes("spotify", "needs_reconnect")
+	require.Contains(t, v.submit("/connections/spotify/sync", nil, 200), `role="status">Spotify needs attention first; its page says`)
 	for _, path := range []string{"/", "/listens", "/playlists", "/settings", "/notifications"} {
 		require.Contains(t, v.page(path, 200), "Spotify needs to be reconnected", path)
 	}

@@ -49,7 +49,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	pg.Stop()
 	v.eventually("not ready", func() bool { return v.status("/readyz") == http.StatusServiceUnavailable })
 	require.Equal(t, http.StatusOK, v.status("/livez"))
-	require.Contains(t, v.page("/listens", http.StatusServiceUnavailable), "This server has trouble with its database.")
+	require.Contains(t, v.page("/listens", http.StatusServiceUnavailable), "The database server cannot be reached.")
 	pg.Resume()
 	v.eventually("ready", func() bool { return v.status("/readyz") == http.StatusOK })
 	w.Play()

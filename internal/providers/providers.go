@@ -49,6 +49,7 @@ type Field struct {
 	Help     string
 	Kind     string // "text", "url", "password" or "checkbox"
 	Optional bool
+	Or       string // the name of the field that may be filled in instead; empty without
 }
 
 // OAuth is the installation's registration with a provider that speaks OAuth 2 with PKCE.
@@ -211,6 +212,18 @@ func (p *Provider) Pulls(stream string) bool {
 
 // InBrowser says whether a person connects by consenting on the provider's own page, and not by filling in a form here.
 func (p *Provider) InBrowser() bool { return p.OAuth != nil || p.SignIn != nil }
+
+// Asks are the labels of what a person has to fill in to connect, with the alternative where there is one.
+func (p *Provider) Asks() (labels []string) {
+	for _, f := range p.Fields {
+		if i := slices.IndexFunc(p.Fields, func(other Field) bool { return other.Name == f.Or }); i >= 0 {
+			labels = append(labels, f.Label+" or "+p.Fields[i].Label)
+		} else if !f.Optional {
+			labels = append(labels, f.Label)
+		}
+	}
+	return labels
+}
 
 // Registered says whether the installation has what it needs to ask people for their consent.
 func (p *Provider) Registered() bool {

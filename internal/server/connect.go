@@ -99,7 +99,7 @@ func begun(p *providers.Provider) string {
 // connected ends a connecting: back to where the person came from, to the choice between two accounts, or to an error.
 func (s *Server) connected(c echo.Context, p *providers.Provider, returnTo string, err error) error {
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
-		return c.Redirect(http.StatusSeeOther, "/connect/"+p.Name+"/choose")
+		return c.Redirect(http.StatusSeeOther, "/connect/"+p.Name+"/choose?return_to="+url.QueryEscape(localPath(returnTo)))
 	}
 	if err != nil {
 		s.Log.Info("connecting refused", "provider", p.Name, "user_id", userOf(c).ID, "err", resilience.Excerpt(err.Error()))
@@ -219,6 +219,7 @@ func (s *Server) connectAPI(c echo.Context) error {
 type chooseView struct {
 	Provider *providers.Provider
 	Old, New string
+	ReturnTo string
 }
 
 func (s *Server) choosePage(c echo.Context) error {
@@ -233,7 +234,11 @@ func (s *Server) choosePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.render(c, http.StatusOK, "choose", "Which account?", chooseView{Provider: p, Old: choice.Old, New: choice.New})
+	v := chooseView{Provider: p, Old: choice.Old, New: choice.New, ReturnTo: s.cameFrom(c)}
+	if to := c.QueryParam("return_to"); to != "" {
+		v.ReturnTo = localPath(to)
+	}
+	return s.render(c, http.StatusOK, "choose", "Which account?", v)
 }
 
 func (s *Server) chooseForm(c echo.Context) error {
@@ -252,7 +257,7 @@ func (s *Server) chooseForm(c echo.Context) error {
 		flash = p.DisplayName + " is now connected as " + chosen.Account + "." + begun(p)
 	}
 	s.sessions.Put(ctx, flashKey, flash)
-	return c.Redirect(http.StatusSeeOther, "/")
+	return c.Redirect(http.StatusSeeOther, localPath(c.FormValue("return_to")))
 }
 
 // cameFrom is the page of ours that a request came from.

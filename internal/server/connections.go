@@ -238,9 +238,9 @@ func (s *Server) connectionForm(c echo.Context) error {
 		return s.disconnectForm(c, p)
 	}
 	err = s.act(ctx, user, p.Name, action)
-	flash := done[action]
+	flash := p.DisplayName + ": " + done[action]
 	if action == "sync" && len(p.Streams) == 0 {
-		flash = "What waits is written now."
+		flash = p.DisplayName + ": What waits is written now."
 	}
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		flash, err = s.problemOf(c, err).Detail, nil
@@ -248,7 +248,7 @@ func (s *Server) connectionForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s.sessions.Put(ctx, flashKey, p.DisplayName+": "+flash)
+	s.sessions.Put(ctx, flashKey, flash)
 	return c.Redirect(http.StatusSeeOther, s.cameFrom(c))
 }
 

@@ -305,7 +305,7 @@ func (s *Server) askDigestForm(c echo.Context) error {
 func (s *Server) retryDigestForm(c echo.Context) error {
 	if p := s.Digests.Provider(); p != nil {
 		if state, held := s.Guard.RetryForAll(c.Request().Context(), p); held {
-			return notBefore(state)
+			return notBefore(p.DisplayName, state)
 		}
 		s.Digests.Look()
 	}

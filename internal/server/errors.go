@@ -43,7 +43,7 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 		return p
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		return notBefore(e.State)
+		return notBefore(s.named(c), e.State)
 	}
 	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return &problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,
@@ -62,6 +62,7 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		s.Log.Error("local trouble", "err", err, "path", c.Path())
+		c.Response().Header().Set("Retry-After", strconv.Itoa(troubleWait))
 		return &problem{Status: http.StatusServiceUnavailable, Title: "This server has trouble", Detail: e.Problem}
 	}
 	for target, p := range known {
@@ -82,6 +83,9 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 
 // backlogWait is after how many seconds it is worth asking again whether there is room for more deliveries.
 const backlogWait = 60
+
+// troubleWait is after how many seconds it is worth asking again whether our own trouble has passed.
+const troubleWait = 30
 
 var known = map[error]problem{
 	providers.ErrNotFound:  {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
@@ -130,19 +134,28 @@ func httpProblem(code int) *problem {
 	return p
 }
 
-func notBefore(state resilience.State) *problem {
+// named is the service that a request is about.
+func (s *Server) named(c echo.Context) string {
+	if p := s.Registry.Get(c.Param("provider")); p != nil {
+		return p.DisplayName
+	}
+	return "The service"
+}
+
+// notBefore says why nothing is asked of a service now.
+func notBefore(service string, state resilience.State) *problem {
 	p := &problem{Status: http.StatusConflict, Title: "Not now"}
 	switch state.Kind {
 	case resilience.Held:
 		if state.Until.IsZero() {
-			p.Detail = "The provider had asked us to wait, and a call that finds out whether it still does is under way."
+			p.Detail = service + " had asked us to wait, and a call that finds out whether it still does is under way."
 			break
 		}
-		p.Detail = "The provider asked us to wait until " + state.Until.UTC().Format(time.RFC3339) + ". We go on by ourselves then."
+		p.Detail = service + " asked us to wait until " + state.Until.UTC().Format(time.RFC3339) + ". We go on by ourselves then."
 	case resilience.Stopped:
-		p.Detail = "This connection needs attention first; its page says what to do."
+		p.Detail = service + " needs attention first; its page says what to do."
 	default:
-		p.Detail = "The last attempt failed. We try again by ourselves; press Try again if you cannot wait."
+		p.Detail = "The last attempt with " + service + " failed. We try again by ourselves; press Try again if you cannot wait."
 	}
 	if !state.Until.IsZero() {
 		until := state.Until.UTC()
@@ -166,6 +179,12 @@ func refused(p *providers.Provider, err error) error {
 	return &problem{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
 }
 
+// errorView is what the page of an error is filled with.
+type errorView struct {
+	Title, Detail string
+	Again         string // where to try again; empty where that does not help
+}
+
 // answerError is echo's error handler: a page for browsers, problem+json for programs.
 func (s *Server) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
@@ -181,7 +200,14 @@ func (s *Server) answerError(err error, c echo.Context) {
 	if isAPI(c) {
 		err = writeProblem(c, p)
 	} else {
-		err = s.render(c, p.Status, "error", p.Title, p)
+		v := errorView{Title: p.Title, Detail: p.Detail}
+		if p.Status == http.StatusServiceUnavailable {
+			v.Again = s.cameFrom(c)
+			if c.Request().Method == http.MethodGet {
+				v.Again = c.Request().URL.RequestURI()
+			}
+		}
+		err = s.render(c, p.Status, "error", p.Title, v)
 	}
 	if err != nil {
 		s.Log.Debug("answer not delivered", "err", err)

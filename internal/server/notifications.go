@@ -1,9 +1,14 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"reprise/internal/notify"
 )
 
 func (s *Server) notificationsAPI(c echo.Context) error {
@@ -34,6 +39,19 @@ func (s *Server) acknowledge(c echo.Context) error {
 	return s.Notifier.Acknowledge(ctx, user, id)
 }
 
+// unseen names the element of the page that a person goes on with, who has seen the notification of that id: the next one
+// that they have not seen, or the whole list.
+func (s *Server) unseen(c echo.Context, id string) (element string, err error) {
+	all, err := s.Store.Notifications(c.Request().Context(), userOf(c).ID, true)
+	i := slices.IndexFunc(all, func(n notify.Notification) bool { return strconv.FormatInt(n.ID, 10) == id })
+	for _, n := range slices.Concat(all[i+1:], all[:i+1]) {
+		if n.AcknowledgedAt.IsZero() {
+			return fmt.Sprintf("notification-%d", n.ID), err
+		}
+	}
+	return "notifications", err
+}
+
 func (s *Server) ackAPI(c echo.Context) error {
 	if err := s.acknowledge(c); err != nil {
 		return err
@@ -45,5 +63,9 @@ func (s *Server) ackForm(c echo.Context) error {
 	if err := s.acknowledge(c); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, s.cameFrom(c))
+	next, err := s.unseen(c, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/notifications#"+next)
 }

@@ -42,7 +42,9 @@ func (s *Server) render(c echo.Context, status int, name, title string, page any
 			return err
 		}
 		l.Dead = counts[delivery.Dead]
-		if c.Request().Header.Get("X-Reprise-Refresh") == "" { // else a script looks, and a sentence for a person has to wait
+		if page := c.Request().Header.Get("X-Reprise-Refresh"); page != "" { // a script looks, and a sentence for a person has to wait
+			l.Path = page
+		} else {
 			l.Flash = s.sessions.PopString(ctx, flashKey)
 		}
 	}

@@ -136,7 +136,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{Config: c, base: base, pages: pages, setup: &setupCode{code: c.SetupCode}}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.sessions = newSessions(c.Sessions, base.Scheme == "https", c.Log)
+	s.sessions = newSessions(c.Sessions, base.Scheme == "https")
 	if s.echo, err = s.routes(); err != nil {
 		return nil, err
 	}

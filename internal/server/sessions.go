@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -25,7 +25,7 @@ const (
 	flashKey    = "flash" // in a session: a sentence for the next page
 )
 
-func newSessions(store scs.CtxStore, tls bool, log *slog.Logger) *scs.SessionManager {
+func newSessions(store scs.CtxStore, tls bool) *scs.SessionManager {
 	m := scs.New()
 	m.Store = store
 	m.Lifetime = sessionLife
@@ -33,17 +33,71 @@ func newSessions(store scs.CtxStore, tls bool, log *slog.Logger) *scs.SessionMan
 	m.Cookie.HttpOnly = true
 	m.Cookie.Secure = tls
 	m.Cookie.SameSite = http.SameSiteLaxMode // a provider's consent page leads back here, and must find the session
-	m.ErrorFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
-		log.Error("session cannot be kept", "err", err)
-		http.Error(w, "This server has trouble with its database. Its log says what.", http.StatusServiceUnavailable)
-	}
 	return m
 }
 
-// withSession loads the session of a request and keeps what was changed of it.
+// withSession loads the session of a request, and keeps what was changed of it before the first byte of the answer goes
+// out. Where that cannot be done, the trouble is the answer.
 func (s *Server) withSession(next echo.HandlerFunc) echo.HandlerFunc {
-	return echo.WrapMiddleware(s.sessions.LoadAndSave)(next)
+	return func(c echo.Context) error {
+		w := c.Response()
+		w.Header().Add("Vary", "Cookie")
+		token := ""
+		if cookie, err := c.Cookie(s.sessions.Cookie.Name); err == nil {
+			token = cookie.Value
+		}
+		ctx, err := s.sessions.Load(c.Request().Context(), token)
+		if err != nil {
+			return err
+		}
+		c.SetRequest(c.Request().WithContext(ctx))
+		writer, headers, kept := w.Writer, w.Header().Clone(), false
+		var trouble error
+		w.Before(func() {
+			if kept {
+				return
+			}
+			kept = true
+			if trouble = s.keepSession(ctx, w); trouble != nil {
+				w.Writer = nowhere{}
+			}
+		})
+		defer func() { kept = true }() // what is answered from here on, to an error or a panic, is the answer
+		err = next(c)
+		switch {
+		case trouble != nil:
+			w.Writer, w.Committed, w.Size = writer, false, 0
+			clear(w.Header())
+			maps.Copy(w.Header(), headers)
+			return trouble
+		case !kept:
+			return errors.Join(err, s.keepSession(ctx, w))
+		}
+		return err
+	}
 }
+
+// keepSession stores what was changed of a session, and tells the browser its name.
+func (s *Server) keepSession(ctx context.Context, w http.ResponseWriter) error {
+	switch s.sessions.Status(ctx) {
+	case scs.Modified:
+		token, expiry, err := s.sessions.Commit(ctx)
+		if err != nil {
+			return err
+		}
+		s.sessions.WriteSessionCookie(ctx, w, token, expiry)
+	case scs.Destroyed:
+		s.sessions.WriteSessionCookie(ctx, w, "", time.Time{})
+	}
+	return nil
+}
+
+// nowhere takes an answer that is not to be given.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) WriteHeader(int)             {}
 
 // fingerprint stands for a session where its token must not: in events, and in the state of an OAuth request.
 func (s *Server) fingerprint(ctx context.Context) string { return fingerprint(s.sessions.Token(ctx)) }

@@ -214,7 +214,7 @@ func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.C
 	switch {
 	case ch.Kind == resilience.BecameFatal:
 		a.category = ch.State.Category
-		errs = append(errs, g.stopped(ctx, a, key, stream, ch.State, advice))
+		errs = append(errs, g.stopped(ctx, a, key, stream, ch.State, err))
 	case ch.Kind == resilience.StillFailing:
 		a.cause, a.words, a.severity = notify.CauseStill, notify.StillFailing(p, ch.State), notify.Warning
 		errs = append(errs, g.noteTold(ctx, c, key, ch.State, activity.StillFailing, "", g.tell(ctx, a)))
@@ -247,16 +247,16 @@ func (g *Guard) saveHold(ctx context.Context, key resilience.Key, s resilience.S
 }
 
 // stopped keeps a stop and tells whoever has to act.
-func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream string, s resilience.State, advice string) error {
+func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream string, s resilience.State, why error) error {
 	c := a.connection
 	owing, err := g.Store.Owing(ctx, c.User)
 	if err != nil {
 		return err
 	}
-	a.words, a.severity = notify.Explain(a.provider, c, s, stream, advice, owing[c.Provider].String()), notify.Error
+	a.words, a.severity = notify.Explain(a.provider, c, s, stream, adviceOf(why), owing[c.Provider].String()), notify.Error
 	a.cause = notify.Cause(s.Category.String(), s.Scope, stream)
 	if s.Scope == resilience.ScopeApp { // a changed setting ends it, so a restart may try again
-		a.words = notify.ExplainForAll(a.provider, s, advice)
+		a.words = notify.ExplainForAll(a.provider, s, adminAdvice(why))
 		return g.noteTold(ctx, c, key, s, activity.Stopped, a.words.Message, g.tellAdmins(ctx, a))
 	}
 	if a.words.Owner == notify.Administrator {
@@ -281,8 +281,8 @@ func adviceOf(err error) string {
 	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
 		return e.Advice
 	}
-	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return e.Setting + ": " + e.Problem
+	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
+		return "A setting is missing or wrong."
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return e.Problem
@@ -291,6 +291,14 @@ func adviceOf(err error) string {
 		return notify.Offline
 	}
 	return ""
+}
+
+// adminAdvice is adviceOf for administrators, who can do something about the settings.
+func adminAdvice(err error) string {
+	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
+		return "The setting " + e.Setting + " is missing or wrong. " + e.Problem
+	}
+	return adviceOf(err)
 }
 
 func (g *Guard) logOutcome(provider string, key resilience.Key, o outcome) {

@@ -42,7 +42,7 @@ func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream 
 	defer g.telling.Unlock()
 	c := providers.Connection{Provider: p.Name}
 	g.unsettle(p, c, ch)
-	advice := adviceOf(err)
+	advice := adminAdvice(err)
 	g.adviseApp(c, advice)
 	var errs []error
 	if ch.NewHold && !ofKeys(err) { // of the installation, whatever stream met it

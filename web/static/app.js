@@ -64,8 +64,9 @@
     else if (!timer) timer = setTimeout(refresh, Math.max(150, last + pause - Date.now()));
   }
 
-  // The header says that no person is looking, so that a sentence meant for one is kept for the page they open.
-  const page = (address) => fetch(address, { headers: { Accept: "text/html", "X-Reprise-Refresh": "yes" }, redirect: "manual" });
+  // The header says that no person is looking, so that a sentence meant for one is kept for the page they open; and for
+  // which page its answer is, so that no banner appears above the page that mends its cause.
+  const page = (address) => fetch(address, { headers: { Accept: "text/html", "X-Reprise-Refresh": location.pathname }, redirect: "manual" });
 
   async function refresh() {
     timer = 0;
@@ -93,9 +94,12 @@
   function exchange(part, next) {
     showTimes(next);
     const focus = part.contains(document.activeElement) ? document.activeElement : null;
+    const around = focus ? [focus] : [];
+    while (around.length && around.at(-1) !== part) around.push(around.at(-1).parentElement);
     morph(part, next);
-    // Who used the keyboard on something that is gone goes on from this part, not from the top of the page.
-    if (focus && focus !== document.activeElement) (focus.isConnected ? focus : part).focus({ preventScroll: true });
+    // Who used the keyboard on something that is gone goes on from what it stood in, not from the top of the page. That is
+    // no control: nobody must press what they did not choose.
+    if (focus && focus !== document.activeElement) around.find((el) => el.isConnected && (el === focus || el.tabIndex === -1 && el.hasAttribute("tabindex")))?.focus({ preventScroll: true });
   }
 
   // morph makes old equal to next and touches only what differs. So the focus, what is unfolded and what is selected
@@ -163,6 +167,7 @@
 
   function toast(severity, title, message, ...controls) {
     const box = element("div", "", `toast toast-${severity}`);
+    box.tabIndex = -1;
     box.append(element("strong", title));
     if (message) box.append(element("p", message));
     if (controls.length) {
@@ -175,8 +180,11 @@
   }
 
   function hide(id) {
-    shown.get(id)?.remove();
+    const box = shown.get(id);
+    const focused = box?.contains(document.activeElement);
+    box?.remove();
     shown.delete(id);
+    if (focused) (document.querySelector("#toasts .toast:last-child") ?? document.getElementById("main")).focus({ preventScroll: true });
   }
 
   function showNotification(n) {

@@ -56,7 +56,7 @@ func New(cfg Config) *providers.Provider {
 			{Name: credURL, Label: "Address of your server", Kind: "url",
 				Help: "As you open it in the browser, for example https://music.example.org. Works with Navidrome and every Subsonic server."},
 			{Name: credUser, Label: "User name", Kind: "text"},
-			{Name: credPassword, Label: "Password", Kind: "password", Optional: true,
+			{Name: credPassword, Label: "Password", Kind: "password", Optional: true, Or: credAPIKey,
 				Help: "Not needed when you enter an API key."},
 			{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
 				Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/notify"
+)
+
+// TestNoBannerAboveThePageThatMendsItsCause: not when the page is opened, and not when its script brings it up to date.
+func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: "auth", Severity: notify.Error,
+			Title: "Spotify needs to be reconnected", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
+		h.page("/")
+		for page, shown := range map[string]bool{"/": true, "/listens": true, "/connect/spotify": false, "/connect/spotify/choose": false, "/notifications": false} {
+			fresh := h.knock(http.MethodGet, "/", "X-Reprise-Refresh", page).Body.String()
+			_, banner, _ := strings.Cut(fresh, `id="banner-`)
+			banner, _, _ = strings.Cut(banner, ">")
+			require.NotEmpty(t, banner, page)
+			require.Equal(t, shown, !strings.Contains(banner, "hidden"), page)
+		}
+	})
+}
+
+// TestANoticeHasOneButton: what is asked for without urgency is asked for by a button, too, where it is not the page itself.
+func TestANoticeHasOneButton(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect", URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: provider, Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))
+		}
+		require.Contains(t, h.page("/"), `<a class="button" href="/connect/spotify">Reconnect</a>`)
+		require.Contains(t, h.page("/connections/spotify"), `<a class="button" href="/connect/spotify">Reconnect</a>`)
+		require.Contains(t, h.page("/"), `<a class="button" href="/connections/lastfm">Look at it</a>`)
+		require.Contains(t, h.page("/connections/lastfm"), "A notice.")
+		require.NotContains(t, h.page("/connections/lastfm"), "Look at it")
+	})
+}
+
+// TestWhoHasSeenANotificationGoesOnWithTheNext: the focus does not fall back to the top of the page.
+func TestWhoHasSeenANotificationGoesOnWithTheNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		for _, cause := range []string{"a", "b", "c"} {
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: notify.Warning, Title: "A notice"}))
+		}
+		all, err := h.db.Notifications(t.Context(), h.user, true)
+		require.NoError(t, err)
+		page := h.page("/notifications")
+		for _, step := range []struct{ seen, next int }{{1, 2}, {2, 0}, {0, -1}} {
+			next := "notifications"
+			if step.next >= 0 {
+				next = fmt.Sprintf("notification-%d", all[step.next].ID)
+			}
+			require.Regexp(t, `id="`+next+`"[^>]* tabindex="-1"`, page, "what can have the focus")
+			w := h.submit(fmt.Sprintf("/notifications/%d/ack", all[step.seen].ID), http.StatusSeeOther)
+			require.Equal(t, "/notifications#"+next, w.Header().Get("Location"))
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/resilience"
+)
+
+// broken is a store of sessions whose database cannot be used.
+type broken struct {
+	scs.CtxStore
+	find, commit error
+}
+
+func (b *broken) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+	if b.find != nil {
+		return nil, false, b.find
+	}
+	return b.CtxStore.FindCtx(ctx, token)
+}
+
+func (b *broken) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
+	if b.commit != nil {
+		return b.commit
+	}
+	return b.CtxStore.CommitCtx(ctx, token, data, expiry)
+}
+
+// TestADatabaseThatCannotBeUsedIsSaidOnEveryPage: in its own words and with a way to try again, to programs as to people;
+// and instead of a page that was ready, not before or behind it.
+func TestADatabaseThatCannotBeUsedIsSaidOnEveryPage(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Server) {
+		h := newHousehold(t, s, delivery.Options{})
+		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
+		sessions := &broken{CtxStore: h.db.Sessions()}
+		h.sessions.Store = sessions
+		full := &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: context.DeadlineExceeded}
+		for _, what := range []string{"looked up", "kept"} {
+			*sessions = broken{CtxStore: h.db.Sessions()}
+			if what == "looked up" {
+				sessions.find = full
+			} else {
+				sessions.commit = full
+				h.session = nil // so that there is a new one to be kept
+			}
+			w := h.do(http.MethodGet, "/listens?before=x%26y", "", "")
+			require.Equal(t, http.StatusServiceUnavailable, w.Code, what)
+			require.NotEmpty(t, w.Header().Get("Retry-After"), what)
+			require.Contains(t, w.Header().Get("Content-Type"), "text/html", what)
+			require.NotEmpty(t, w.Header().Get("Content-Security-Policy"), what)
+			require.Empty(t, w.Header().Get("Set-Cookie"), what)
+			page := w.Body.String()
+			require.Equal(t, 1, strings.Count(page, "<!doctype html>"), what)
+			require.Contains(t, page, full.Problem, what)
+			require.Contains(t, page, `href="/listens?before=x%26y">Try again</a>`, what)
+			require.NotContains(t, page, "<h1>Listens</h1>", what)
+
+			w = h.submit("/connections/spotify/pause", http.StatusServiceUnavailable)
+			require.Empty(t, w.Header().Get("Location"), what)
+			require.Equal(t, 1, strings.Count(w.Body.String(), full.Problem), what)
+
+			require.Equal(t, full.Problem, h.call(http.MethodGet, "/listens", "", http.StatusServiceUnavailable)["detail"], what)
+			w = h.do(http.MethodGet, "/api/v1/connections", "", "")
+			require.NotEmpty(t, w.Header().Get("Retry-After"), what)
+			require.Equal(t, 1, strings.Count(w.Body.String(), `"status"`), what)
+		}
+		*sessions = broken{CtxStore: h.db.Sessions()}
+		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
+	})
+}
