@@ -31,7 +31,7 @@ const connectWithin = 10 * time.Second
 func newPostgres(address string) (postgres, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil { // whose text may hold the password
-		return postgres{}, errors.New("database_url is no address of a Postgres server. It looks like postgres://user:password@host:5432/database")
+		return postgres{}, errors.New("database_url is no address of a Postgres server, or something behind its ? is wrong, such as sslmode or the file of a certificate. It looks like postgres://user:password@host:5432/database")
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectWithin
