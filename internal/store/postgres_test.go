@@ -15,9 +15,6 @@ import (
 // in is the tests' database of a folder: the file in it, or a schema of its own at the server.
 func in(t testing.TB, dir string) Place {
 	t.Helper()
-	if !postgrestest.On() {
-		return Place{Dir: dir}
-	}
 	return Place{Dir: dir, URL: postgrestest.Schema(t, dir)}
 }
 
