@@ -33,6 +33,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	require.NoFileExists(t, filepath.Join(dir, "reprise.db"))
+	require.Contains(t, p.scrapeText(), `reprise_deliveries{state="done"} 0`)
 
 	// Commands beside it, and a second server that has another data directory.
 	_, err := command(t, "a new password for Alice", []string{address}, "reset-password", "alice", "-data-dir", dir)
