@@ -155,6 +155,9 @@ func (d *doctor) database(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{d.unreadable(err)}
 	}
+	if !there && d.c.DatabaseURL != "" {
+		return []finding{found(fine, "The database %s answers, and holds nothing of Reprise yet; the first start fills it.", place(d.c))}
+	}
 	if !there {
 		return []finding{found(fine, "There is no database yet; the first start makes one.")}
 	}
@@ -177,6 +180,8 @@ func (d *doctor) database(ctx context.Context) []finding {
 	switch {
 	case look.Step > look.Newest:
 		all = append(all, found(problem, "The database was written by a newer version of Reprise than this program. Install that version again, or put back a copy from before the upgrade."))
+	case look.Step < look.Newest && look.Step > 0 && d.c.DatabaseURL != "":
+		all = append(all, found(warn, "The database is of an earlier version; the next start brings it up to date. Copy it before, with pg_dump."))
 	case look.Step < look.Newest && look.Step > 0:
 		all = append(all, found(fine, "The database is of an earlier version; the next start makes a copy of it and brings it up to date."))
 	}

@@ -26,11 +26,14 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	pg := postgrestest.Start(t)
 	dir, address := t.TempDir(), "REPRISE_DATABASE_URL="+pg.Database("reprise")
 	env := append(worldEnv(w), address)
+	checked, _ := command(t, "", env, "-check", "-data-dir", dir)
+	require.Contains(t, checked, "answers, and holds nothing of Reprise yet; the first start fills it.")
 	p := start(t, dir, env...)
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	require.NoFileExists(t, filepath.Join(dir, "reprise.db"))
+	require.Contains(t, p.scrapeText(), `reprise_deliveries{state="done"} 0`)
 
 	// Commands beside it, and a second server that has another data directory.
 	_, err := command(t, "a new password for Alice", []string{address}, "reset-password", "alice", "-data-dir", dir)
@@ -41,7 +44,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.Contains(t, said, "Make sure that only one server runs on it")
 	_, err = command(t, "", []string{address}, "backup", filepath.Join(dir, "copy"), "-data-dir", dir)
 	require.ErrorContains(t, err, "pg_dump")
-	checked, _ := command(t, "", env, "-check", "-data-dir", dir)
+	checked, _ = command(t, "", env, "-check", "-data-dir", dir)
 	require.Contains(t, checked, "The database is sound, and holds 60 listens.")
 	require.Contains(t, checked, "The secret key opens what is sealed in the database.")
 
@@ -74,5 +77,8 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	pg.Stop()
 	said = refuses(t, env, at...)
 	require.Contains(t, said, "The database server cannot be reached. Look whether it runs")
-	require.NotContains(t, said, postgrestest.Password)
+	checked, err = command(t, "", env, "-check", "-data-dir", dir)
+	require.Error(t, err)
+	require.Contains(t, checked, "cannot be read: The database server cannot be reached.")
+	require.NotContains(t, said+checked, postgrestest.Password)
 }

@@ -20,6 +20,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
+	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
@@ -140,7 +141,7 @@ func (h *house) start() {
 	t, ctx := h.t, context.Background()
 	key, err := store.NewKey("only-the-tests-use-this-key")
 	require.NoError(t, err)
-	h.db, err = store.Open(ctx, store.Place{Dir: h.dir}, key)
+	h.db, err = store.Open(ctx, store.Place{Dir: h.dir, URL: postgrestest.Schema(t, h.dir)}, key)
 	require.NoError(t, err)
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	backoff := resilience.NewBackoff(resilience.Options{})

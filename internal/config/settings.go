@@ -176,8 +176,12 @@ func (c *Config) setDatabaseURL(s string) error {
 	if s = strings.TrimSpace(s); s == "" {
 		return nil
 	}
+	// The driver finds the password's end in its own way: at the first @, or where the host ends. What it would take for the
+	// host's or the database's name is told to people.
+	address, _, _ := strings.Cut(s, "?")
 	u, err := url.Parse(s) // whose error would hold the password
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" {
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" ||
+		strings.Count(address, "@") > 1 || strings.Contains(u.EscapedPath(), "@") {
 		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special in the password written as %40 for @; leave it empty to keep everything in data_dir")
 	}
 	c.DatabaseURL = resilience.Secret(s)

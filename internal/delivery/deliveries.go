@@ -97,6 +97,9 @@ type Deliveries struct {
 	told   map[int64]time.Time    // when a user's browsers were told last
 	untold map[int64]bool         // users with changes since then
 	warned bool                   // that much waits
+
+	working map[int64]bool      // what is worked on
+	lost    map[int64]time.Time // see resume, which alone uses it
 }
 
 // New returns Deliveries; nothing happens before Run.
@@ -104,11 +107,11 @@ func New(opt Options, registry providers.Registry, g Guard, store Store, bus *ev
 	opt = opt.withDefaults()
 	store.SetAttempts(opt.Attempts())
 	return &Deliveries{opt: opt, registry: registry, guard: g, store: store, bus: bus, log: log, slots: make(chan struct{}, opt.Workers),
-		told: map[int64]time.Time{}, untold: map[int64]bool{}}
+		told: map[int64]time.Time{}, untold: map[int64]bool{}, working: map[int64]bool{}}
 }
 
-// never is a time after which River may take a job for stuck. One process has the queue and begins with a clean one, so
-// none is; and to River a clock that is put right looks like time that has passed.
+// never is a time after which River may take a job for stuck. One process has the queue, begins with a clean one, and knows what it
+// works on (see resume); to River, a clock that is put right looks like time that has passed.
 const never = 10 * 365 * 24 * time.Hour
 
 // errorsOnly lets River tell of its own errors; those of deliveries are told here.

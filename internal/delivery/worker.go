@@ -36,8 +36,21 @@ type worker[T interface {
 
 // Work implements river.Worker.
 func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
+	w.d.work(j.ID, true)
+	defer w.d.work(j.ID, false)
 	return w.d.attempt(ctx, job{Payload: j.Args.payload(), ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
 		History: j.Priority == priorityHistory, Again: j.Attempt > 1, Last: j.Attempt >= j.MaxAttempts})
+}
+
+// work notes whether a delivery is worked on.
+func (d *Deliveries) work(id int64, on bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if on {
+		d.working[id] = true
+	} else {
+		delete(d.working, id)
+	}
 }
 
 // NextRetry implements river.Worker.

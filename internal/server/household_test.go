@@ -26,6 +26,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
+	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
@@ -136,7 +137,8 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 	ctx := t.Context()
 	key, err := store.NewKey("only-the-tests-use-this-key")
 	require.NoError(t, err)
-	db, err := store.Open(ctx, store.Place{Dir: t.TempDir()}, key)
+	dir := t.TempDir()
+	db, err := store.Open(ctx, store.Place{Dir: dir, URL: postgrestest.Schema(t, dir)}, key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)

@@ -1,9 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
+	"math"
 	"strconv"
 	"time"
 
@@ -45,9 +45,11 @@ func cut(text string, most int) string {
 // Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end: what is about
 // the user, and with installation also what is about all. provider picks one service; empty for all of them.
 func (s *Store) Activity(ctx context.Context, user int64, installation bool, provider, before string, limit int) (page []activity.Entry, next string, err error) {
-	last, err := strconv.ParseInt(cmp.Or(before, "0"), 10, 64)
-	if err != nil || last < 0 {
-		return nil, "", providers.ErrBadCursor
+	last := int64(math.MaxInt64)
+	if before != "" {
+		if last, err = strconv.ParseInt(before, 10, 64); err != nil || last < 0 {
+			return nil, "", providers.ErrBadCursor
+		}
 	}
 	scan := func(r scanner) (e activity.Entry, err error) {
 		var at int64
@@ -60,7 +62,7 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, pro
 		other = 0
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, provider, subject, detail FROM activity
-		WHERE user_id IN ($1, $2) AND ($3 = '' OR provider = $3) AND ($4 = 0 OR id < $4) ORDER BY id DESC LIMIT $5`, user, other, provider, last, limit+1)
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR provider = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user, other, provider, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)

@@ -127,13 +127,14 @@ func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, olde
 	type row struct {
 		state       string
 		n, retrying int
-		first       sql.NullString
+		first       any
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n, &v.retrying, &v.first) }
-	rows, err := list(ctx, s.reader, scan, `SELECT 'done', count(*), 0, NULL FROM river_job WHERE state = 'completed'
+	// Postgres learns from the first part that the last column is a time.
+	rows, err := list(ctx, s.reader, scan, `SELECT 'running', count(*), 0, min(created_at) FROM river_job WHERE state = 'running'
+		UNION ALL SELECT 'done', count(*), 0, NULL FROM river_job WHERE state = 'completed'
 		UNION ALL SELECT 'dead', count(*), 0, NULL FROM river_job WHERE state IN ('cancelled', 'discarded')
 		UNION ALL SELECT 'parked', count(*), 0, NULL FROM river_job j WHERE `+parked+`
-		UNION ALL SELECT 'running', count(*), 0, min(created_at) FROM river_job WHERE state = 'running'
 		UNION ALL SELECT 'scheduled', count(*), COALESCE(sum(CASE WHEN j.attempt > 0 THEN 1 ELSE 0 END), 0),
 		min(CASE WHEN j.kind = 'notify' AND j.attempt = 0 AND j.scheduled_at > $1 THEN NULL ELSE j.created_at END) FROM river_job j
 		WHERE j.state IN ('available', 'scheduled', 'retryable') AND NOT (`+parked+`)`, riverTime(time.Now()))
@@ -141,9 +142,11 @@ func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, olde
 	for _, r := range rows {
 		counts[r.state] = r.n - r.retrying
 		counts["retrying"] += r.retrying
-		if at, parseErr := time.Parse(queueTime, r.first.String); parseErr == nil && (oldest.IsZero() || at.Before(oldest)) {
-			oldest = at
+		at, _ := r.first.(time.Time)
+		if text, ok := r.first.(string); ok { // SQLite knows of columns only that they are times
+			at, _ = time.Parse(queueTime, text)
 		}
+		oldest = earlier(oldest, at.UTC())
 	}
 	return counts, oldest, err
 }

@@ -90,7 +90,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 	reports, keys := make([]report, len(fresh)), make([]int64, len(fresh))
 	for i, l := range fresh {
 		reports[i] = newReport(provider, l.SourceID, l.PlayedAt, l.Duration)
-		keys[i] = matchKey(l.Title, l.Artist)
+		keys[i] = matchKey(l.Title, indexed(l.Artist))
 		if l.Approximate || !m.join(&reports[i], keys[i]) {
 			added++
 		}
@@ -119,7 +119,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 			id, at = p.id, p.at
 		}
 		if p == nil || p.learns(l) {
-			listens = append(listens, id, user, keys[i], l.Title, l.Artist, l.Album, millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
+			listens = append(listens, id, user, keys[i], l.Title, indexed(l.Artist), indexed(l.Album), millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
 		}
 		sources = append(sources, user, provider, l.SourceID, id, millis(l.PlayedAt), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
@@ -141,6 +141,18 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 		}
 	}
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.owe(ctx, tx, user, provider, plays))
+}
+
+// mostIndexed is how long a name may be, in bytes. The names of an artist and an album stand together in an index, for which
+// Postgres takes 2,700; a single one that is longer would hold up everything behind it.
+const mostIndexed = 1000
+
+// indexed is a name without what is too much of it.
+func indexed(name string) string {
+	if len(name) <= mostIndexed {
+		return name
+	}
+	return strings.ToValidUTF8(name[:mostIndexed], "")
 }
 
 // echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles as

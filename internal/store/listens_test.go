@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +167,33 @@ func TestGuessedPlaysAreNotMerged(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, approximate)
+}
+
+func TestNamesWithoutEndHoldNothingUp(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	endless := func() string {
+		var b strings.Builder
+		for range 5000 { // nothing that could be packed
+			b.WriteRune('一' + rand.N('龥'-'一'))
+		}
+		return b.String()
+	}
+	l := listen(5)
+	l.Title, l.Artist, l.Album = endless(), endless(), endless()
+	save(t, s, user, "spotify", l, listen(9))
+	_, err := s.FindEntities(t.Context())
+	require.NoError(t, err)
+	page, _, err := s.Listens(t.Context(), user, "", 10)
+	require.NoError(t, err)
+	require.Len(t, page, 2)
+	require.Equal(t, l.Title, page[1].Title)
+	require.True(t, strings.HasPrefix(l.Artist, page[1].Artist))
+	links, err := s.Links(t.Context(), []providers.Track{page[1].Track})
+	require.NoError(t, err)
+	m, err := s.Music(t.Context(), user, providers.KindTrack, links[0].Track)
+	require.NoError(t, err)
+	require.Equal(t, 1, m.Plays)
 }
 
 func TestPagingIsNewestFirstAlsoAtOneInstant(t *testing.T) {

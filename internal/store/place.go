@@ -51,7 +51,7 @@ func (p Place) engine() (engine, error) {
 func (p Place) String() string {
 	e, err := p.engine()
 	if err != nil {
-		return "database_url"
+		return "in database_url"
 	}
 	return e.String()
 }

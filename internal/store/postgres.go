@@ -31,12 +31,14 @@ const connectWithin = 10 * time.Second
 func newPostgres(address string) (postgres, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil { // whose text may hold the password
-		return postgres{}, errors.New("database_url is no address of a Postgres server. It looks like postgres://user:password@host:5432/database")
+		return postgres{}, errors.New("database_url is no address of a Postgres server, or something behind its ? is wrong, such as sslmode or the file of a certificate. It looks like postgres://user:password@host:5432/database")
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectWithin
 	}
-	// River's times are texts without a zone. A server that vanished is noticed within a minute, on either side.
+	// A connection whose other end has vanished is noticed within a minute, on either side.
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}}).DialContext
+	// River's times are texts without a zone.
 	for name, value := range map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"} {
 		c.RuntimeParams[name] = value

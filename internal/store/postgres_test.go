@@ -15,9 +15,6 @@ import (
 // in is the tests' database of a folder: the file in it, or a schema of its own at the server.
 func in(t testing.TB, dir string) Place {
 	t.Helper()
-	if !postgrestest.On() {
-		return Place{Dir: dir}
-	}
 	return Place{Dir: dir, URL: postgrestest.Schema(t, dir)}
 }
 
@@ -141,6 +138,7 @@ func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
 		{func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-password") }, postgresProblem("28P01", "")},
 		{func(u *url.URL) { u.Path = "/missing" }, postgresProblem("3D000", "")},
 		{func(u *url.URL) { u.RawQuery = "sslmode=disable&search_path=missing" }, postgresProblem("3F000", "")},
+		{func(u *url.URL) { u.RawQuery = "sslmode=disable&schema=missing" }, postgresProblem("42704", "")},
 		{func(u *url.URL) { u.Host = "127.0.0.1:1" }, noServer},
 		{func(u *url.URL) { u.RawQuery = "sslmode=require" }, noServer},
 	} {
@@ -151,5 +149,5 @@ func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
 		require.NotContains(t, err.Error(), "wrong-password")
 	}
 	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret))
-	require.EqualError(t, err, "database_url is no address of a Postgres server. It looks like postgres://user:password@host:5432/database")
+	require.EqualError(t, err, "database_url is no address of a Postgres server, or something behind its ? is wrong, such as sslmode or the file of a certificate. It looks like postgres://user:password@host:5432/database")
 }

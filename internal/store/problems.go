@@ -56,7 +56,7 @@ func sqliteProblem(code int, other string) string {
 
 const noSchema = "3F000"
 
-const noServer = "The database server cannot be reached. Look whether it runs, and whether the address in database_url is right; nothing that was stored is lost."
+const noServer = "The database server cannot be reached. Look whether it runs, and whether the address in database_url is right, and its sslmode; nothing that was stored is lost."
 
 const inUse = "Another program is using the database. Make sure that only one server runs on it."
 
@@ -73,6 +73,8 @@ func postgresProblem(code, other string) string {
 		return "The database cannot be written. Make the user in database_url the owner of the database, and use a server that is no copy of another."
 	case code == "3D000", code == noSchema:
 		return "There is no such database on that server. Make it (createdb -O USER NAME), or correct the name in database_url."
+	case code == "42704", code == "08P01":
+		return "The database server does not know a setting of the connection. Look at what is behind the ? in database_url, and name the server itself, not a program that shares connections, such as PgBouncer."
 	case strings.HasPrefix(code, "28"):
 		return "The database server refuses the user or the password in database_url. Correct them."
 	case code == "XX001", code == "XX002":

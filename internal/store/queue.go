@@ -52,6 +52,25 @@ func (s *Store) Queue(ctx context.Context, c river.Config) (*river.Client[*sql.T
 	return client, nil
 }
 
+// Running implements delivery.CareStore.
+func (s *Store) Running(ctx context.Context) (map[int64]time.Time, error) {
+	all := map[int64]time.Time{}
+	scan := func(r scanner) (_ struct{}, err error) {
+		var id int64
+		var taken sql.NullTime
+		err = r.Scan(&id, &taken)
+		all[id] = taken.Time
+		return struct{}{}, err
+	}
+	_, err := list(ctx, s.reader, scan, "SELECT id, attempted_at FROM river_job WHERE state = 'running'")
+	return all, err
+}
+
+// Resume implements delivery.CareStore.
+func (s *Store) Resume(ctx context.Context, id int64) error {
+	return s.exec(ctx, "UPDATE river_job SET state = 'available' WHERE id = $1 AND state = 'running'", id)
+}
+
 // SetAttempts says how often a delivery that is written down from now on may be attempted.
 func (s *Store) SetAttempts(n int) { s.attempts.Store(int64(n)) }
 

@@ -193,6 +193,30 @@ func (g *stage) discard(id int64) {
 	require.NoError(g, g.s.Discard(g.Context(), g.user, id))
 }
 
+// The database is away when an attempt ends, and for longer than the queue tries to note that.
+func TestAnEndThatCouldNotBeNotedIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := setStage(t)
+		attempts := 0
+		id := g.owe(func(context.Context) error {
+			if attempts++; attempts == 1 {
+				refuse(t, g.s, "away", "BEFORE UPDATE OF state ON river_job", "")
+				time.AfterFunc(time.Minute, func() { allow(t, g.s, "away", "river_job") })
+			}
+			return nil
+		}, "A")
+		long := g.owe(func(context.Context) error {
+			time.Sleep(5 * time.Minute)
+			return nil
+		}, "takes its time")
+		g.carry(10 * time.Minute)
+		g.requireState(delivery.Done, id, long)
+		require.Equal(t, 2, attempts)
+		require.Equal(t, "1 of 3", standing(t, g.s, g.user, long)[1])
+	})
+}
+
 // TestEveryTransitionIsWalked leads deliveries over every way there is, and requires that these are the table's.
 func TestEveryTransitionIsWalked(t *testing.T) {
 	t.Parallel()
