@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -39,10 +40,8 @@ func newPostgres(address string) (postgres, error) {
 	// A connection whose other end has vanished is noticed within a minute, on either side.
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}}).DialContext
 	// River's times are texts without a zone.
-	for name, value := range map[string]string{"timezone": "UTC", "application_name": "reprise",
-		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"} {
-		c.RuntimeParams[name] = value
-	}
+	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
+		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
 	return postgres{c}, nil
 }
 
