@@ -33,6 +33,7 @@ func archived(t *testing.T, objects map[string]string) (ids map[string]bool, lin
 
 // The archive in a real S3 server that we did not write.
 func TestTheArchiveIsCompleteAndFollows(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	s3, w := s3test.Start(t), newWorld(t, demo.Options{Plays: 1200})
 	s3.MakeBucket("music")

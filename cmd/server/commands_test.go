@@ -295,6 +295,7 @@ func TestAKeyFromTheSettingsIsChangedByAPerson(t *testing.T) {
 }
 
 func TestKilledWhileTheSecretKeyChangesNothingIsLost(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	const people = 300
 	dir := household(t, people)

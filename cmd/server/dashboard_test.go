@@ -106,6 +106,7 @@ func TestDashboardAndAlertsSelectByLabelsThatExist(t *testing.T) {
 }
 
 func TestAlertRulesFireInTheirStoriesAndNotOnAHealthyDay(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	rules, stories := readConfig(t, "prometheus", "alerts.yaml"), readConfig(t, "prometheus", "alerts_test.yaml")
 	require.Subset(t, slices.Collect(maps.Keys(promised)), named(rules))

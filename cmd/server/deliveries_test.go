@@ -63,9 +63,10 @@ func count(plays []demo.Play) map[playID]int {
 }
 
 func TestKilledAHundredTimesWhilePullingAndPushing(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	kills := 100
-	if testing.Short() || postgrestest.On() {
+	if postgrestest.On() {
 		kills = 10
 	}
 	w, clock, p, v, env := carryWorld(t)

@@ -209,6 +209,7 @@ func (e *evening) until(what string, check func() bool) {
 // alerts of what lasts fire, the others do not, and all resolve when it is over; Alice is told on her phone, by mail and by
 // her own program of what needs her, once, and once when it is over.
 func TestAnEveningOfTrouble(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	e := newEvening(t)
 	e.until("everything in order, and seen", func() bool {

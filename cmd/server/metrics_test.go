@@ -108,6 +108,7 @@ func (nowhere) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func TestTheNumberOfSeriesDoesNotGrowWithPeople(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	a := wired(t)
 	before := a.scrape(t)

@@ -156,6 +156,7 @@ func TestAnAdministratorHasAKeyTriedNow(t *testing.T) {
 
 // A key that the service does not know stays out of use across a restart, until somebody says otherwise.
 func TestARefusedKeyIsNotTriedByEveryStart(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
 	p := start(t, dir, youtubeEnv(w)...)

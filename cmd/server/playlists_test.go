@@ -70,6 +70,7 @@ func (b *brainz) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // A playlist that is written to a real Subsonic server that we did not write.
 func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	sub, lb := supysonictest.Start(t), newBrainz(t)
 	sub.CreatePlaylist("Signals", "High") // of her own, and of the same name as the one to come

@@ -12,6 +12,7 @@ import (
 // TestTheUplinkIsGone: ten people, all services, and in the same second none of them can be reached any more. One
 // notification, to the one who can mend it; slow probes; and a return that is spread out, with nobody left behind.
 func TestTheUplinkIsGone(t *testing.T) {
+	takesLong(t)
 	inBubble(t, demo.Options{Plays: 60, Live: 10 * time.Minute}, func(t *testing.T, i *installation) {
 		const people = 10
 		i.people(people)

@@ -66,6 +66,7 @@ func (v *person) likesUntil(w *demo.World, says string) {
 }
 
 func TestYouTubeAndItsKeys(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
 	p := start(t, dir, youtubeEnv(w)...)
