@@ -19,7 +19,7 @@ build: ## build bin/reprise
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/reprise ./cmd/server
 
 test: tools ## install what tests need and run all of them
-	$(GO) test -count=1 -shuffle=on -parallel 4 $(PACKAGES)
+	$(GO) test -count=1 -shuffle=on -parallel 4 -timeout 15m $(PACKAGES)
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
@@ -29,7 +29,7 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./internal
-	$(GO) test -count=1 -race -short -shuffle=on -parallel 4 $(PACKAGES)
+	$(GO) test -count=1 -race -short -shuffle=on -parallel 4 -timeout 15m $(PACKAGES)
 
 bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
