@@ -172,6 +172,7 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 }
 
 func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	dir := t.TempDir()
@@ -215,6 +216,7 @@ func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
 
 // The button of a message on the phone leads to /connect/spotify, where nobody may be signed in any more.
 func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
@@ -231,6 +233,7 @@ func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
 }
 
 func TestBrowserWithoutScriptStillWorks(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)

@@ -69,6 +69,7 @@ func TestAWrongChannelInTheSettingsStopsTheStart(t *testing.T) {
 }
 
 func TestABrowserShowsWhatIsPushedToIt(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	p := start(t, t.TempDir(), "REPRISE_CONTACT=test@example.org")
 	tab := browser(t)

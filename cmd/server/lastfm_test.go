@@ -89,6 +89,7 @@ func TestLastFMSaysWhatToRegister(t *testing.T) {
 }
 
 func TestLastFMIsConnectedInTheBrowser(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 900})
 	p := start(t, t.TempDir(), lastfmEnv(w)...)

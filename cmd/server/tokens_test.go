@@ -163,6 +163,7 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 
 // A stream by Server-Sent Events works with a token, and a token for reading acknowledges nothing.
 func TestAStreamWithAToken(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
