@@ -11,6 +11,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -48,19 +49,19 @@ func BenchmarkIngest(b *testing.B) {
 			counting += time.Since(began) // one connection's run makes one call at a time
 		}})
 		provider := listenbrainz.New(listenbrainz.Config{APIURL: world.ListenBrainz.URL})
-		provider.Streams = []string{providers.Listens}
+		provider.Streams = []string{library.Listens}
 		guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client, Tokens: oauth.NewTokens(db, client),
 			Registry: providers.Registry{provider}, Store: db,
 			Notifier: notify.New(db, bus), Bus: bus, Log: slog.New(slog.DiscardHandler)}
-		runs := make(chan providers.Run, 100) // more than there are
-		pull := syncer.NewSyncer(syncer.Options{Began: func(ctx context.Context, _ syncer.Key) (context.Context, func(providers.Run)) {
-			return ctx, func(r providers.Run) { runs <- r }
+		runs := make(chan library.Run, 100) // more than there are
+		pull := syncer.NewSyncer(syncer.Options{Began: func(ctx context.Context, _ syncer.Key) (context.Context, func(library.Run)) {
+			return ctx, func(r library.Run) { runs <- r }
 		}}, guard, db, bus)
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- pull.Run(run) }()
-		c, err := db.SaveConnection(ctx, providers.Connection{User: user.ID, Provider: "listenbrainz", AccountID: demo.Alice, Account: demo.Alice,
-			Credentials: providers.Credentials{"token": world.ListenBrainz.Token(demo.Alice), "user": demo.Alice}, CreatedAt: time.Now()})
+		c, err := db.SaveConnection(ctx, library.Connection{User: user.ID, Provider: "listenbrainz", AccountID: demo.Alice, Account: demo.Alice,
+			Credentials: library.Credentials{"token": world.ListenBrainz.Token(demo.Alice), "user": demo.Alice}, CreatedAt: time.Now()})
 		require.NoError(b, err)
 		b.StartTimer()
 		for stored := 0; stored < plays; {

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
@@ -28,7 +29,7 @@ import (
 // caughtUp is a guard that knows what the target has: to ask is not what is measured here.
 type caughtUp struct{ *syncer.Guard }
 
-func (caughtUp) CaughtUp(providers.Connection, time.Time) error { return nil }
+func (caughtUp) CaughtUp(library.Connection, time.Time) error { return nil }
 
 // carrying is a database in which n deliveries of one listen each wait for a ListenBrainz at this address.
 func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
@@ -41,8 +42,8 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 	require.NoError(b, err)
-	_, err = db.SaveConnection(ctx, providers.Connection{User: user.ID, Provider: "listenbrainz", AccountID: "alice", Account: "alice",
-		Credentials: providers.Credentials{"token": "x", "user_name": "alice"}, CreatedAt: time.Now()})
+	_, err = db.SaveConnection(ctx, library.Connection{User: user.ID, Provider: "listenbrainz", AccountID: "alice", Account: "alice",
+		Credentials: library.Credentials{"token": "x", "user_name": "alice"}, CreatedAt: time.Now()})
 	require.NoError(b, err)
 	provider := listenbrainz.New(listenbrainz.Config{APIURL: address})
 	provider.Takes.Batch = 1
@@ -50,12 +51,12 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: providers.Registry{provider}, Store: db,
 		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Notifier: notify.New(db, bus), Bus: bus, Log: log}
 	d := delivery.New(delivery.Options{}, guard.Registry, caughtUp{guard}, db, bus, log)
-	page := make([]providers.Listen, n)
+	page := make([]library.Listen, n)
 	for i := range page {
 		title := fmt.Sprintf("Song %d", i)
-		page[i] = providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title, PlayedAt: time.Now().Add(-time.Duration(n-i) * time.Minute)}
+		page[i] = library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title, PlayedAt: time.Now().Add(-time.Duration(n-i) * time.Minute)}
 	}
-	_, err = db.SaveListens(ctx, providers.Intake{User: user.ID, Provider: "spotify", Listens: page})
+	_, err = db.SaveListens(ctx, library.Intake{User: user.ID, Provider: "spotify", Listens: page})
 	require.NoError(b, err)
 	owed, err := d.Forward(ctx, user.ID, "listenbrainz", true)
 	require.NoError(b, err)

@@ -17,7 +17,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/store"
 )
 
@@ -77,7 +77,7 @@ func importFile(b *testing.B, r *imports.Runner, db *store.Store, user int64, pa
 	for {
 		metrics.Read(sample)
 		*heap = max(*heap, sample[0].Value.Uint64())
-		if _, err := db.NextImport(b.Context()); errors.Is(err, providers.ErrNotFound) {
+		if _, err := db.NextImport(b.Context()); errors.Is(err, library.ErrNotFound) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)

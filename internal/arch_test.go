@@ -18,6 +18,7 @@ import (
 // arrows says which of our packages a package may import. A new arrow is a decision: it changes this table in the same
 // commit, with the reason.
 var arrows = map[string][]string{
+	"internal/library":    {},
 	"internal/resilience": {},
 	"internal/events":     {},
 	"internal/accounts":   {},
@@ -25,53 +26,49 @@ var arrows = map[string][]string{
 	"web":                 {},
 	"internal/config":     {"internal/resilience"}, // its Secret, so that settings redact themselves
 	"internal/metrics":    {"internal/resilience"},
-	"internal/providers":  {"internal/resilience"},
-	"internal/oauth":      {"internal/providers", "internal/resilience"},
+	"internal/match":      {"internal/library"},
+	"internal/providers":  {"internal/library", "internal/resilience"},
+	"internal/oauth":      {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
-	"internal/tracing": {"internal/providers", "internal/resilience"},
-	"internal/notify":  {"internal/events", "internal/providers", "internal/resilience"},
-	"internal/sync":    {"internal/activity", "internal/delivery", "internal/events", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/tracing": {"internal/library", "internal/resilience"},
+	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/sync":    {"internal/activity", "internal/delivery", "internal/events", "internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
 	// It sends what notify has to tell.
-	"internal/channels": {"internal/notify", "internal/providers", "internal/resilience"},
+	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
-	"internal/delivery": {"internal/activity", "internal/events", "internal/metrics", "internal/providers", "internal/resilience"},
+	"internal/delivery": {"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics", "internal/providers", "internal/resilience"},
 	// It tells of its progress, and says what trouble with the disk means.
-	"internal/imports": {"internal/events", "internal/providers", "internal/resilience"},
+	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
-	"internal/digest": {"internal/events", "internal/providers", "internal/resilience"},
+	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It asks sources about music and tells of its progress.
-	"internal/enrich": {"internal/events", "internal/providers", "internal/resilience"},
+	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify", "internal/oauth",
-		"internal/providers", "internal/resilience", "internal/sync", "web"},
-	"internal/demo": {"internal/providers"},
+	"internal/store":  {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
+	"internal/demo":   {},
 
-	"internal/providers/spotify":      {"internal/providers", "internal/resilience"},
-	"internal/providers/lastfm":       {"internal/providers", "internal/resilience"},
-	"internal/providers/listenbrainz": {"internal/providers", "internal/resilience"},
-	"internal/providers/navidrome":    {"internal/providers", "internal/resilience"},
-	"internal/providers/youtube":      {"internal/providers", "internal/resilience"},
-	"internal/providers/openai":       {"internal/providers", "internal/resilience"},
-	"internal/providers/s3":           {"internal/providers", "internal/resilience"},
-	"internal/providers/musicbrainz":  {"internal/providers", "internal/resilience"},
-	"internal/providers/fanarttv":     {"internal/providers", "internal/resilience"},
-	"internal/providers/providertest": {"internal/providers", "internal/resilience"},
+	"internal/providers/spotify":      {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/lastfm":       {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/listenbrainz": {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/navidrome":    {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/youtube":      {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/openai":       {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/s3":           {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/musicbrainz":  {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/fanarttv":     {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/providertest": {"internal/library", "internal/providers", "internal/resilience"},
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
-	"internal/enginetest": {"internal/accounts", "internal/delivery", "internal/events", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/spotify",
-		"internal/providers/listenbrainz", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
+	"internal/enginetest":    {"internal/accounts", "internal/delivery", "internal/events", "internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/providers/spotify", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/navidrome", "internal/providers/openai",
-		"internal/providers/s3", "internal/providers/youtube", "internal/providers/musicbrainz", "internal/providers/fanarttv", "internal/resilience", "internal/server",
-		"internal/store", "internal/sync", "internal/tracing"},
+	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing"},
 }
 
 func TestArrows(t *testing.T) {

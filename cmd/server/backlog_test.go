@@ -15,7 +15,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/demo"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/store"
 )
 
@@ -34,13 +34,13 @@ func backlog(t testing.TB, dir string, n int) {
 	db.SetAttempts(300)
 	const atOnce = 10_000
 	for from := 0; from < n; from += atOnce {
-		page := make([]providers.Listen, min(atOnce, n-from))
+		page := make([]library.Listen, min(atOnce, n-from))
 		for i := range page {
 			title := fmt.Sprintf("Song %06d", from+i)
-			page[i] = providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
+			page[i] = library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
 				PlayedAt: time.Now().Add(-time.Duration(n-from-i) * 4 * time.Minute)}
 		}
-		_, err := db.SaveListens(ctx, providers.Intake{User: 1, Provider: "spotify", Listens: page})
+		_, err := db.SaveListens(ctx, library.Intake{User: 1, Provider: "spotify", Listens: page})
 		require.NoError(t, err)
 	}
 	owed, err := db.Carry(ctx, delivery.Rule{User: 1, Provider: "listenbrainz", Kind: delivery.SubmitListens, Batch: 1}, true)

@@ -23,9 +23,9 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/config"
 	"reprise/internal/demo"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 )
 
 // installation is the program as it is wired, without its web side and without what carries deliveries, in a bubble of
@@ -128,14 +128,14 @@ func (i *installation) people(n int) {
 		require.NoError(t, err)
 		i.users = append(i.users, u.ID)
 		now := time.Now()
-		for name, token := range map[string]providers.Credentials{
+		for name, token := range map[string]library.Credentials{
 			"spotify": oauth.Credentials(i.world.Spotify.Authorize(who, i.registry.Get("spotify").OAuth.Scopes...)),
 			"youtube": oauth.Credentials(i.world.YouTube.Authorize(who, i.registry.Get("youtube").OAuth.Scopes...)),
 		} {
 			_, err := i.connections.ConnectOAuth(ctx, i.registry.Get(name), u.ID, oauth.Grant{Credentials: token, AuthorizedAt: now})
 			require.NoError(t, err)
 		}
-		for name, fields := range map[string]providers.Credentials{
+		for name, fields := range map[string]library.Credentials{
 			"lastfm":       {"session_key": i.world.LastFM.Authorize(who)},
 			"listenbrainz": {"token": i.world.ListenBrainz.Token(who)},
 			"navidrome":    {"url": i.world.Navidrome.URL, "username": who, "password": i.world.Navidrome.Password(who)},

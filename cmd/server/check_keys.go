@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/fanarttv"
 	"reprise/internal/providers/lastfm"
 	"reprise/internal/providers/openai"
@@ -64,8 +64,8 @@ func (d *doctor) registrations() (all []registration) {
 	for _, k := range c.FanartTV.Keys {
 		source := fanarttv.New(d.with("fanarttv", k, fanarttv.PutKey), fanarttv.Config{APIURL: c.FanartTV.APIURL, ClientKey: c.FanartTV.ClientKey})
 		all = append(all, registration{"Fanart.tv's key …" + k.LastFour(), fanarttv.KeyAdvice, func(ctx context.Context) error {
-			_, err := source.Enrich(ctx, providers.Entity{Kind: providers.KindArtist, MBID: "a74b1b7f-71a5-4011-9441-d0b5e4122711"})
-			if errors.Is(err, providers.ErrNotThere) {
+			_, err := source.Enrich(ctx, library.Entity{Kind: library.KindArtist, MBID: "a74b1b7f-71a5-4011-9441-d0b5e4122711"})
+			if errors.Is(err, library.ErrNotThere) {
 				return nil
 			}
 			return err
@@ -90,7 +90,7 @@ func (d *doctor) with(provider string, k resilience.PoolKey, put func(*http.Requ
 // tryLastFM signs a call in the name of nobody: Last.fm looks at the key and the signature first.
 func (d *doctor) tryLastFM(ctx context.Context) error {
 	p := lastfm.New(lastfm.Config{APIURL: d.c.LastFM.APIURL, ClientID: d.c.LastFM.ClientID, ClientSecret: string(d.c.LastFM.ClientSecret)})
-	_, err := p.Open(d.client, providers.Credentials{"session_key": "nobody"}).Prove(ctx)
+	_, err := p.Open(d.client, library.Credentials{"session_key": "nobody"}).Prove(ctx)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && resilience.Classify(e).Scope == resilience.ScopeConnection && !e.HTML &&
 		resilience.Classify(e).Category == resilience.Auth {
 		return nil // it is nobody's session that is refused

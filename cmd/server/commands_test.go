@@ -17,7 +17,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/store"
 )
 
@@ -154,8 +154,8 @@ func household(t testing.TB, people int) (dir string) {
 	for i := range people {
 		u, err := db.AddUser(t.Context(), accounts.User{Name: fmt.Sprint("Person ", i), PasswordHash: "none", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 		require.NoError(t, err)
-		_, err = db.SaveConnection(t.Context(), providers.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
-			Credentials: providers.Credentials{"token": fmt.Sprint("token of ", i)}})
+		_, err = db.SaveConnection(t.Context(), library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
+			Credentials: library.Credentials{"token": fmt.Sprint("token of ", i)}})
 		require.NoError(t, err)
 	}
 	require.NoError(t, db.Close())

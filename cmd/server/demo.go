@@ -15,8 +15,8 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/config"
 	"reprise/internal/demo"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 )
 
 // The paces of the demo: a minute has to show what takes hours in life.
@@ -99,7 +99,7 @@ func furnish(ctx context.Context, a *app, world *demo.World) error {
 	if _, err := a.connections.ConnectOAuth(ctx, tube, alice.ID, grant); err != nil {
 		return fmt.Errorf("connect simulated YouTube: %w", err)
 	}
-	for name, fields := range map[string]providers.Credentials{
+	for name, fields := range map[string]library.Credentials{
 		"lastfm":       {"session_key": world.LastFM.Authorize(demo.Alice)},
 		"listenbrainz": {"token": world.ListenBrainz.Token(demo.Alice)},
 		"navidrome":    {"url": world.Navidrome.URL, "username": demo.Alice, "password": world.Navidrome.Password(demo.Alice)},

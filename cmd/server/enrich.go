@@ -11,7 +11,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/fanarttv"
 	"reprise/internal/providers/musicbrainz"
 	"reprise/internal/resilience"
@@ -50,7 +50,7 @@ func newEnrichment(ctx context.Context, c config.Config, db *store.Store, client
 
 // newMusicBrainz is not set up without a contact: MusicBrainz blocks addresses whose owner it cannot reach.
 func newMusicBrainz(c config.Config, client *http.Client) enrich.Source {
-	s := enrich.Source{Provider: musicbrainz.Provider(), Kinds: []string{providers.KindArtist, providers.KindAlbum, providers.KindTrack}, NotThere: noFacts}
+	s := enrich.Source{Provider: musicbrainz.Provider(), Kinds: []string{library.KindArtist, library.KindAlbum, library.KindTrack}, NotThere: noFacts}
 	if c.Contact == "" {
 		s.Missing = []string{"contact"}
 		s.SettingUp = "MusicBrainz tells of ids, tags and dates, and wants to know whom to write to when something goes wrong. Set your e-mail or web address as contact, and start Reprise again; until then MusicBrainz is not asked."
@@ -64,7 +64,7 @@ func newMusicBrainz(c config.Config, client *http.Client) enrich.Source {
 func newFanartTV(ctx context.Context, c config.Config, db *store.Store, client *http.Client, n counts, log *slog.Logger) (enrich.Source, error) {
 	t := &resilience.KeyTransport{Put: fanarttv.PutKey, Advice: fanarttv.KeyAdvice}
 	public, keys, err := keyed(ctx, "fanarttv", c.FanartTV.Keys, c, db, client, t, n, log)
-	s := enrich.Source{Provider: fanarttv.Provider(keys), Kinds: []string{providers.KindArtist, providers.KindAlbum}, Needs: "musicbrainz", NotThere: noPictures}
+	s := enrich.Source{Provider: fanarttv.Provider(keys), Kinds: []string{library.KindArtist, library.KindAlbum}, Needs: "musicbrainz", NotThere: noPictures}
 	switch {
 	case err != nil:
 		return s, err

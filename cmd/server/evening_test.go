@@ -22,7 +22,7 @@ import (
 
 	"reprise/internal/config"
 	"reprise/internal/demo"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // evening is the demo's household as it is wired, at a pace at which a minute takes a second, watched by a real Prometheus.
@@ -297,7 +297,7 @@ func (e *evening) relief() {
 	require.NoError(t, e.world.Switch(demo.YouTube, demo.Normal))
 	require.NoError(t, e.world.Switch(demo.Spotify, demo.Normal))
 	alice := e.server.DemoUser
-	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), alice, providers.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)})
+	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), alice, library.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)})
 	require.NoError(t, err)
 	require.NoError(t, e.connections.Retry(ctx, alice, "spotify"))
 }

@@ -107,7 +107,7 @@ func TestADayWithAnOutageOnTheHealthPage(t *testing.T) {
 		require.NoError(t, err)
 		for _, r := range runsOf {
 			require.Equal(t, r.Result != "ok", r.Words != "", "what was wrong is said, and only then: %+v", r)
-			require.Equal(t, r.Result != "ok", r.Category == resilience.Upstream || r.Category == resilience.CircuitOpen, "%+v", r)
+			require.Equal(t, r.Result != "ok", r.Category == resilience.Upstream.String() || r.Category == resilience.CircuitOpen.String(), "%+v", r)
 		}
 	})
 }

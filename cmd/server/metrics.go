@@ -12,6 +12,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/providers/fanarttv"
@@ -47,7 +48,7 @@ func (n counts) attempt(ctx context.Context, a resilience.Attempt) {
 }
 
 // began begins the trace of a run.
-func (n counts) began(ctx context.Context, k syncer.Key) (context.Context, func(providers.Run)) {
+func (n counts) began(ctx context.Context, k syncer.Key) (context.Context, func(library.Run)) {
 	return n.tracer.Began(ctx, k.User, k.Provider, k.Stream)
 }
 

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
@@ -76,8 +76,8 @@ func crowd(t testing.TB, a *app, people int) {
 		u, err := a.store.AddUser(ctx, accounts.User{Name: fmt.Sprintf("Person %d", n), PasswordHash: "-", Role: accounts.Member, CreatedAt: now}, false)
 		require.NoError(t, err)
 		for _, p := range a.registry {
-			c := providers.Connection{User: u.ID, Provider: p.Name, AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
-				ExpiresAt: now.Add(24 * time.Hour), Credentials: providers.Credentials{"url": fmt.Sprintf("http://music-%d.example.org", n), "token": "t"}}
+			c := library.Connection{User: u.ID, Provider: p.Name, AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
+				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf("http://music-%d.example.org", n), "token": "t"}}
 			_, err := a.store.SaveConnection(ctx, c)
 			require.NoError(t, err)
 			for _, stream := range p.Streams {
@@ -167,13 +167,13 @@ func owe(t testing.TB, db *store.Store, from, to int) {
 	require.NoError(t, err)
 	begin := time.Now().Add(-24 * time.Hour)
 	for first := from; first < to; first += 1000 {
-		listens := make([]providers.Listen, 1000)
+		listens := make([]library.Listen, 1000)
 		for i := range listens {
 			n := first + i
-			listens[i] = providers.Listen{SourceID: fmt.Sprint(n), PlayedAt: begin.Add(time.Duration(n) * 5 * time.Second),
-				Track: providers.Track{Title: fmt.Sprintf("Song %d", n), Artist: "Somebody"}}
+			listens[i] = library.Listen{SourceID: fmt.Sprint(n), PlayedAt: begin.Add(time.Duration(n) * 5 * time.Second),
+				Track: library.Track{Title: fmt.Sprintf("Song %d", n), Artist: "Somebody"}}
 		}
-		_, err := db.SaveListens(ctx, providers.Intake{User: 1, Provider: "listenbrainz", Generation: c.Generation, Listens: listens})
+		_, err := db.SaveListens(ctx, library.Intake{User: 1, Provider: "listenbrainz", Generation: c.Generation, Listens: listens})
 		require.NoError(t, err)
 	}
 }

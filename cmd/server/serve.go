@@ -22,6 +22,7 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
+	"reprise/internal/match"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -184,16 +185,10 @@ func adapters(c config.Config, tube *providers.Provider) providers.Registry {
 			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
 		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
 		brainz,
-		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: sameSong}),
+		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: match.Sure}),
 		tube,
 		s3.New(),
 	}
-}
-
-// sameSong recognises a song for a listen, whose match nobody looks at: only what is sure counts.
-func sameSong(t providers.Track, songs []providers.Track) (providers.Track, bool) {
-	m := delivery.Choose(t, songs)
-	return m.Found, m.How != delivery.ByNothing && m.How != delivery.ByScore
 }
 
 // jitter says "none" as the backoff understands it.

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/demo"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 )
@@ -178,7 +179,7 @@ func TestAFailureThatNobodyKnowsIsCounted(t *testing.T) {
 	odd := func(context.Context, providers.Adapter) error { panic("an adapter's mistake") }
 	c, err := a.store.Connection(context.Background(), 1, "listenbrainz")
 	require.NoError(t, err)
-	require.Error(t, a.server.Guard.Do(context.Background(), c, providers.Listens, odd))
+	require.Error(t, a.server.Guard.Do(context.Background(), c, library.Listens, odd))
 	all := a.scrape(t)
 	require.Equal(t, 1.0, all[`unclassified_errors_total{provider="listenbrainz"}`])
 	require.Equal(t, 1.0, all.sum("unclassified_errors_total"))
@@ -188,7 +189,7 @@ func TestRefusedSignInsAreCountedWhereTheyWereMade(t *testing.T) {
 	t.Parallel()
 	a := wired(t)
 	crowd(t, a, 1)
-	_, err := a.connections.Connect(context.Background(), a.registry.Get("listenbrainz"), 1, providers.Credentials{"token": "new"})
+	_, err := a.connections.Connect(context.Background(), a.registry.Get("listenbrainz"), 1, library.Credentials{"token": "new"})
 	require.Error(t, err)
 	require.Equal(t, 1.0, a.scrape(t).sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`, "validate-token"))
 	require.Zero(t, a.scrape(t).sum("upstream_attempts_total", `"other"`, `outcome="retriable"`))

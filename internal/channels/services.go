@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -221,7 +222,7 @@ func moment(at time.Time) *string {
 	if at.IsZero() {
 		return nil
 	}
-	text := providers.Stamp(at)
+	text := library.Stamp(at)
 	return &text
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 )
 
 func TestACauseIsToldOnceOverTicksAndRestarts(t *testing.T) {
@@ -240,7 +240,7 @@ func TestARemovedChannelIsForgotten(t *testing.T) {
 		require.Empty(t, h.phone.heard())
 		require.Empty(t, h.deliveries())
 		require.Equal(t, []string{"Trouble: auth"}, h.open())
-		require.ErrorIs(t, h.Remove(t.Context(), h.user, h.channel), providers.ErrNotFound)
+		require.ErrorIs(t, h.Remove(t.Context(), h.user, h.channel), library.ErrNotFound)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -22,10 +23,10 @@ type Archived struct {
 }
 
 // carryMonth writes a month of a person's listens as one object: JSON Lines, one listen per line, the oldest first.
-func (d *Deliveries) carryMonth(ctx context.Context, c providers.Connection, j *job) error {
+func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *job) error {
 	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
 	j.wanted = kept.Wanted
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return d.unwanted(ctx, j)
 	}
 	if err != nil {
@@ -42,7 +43,7 @@ func (d *Deliveries) carryMonth(ctx context.Context, c providers.Connection, j *
 	sum := sha256.Sum256(body)
 	report := Archived{Name: objectName(j.User, from), Listens: listens, Bytes: len(body), SHA256: hex.EncodeToString(sum[:])}
 	var refused error
-	err = d.guard.Do(ctx, c, providers.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+	err = d.guard.Do(ctx, c, library.Deliveries, func(ctx context.Context, a providers.Adapter) error {
 		store, ok := a.(providers.ObjectStore)
 		if !ok {
 			return fmt.Errorf("%s: adapter keeps no objects", c.Provider)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -46,7 +47,7 @@ func counted(s taker) (*Deliveries, func(t *testing.T) string) {
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	plays := []providers.StoredListen{{ID: 1}, {ID: 2}, {ID: 3}}
+	plays := []library.StoredListen{{ID: 1}, {ID: 2}, {ID: 3}}
 	bad := refuse("It is too old.")
 	for _, c := range []struct {
 		what     string

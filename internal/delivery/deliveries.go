@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -58,12 +59,12 @@ func (o Options) withDefaults() Options {
 
 // Guard stands before every call; see the sync package.
 type Guard interface {
-	Do(ctx context.Context, c providers.Connection, stream string, call func(context.Context, providers.Adapter) error) error
+	Do(ctx context.Context, c library.Connection, stream string, call func(context.Context, providers.Adapter) error) error
 	// CaughtUp is nil when everything that the provider had at that instant has been read, or cannot be read. Otherwise
 	// it sees to it that it is read now, and returns a *resilience.NotBeforeError.
-	CaughtUp(c providers.Connection, at time.Time) error
+	CaughtUp(c library.Connection, at time.Time) error
 	// Ready says whether nothing that needs a person stands against carrying something to the connection.
-	Ready(c providers.Connection) bool
+	Ready(c library.Connection) bool
 }
 
 // Queue opens the queue.

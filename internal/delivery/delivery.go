@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
+	"reprise/internal/match"
 )
 
 // Failure is why an attempt failed, as it is kept with the delivery.
@@ -67,13 +68,13 @@ type Copy struct {
 
 // Work is what the store keeps for those who carry.
 type Work interface {
-	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
-	Owed(ctx context.Context, id int64, provider string) ([]providers.StoredListen, error)
+	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	Owed(ctx context.Context, id int64, provider string) ([]library.StoredListen, error)
 	Split(ctx context.Context, from Order, id int64, more [][]int64, dead []Refused) error
 	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
 	Park(ctx context.Context, user int64, provider string) error
 	Queues(context.Context) ([]string, error)
-	Parked(context.Context) ([]providers.Connection, error)
+	Parked(context.Context) ([]library.Connection, error)
 	Release(ctx context.Context, user int64, provider string) error
 	Revive(ctx context.Context, user int64, provider string) error
 	Postpone(ctx context.Context, user int64, provider string, id int64, until time.Time) error
@@ -86,11 +87,11 @@ type CopyStore interface {
 	Copy(ctx context.Context, user int64, provider, kind, ref string) (Copy, error)
 	NoteRemote(context.Context, Copy) error
 	EndCopy(ctx context.Context, id int64, c Copy, done bool) (ended bool, err error)
-	Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error)
-	Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]Match, error)
-	SaveMatches(ctx context.Context, user int64, provider string, found map[string]Match) error
+	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]match.Result, error)
+	SaveMatches(ctx context.Context, user int64, provider string, found map[string]match.Result) error
 	ForgetMatches(ctx context.Context, user int64, provider string, sourceIDs []string) error
-	Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[providers.StoredListen, error]
+	Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[library.StoredListen, error]
 }
 
 // Delivery is one thing to be carried, as it stands.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -15,7 +16,7 @@ import (
 // carryListens sends the listens of a delivery, except those that the provider has already. To know that, the provider
 // must have been read since the delivery was written down. Where a second attempt would count twice, it is asked for
 // these very plays before one.
-func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j *job) error {
+func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *job) error {
 	takes := d.registry.Get(c.Provider).Takes
 	if err := d.guard.CaughtUp(c, j.CreatedAt); err != nil {
 		return err
@@ -26,7 +27,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 	}
 	var outcomes []error
 	var refused error
-	err = d.guard.Do(ctx, c, providers.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+	err = d.guard.Do(ctx, c, library.Deliveries, func(ctx context.Context, a providers.Adapter) error {
 		taker, ok := a.(providers.ListenTaker)
 		if !ok {
 			return fmt.Errorf("%s: adapter takes no listens", c.Provider)
@@ -55,13 +56,13 @@ func (d *Deliveries) carryListens(ctx context.Context, c providers.Connection, j
 
 // missingThere leaves out the plays that a provider has at that very second. Reading does not tell of all: a play that
 // arrives there after a later one lies behind what has been read.
-func missingThere(ctx context.Context, a providers.Adapter, plays []providers.StoredListen) ([]providers.StoredListen, error) {
+func missingThere(ctx context.Context, a providers.Adapter, plays []library.StoredListen) ([]library.StoredListen, error) {
 	source, ok := a.(providers.ListenSource)
 	if !ok {
 		return plays, nil
 	}
 	there := map[int64]int{}
-	span := providers.Span{After: plays[0].PlayedAt.Add(-2 * time.Second), Before: plays[len(plays)-1].PlayedAt.Add(2 * time.Second)}
+	span := library.Span{After: plays[0].PlayedAt.Add(-2 * time.Second), Before: plays[len(plays)-1].PlayedAt.Add(2 * time.Second)}
 	for page, err := range source.Listens(ctx, span) {
 		if errors.Is(err, providers.ErrNotOffered) {
 			return plays, nil
@@ -75,7 +76,7 @@ func missingThere(ctx context.Context, a providers.Adapter, plays []providers.St
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(plays), func(p providers.StoredListen) bool {
+	return slices.DeleteFunc(slices.Clone(plays), func(p library.StoredListen) bool {
 		there[p.PlayedAt.Unix()]--
 		return there[p.PlayedAt.Unix()] >= 0
 	}), nil
@@ -93,7 +94,7 @@ func notNow(outcomes []error) error {
 
 // halve looks for the bad one in a batch that was refused whole: one half stays in the delivery, the other becomes one of
 // its own.
-func (d *Deliveries) halve(ctx context.Context, o Order, id int64, plays []providers.StoredListen, refused error) error {
+func (d *Deliveries) halve(ctx context.Context, o Order, id int64, plays []library.StoredListen, refused error) error {
 	if len(plays) == 1 {
 		return refused
 	}
@@ -104,7 +105,7 @@ func (d *Deliveries) halve(ctx context.Context, o Order, id int64, plays []provi
 }
 
 // divide leaves in a delivery what was taken of it: what was refused becomes dead letters, the rest another delivery.
-func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []providers.StoredListen, outcomes []error, err error) error {
+func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []library.StoredListen, outcomes []error, err error) error {
 	var rest []int64
 	var dead []Refused
 	var refused error
@@ -139,7 +140,7 @@ func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []prov
 	return errors.Join(err, refused)
 }
 
-func numbers(plays []providers.StoredListen) []int64 {
+func numbers(plays []library.StoredListen) []int64 {
 	ids := make([]int64, len(plays))
 	for i := range plays {
 		ids[i] = plays[i].ID

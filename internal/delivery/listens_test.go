@@ -9,19 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
 // shelf is a provider that has some plays, or cannot say.
 type shelf struct {
-	plays []providers.Listen
+	plays []library.Listen
 	err   error
-	asked *providers.Span
+	asked *library.Span
 }
 
 func (shelf) Prove(context.Context) (providers.Account, error) { return providers.Account{}, nil }
 
-func (s shelf) Listens(_ context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+func (s shelf) Listens(_ context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	*s.asked = span
 	return func(yield func(providers.ListenPage, error) bool) {
 		yield(providers.ListenPage{Listens: s.plays}, s.err)
@@ -31,12 +32,12 @@ func (s shelf) Listens(_ context.Context, span providers.Span) iter.Seq2[provide
 func TestASecondAttemptLeavesOutWhatTheFirstOneLeftThere(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
-	play := func(id int64, after time.Duration) providers.StoredListen {
-		return providers.StoredListen{ID: id, Listen: providers.Listen{PlayedAt: start.Add(after)}}
+	play := func(id int64, after time.Duration) library.StoredListen {
+		return library.StoredListen{ID: id, Listen: library.Listen{PlayedAt: start.Add(after)}}
 	}
-	owed := []providers.StoredListen{play(1, 0), play(2, 300*time.Millisecond), play(3, time.Minute), play(4, time.Hour)}
-	var span providers.Span
-	there := []providers.Listen{{PlayedAt: start}, {PlayedAt: start.Add(time.Minute)}, {PlayedAt: start.Add(time.Hour), Approximate: true}}
+	owed := []library.StoredListen{play(1, 0), play(2, 300*time.Millisecond), play(3, time.Minute), play(4, time.Hour)}
+	var span library.Span
+	there := []library.Listen{{PlayedAt: start}, {PlayedAt: start.Add(time.Minute)}, {PlayedAt: start.Add(time.Hour), Approximate: true}}
 	rest, err := missingThere(t.Context(), shelf{plays: there, asked: &span}, owed)
 	require.NoError(t, err)
 	require.Equal(t, []int64{2, 4}, numbers(rest), "one play for one play, and a guessed time says nothing")

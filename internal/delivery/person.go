@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/activity"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -184,7 +185,7 @@ func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 }
 
 // Connected lets go out what waited for a connection. To be connected is all that an archive asks for.
-func (d *Deliveries) Connected(ctx context.Context, c providers.Connection) error {
+func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error {
 	err := d.Release(ctx, c.User, c.Provider)
 	if p := d.registry.Get(c.Provider); p != nil && p.Takes.Archive {
 		r, e := d.rule(c.User, c.Provider, true)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"reprise/internal/library"
+	"reprise/internal/match"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -28,18 +30,18 @@ type Report struct {
 
 // ReportTrack is what came of one track.
 type ReportTrack struct {
-	Title  string  `json:"title"`
-	Artist string  `json:"artist"`
-	How    How     `json:"how"` // empty: not found there
-	Score  float64 `json:"score,omitempty"`
-	Found  string  `json:"found,omitempty"` // artist and title there, where they were recognised by their score
+	Title  string    `json:"title"`
+	Artist string    `json:"artist"`
+	How    match.How `json:"how"` // empty: not found there
+	Score  float64   `json:"score,omitempty"`
+	Found  string    `json:"found,omitempty"` // artist and title there, where they were recognised by their score
 }
 
 // carryPlaylist brings a provider's copy of a playlist in line with ours.
-func (d *Deliveries) carryPlaylist(ctx context.Context, c providers.Connection, j *job) error {
+func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j *job) error {
 	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
 	j.wanted = kept.Wanted
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return d.unwanted(ctx, j)
 	}
 	if err != nil {
@@ -50,7 +52,7 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c providers.Connection, 
 		return refuse("This is no playlist: " + j.Ref)
 	}
 	list, tracks, err := d.store.Playlist(ctx, j.User, id)
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return refuse("The playlist is gone here.")
 	}
 	if err != nil {
@@ -58,7 +60,7 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c providers.Connection, 
 	}
 	var report Report
 	var refused error
-	err = d.guard.Do(ctx, c, providers.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+	err = d.guard.Do(ctx, c, library.Deliveries, func(ctx context.Context, a providers.Adapter) error {
 		there, ok := a.(providers.PlaylistWriter)
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.Provider)
@@ -91,7 +93,7 @@ type playlistWriter struct {
 
 // write brings the copy in line. What was known of the tracks there may be out of date: what the playlist turns out not
 // to hold is looked for once more, and then taken as not there.
-func (w *playlistWriter) write(ctx context.Context, tracks []providers.Track) (Report, error) {
+func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Report, error) {
 	for last := false; ; last = true {
 		matches, err := w.matches(ctx, tracks)
 		if err != nil {
@@ -128,9 +130,9 @@ func (w *playlistWriter) lookAgain(ctx context.Context) error {
 }
 
 // found are the SourceIDs of the tracks that were recognised, in their order.
-func found(matches []Match) (ids []string) {
+func found(matches []match.Result) (ids []string) {
 	for _, m := range matches {
-		if m.How != ByNothing {
+		if m.How != match.ByNothing {
 			ids = append(ids, m.Found.SourceID)
 		}
 	}
@@ -161,7 +163,7 @@ func (w *playlistWriter) bring(ctx context.Context, ids []string) (done string, 
 		if err != nil {
 			return "", nil, err
 		}
-		known, done = &providers.Playlist{SourceID: id, Name: working}, "created"
+		known, done = &library.Playlist{SourceID: id, Name: working}, "created"
 	}
 	if w.copy.RemoteID != known.SourceID {
 		w.copy.RemoteID = known.SourceID
@@ -182,7 +184,7 @@ func (w *playlistWriter) bring(ctx context.Context, ids []string) (done string, 
 	return done, now, err
 }
 
-func (w *playlistWriter) tracks(ctx context.Context, p providers.Playlist) (ids []string, err error) {
+func (w *playlistWriter) tracks(ctx context.Context, p library.Playlist) (ids []string, err error) {
 	for page, err := range w.there.Tracks(ctx, p) {
 		if err != nil {
 			return nil, err
@@ -196,8 +198,8 @@ func (w *playlistWriter) tracks(ctx context.Context, p providers.Playlist) (ids 
 
 // find looks for the copy among the playlists there: by its number, or by its working name when the process ended before
 // the number was noted. It returns nil when it is not there.
-func (w *playlistWriter) find(ctx context.Context) (*providers.Playlist, error) {
-	var half *providers.Playlist
+func (w *playlistWriter) find(ctx context.Context) (*library.Playlist, error) {
+	var half *library.Playlist
 	for page, err := range w.there.Playlists(ctx) {
 		if err != nil {
 			return nil, err
@@ -221,7 +223,7 @@ func (w *playlistWriter) mark() string {
 }
 
 // matches finds the tracks there, as far as they are, and keeps what it found also when it is interrupted.
-func (w *playlistWriter) matches(ctx context.Context, tracks []providers.Track) (all []Match, err error) {
+func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (all []match.Result, err error) {
 	keys := make([]string, len(tracks))
 	for i, t := range tracks {
 		keys[i] = trackKey(t)
@@ -230,7 +232,7 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []providers.Track) 
 	if err != nil {
 		return nil, err
 	}
-	fresh := map[string]Match{}
+	fresh := map[string]match.Result{}
 	defer func() {
 		err = errors.Join(err, w.d.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, fresh))
 	}()
@@ -241,7 +243,7 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []providers.Track) 
 			if err != nil {
 				return nil, err
 			}
-			m = Choose(t, candidates)
+			m = match.Choose(t, candidates)
 			known[keys[i]], fresh[keys[i]] = m, m
 		}
 		all = append(all, m)
@@ -250,20 +252,20 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []providers.Track) 
 }
 
 // trackKey says what is looked for, so that the same track is looked for once.
-func trackKey(t providers.Track) string {
+func trackKey(t library.Track) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.Title, t.Artist, t.Album, t.ISRC, t.RecordingMBID, t.Duration.Milliseconds()))
 	return hex.EncodeToString(sum[:16])
 }
 
-func reportOf(tracks []providers.Track, matches []Match) Report {
+func reportOf(tracks []library.Track, matches []match.Result) Report {
 	r := Report{Total: len(tracks)}
 	for i, t := range tracks {
 		m := matches[i]
 		line := ReportTrack{Title: t.Title, Artist: t.Artist, How: m.How}
-		if m.How != ByNothing {
+		if m.How != match.ByNothing {
 			r.Matched++
 		}
-		if m.How == ByScore {
+		if m.How == match.ByScore {
 			line.Score, line.Found = m.Score, m.Found.Artist+" – "+m.Found.Title
 		}
 		r.Tracks = append(r.Tracks, line)
@@ -272,9 +274,9 @@ func reportOf(tracks []providers.Track, matches []Match) Report {
 }
 
 // strike takes back that tracks were recognised that the provider turned out not to have.
-func (r *Report) strike(matches []Match, lost []string) {
+func (r *Report) strike(matches []match.Result, lost []string) {
 	for i, m := range matches {
-		if m.How != ByNothing && slices.Contains(lost, m.Found.SourceID) {
+		if m.How != match.ByNothing && slices.Contains(lost, m.Found.SourceID) {
 			r.Tracks[i] = ReportTrack{Title: r.Tracks[i].Title, Artist: r.Tracks[i].Artist}
 			r.Matched--
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -82,7 +82,7 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 	}
 	c, err := d.store.Connection(ctx, j.User, j.Provider)
 	switch {
-	case errors.Is(err, providers.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Provider) == nil):
+	case errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Provider) == nil):
 		d.opt.Metrics.Delivery(j.Kind, "parked")
 		return d.park(ctx, j)
 	case err == nil:
@@ -93,7 +93,7 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 	return err
 }
 
-func (d *Deliveries) carry(ctx context.Context, c providers.Connection, j *job) error {
+func (d *Deliveries) carry(ctx context.Context, c library.Connection, j *job) error {
 	switch j.Kind {
 	case SubmitListens, Scrobble:
 		return d.carryListens(ctx, c, j)

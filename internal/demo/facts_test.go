@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/fanarttv"
 	"reprise/internal/providers/musicbrainz"
 	"reprise/internal/resilience"
@@ -34,34 +34,34 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 	source := musicbrainz.New(resilience.NewClient(b.transport()), musicbrainz.Config{APIURL: b.MusicBrainz.URL})
 	cat := theCatalog()
 	count := map[string]int{}
-	enrich := func(e providers.Entity) (facts providers.Facts, err error) {
+	enrich := func(e library.Entity) (facts library.Facts, err error) {
 		facts, err = source.Enrich(t.Context(), e)
 		if err == nil {
 			count[e.Kind]++
 			require.NotEmpty(t, facts.Tags)
 			require.NotContains(t, facts.Tags, "seen live")
-			again, err := source.Enrich(t.Context(), providers.Entity{Kind: e.Kind, MBID: facts.MBID})
+			again, err := source.Enrich(t.Context(), library.Entity{Kind: e.Kind, MBID: facts.MBID})
 			require.NoError(t, err)
 			require.Equal(t, facts, again, "by its id, and by its name")
 		}
 		return facts, err
 	}
 	for _, a := range cat.albums {
-		facts, err := enrich(providers.Entity{Kind: providers.KindArtist, Artist: a.artist})
+		facts, err := enrich(library.Entity{Kind: library.KindArtist, Artist: a.artist})
 		require.NoError(t, err, a.artist)
 		require.Equal(t, artistMBID(a.artist), facts.MBID)
-		facts, err = enrich(providers.Entity{Kind: providers.KindAlbum, Artist: a.artist, Title: a.title})
+		facts, err = enrich(library.Entity{Kind: library.KindAlbum, Artist: a.artist, Title: a.title})
 		require.NoError(t, err, a.title)
 		require.Equal(t, []string{a.groupMBID(), a.title, a.released()}, []string{facts.MBID, facts.Name, facts.Released})
 		for _, id := range a.tracks {
 			tr := cat.tracks[id]
-			e := providers.Entity{Kind: providers.KindTrack, Artist: a.artist, Title: tr.title, Album: a.title, Duration: tr.duration}
+			e := library.Entity{Kind: library.KindTrack, Artist: a.artist, Title: tr.title, Album: a.title, Duration: tr.duration}
 			if id%2 == 0 {
 				e.Duration, e.ISRC = 0, tr.isrc
 			}
 			facts, err := enrich(e)
 			if unmatched(id) {
-				require.ErrorIs(t, err, providers.ErrNotThere)
+				require.ErrorIs(t, err, library.ErrNotThere)
 				continue
 			}
 			require.NoError(t, err, tr.title)
@@ -70,13 +70,13 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{"artist": len(cat.albums), "album": len(cat.albums), "track": len(cat.tracks) - (len(cat.tracks)+3)/11}, count)
 
-	_, err := enrich(providers.Entity{Kind: providers.KindAlbum, Artist: "Björk", Title: "Dummy"})
-	require.ErrorIs(t, err, providers.ErrNotThere)
-	_, err = enrich(providers.Entity{Kind: providers.KindTrack, MBID: uuid("nobody")})
+	_, err := enrich(library.Entity{Kind: library.KindAlbum, Artist: "Björk", Title: "Dummy"})
+	require.ErrorIs(t, err, library.ErrNotThere)
+	_, err = enrich(library.Entity{Kind: library.KindTrack, MBID: uuid("nobody")})
 	require.Equal(t, resilience.Item, resilience.Classify(err).Category)
 	require.Equal(t, 400, b.get(b.MusicBrainz.URL+"/ws/2/artist?query=", "").status)
 	b.switchTo(MusicBrainz, Unavailable)
-	_, err = enrich(providers.Entity{Kind: providers.KindArtist, Artist: "Björk"})
+	_, err = enrich(library.Entity{Kind: library.KindArtist, Artist: "Björk"})
 	v := resilience.Classify(err)
 	require.Equal(t, resilience.RateLimit, v.Category)
 	require.WithinDuration(t, time.Now().Add(90*time.Second), v.NotBefore, 30*time.Second)
@@ -91,10 +91,10 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	kinds, without := map[string]int{}, 0
 	seen := map[string]bool{}
 	for _, a := range theCatalog().albums {
-		for _, e := range []providers.Entity{{Kind: providers.KindArtist, MBID: artistMBID(a.artist)}, {Kind: providers.KindAlbum, MBID: a.groupMBID()}} {
+		for _, e := range []library.Entity{{Kind: library.KindArtist, MBID: artistMBID(a.artist)}, {Kind: library.KindAlbum, MBID: a.groupMBID()}} {
 			facts, err := source.Enrich(t.Context(), e)
 			if err != nil {
-				require.ErrorIs(t, err, providers.ErrNotThere)
+				require.ErrorIs(t, err, library.ErrNotThere)
 				without++
 				continue
 			}
@@ -120,7 +120,7 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	}
 
 	// A key that is limited, or refused, is followed by the next.
-	band := providers.Entity{Kind: providers.KindArtist, MBID: artistMBID("Björk")}
+	band := library.Entity{Kind: library.KindArtist, MBID: artistMBID("Björk")}
 	b.switchTo(FanartTV, KeySpent)
 	for range 2 {
 		_, err := source.Enrich(t.Context(), band)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-co-op/gocron/v2"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -50,7 +51,7 @@ type Wishes interface {
 	AskDigest(ctx context.Context, d Digest) error
 	// SwitchDigests notes whether a person wants digests.
 	SwitchDigests(ctx context.Context, user int64, on bool, at time.Time) error
-	// DeleteDigest deletes the words of a digest that has ended, or is providers.ErrNotFound.
+	// DeleteDigest deletes the words of a digest that has ended, or is library.ErrNotFound.
 	DeleteDigest(ctx context.Context, user, id int64) error
 }
 
@@ -333,7 +334,7 @@ func refusal(err error) string {
 }
 
 func (r *Runner) complete(ctx context.Context, p providers.Prompt) (out providers.Completion, err error) {
-	err = r.guard.DoForAll(ctx, r.provider, providers.Digest, func(ctx context.Context) error {
+	err = r.guard.DoForAll(ctx, r.provider, library.Digest, func(ctx context.Context) error {
 		ctx, cancel := patient(ctx)
 		defer cancel()
 		out, err = r.model.Complete(ctx, p)

@@ -17,7 +17,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/digest"
 	"reprise/internal/enginetest"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/openai"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -146,12 +146,12 @@ func (h *house) until(day, hour int) {
 // hears lets a service tell that a person has just heard something.
 func (h *house) hears(user int64, titles ...string) {
 	h.t.Helper()
-	var plays []providers.Listen
+	var plays []library.Listen
 	for i, title := range titles {
 		at := time.Now().Add(time.Duration(i) * time.Second).Truncate(time.Millisecond)
-		plays = append(plays, providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós", Album: "( )"}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
+		plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Album: "( )"}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
 	}
-	_, err := h.Store.SaveListens(h.t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: plays})
+	_, err := h.Store.SaveListens(h.t.Context(), library.Intake{User: user, Provider: "spotify", Listens: plays})
 	require.NoError(h.t, err)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/digest"
 	"reprise/internal/enginetest"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 func TestTheLastWeekCanBeAskedForOnce(t *testing.T) {
@@ -28,8 +28,8 @@ func TestTheLastWeekCanBeAskedForOnce(t *testing.T) {
 		require.Equal(t, prompt, all[0].Prompt, "the preview is what is sent")
 
 		require.NoError(t, h.Delete(t.Context(), h.bob, all[0].ID))
-		require.ErrorIs(t, h.Delete(t.Context(), h.bob, all[0].ID), providers.ErrNotFound)
-		require.ErrorIs(t, h.Delete(t.Context(), h.alice, all[0].ID), providers.ErrNotFound)
+		require.ErrorIs(t, h.Delete(t.Context(), h.bob, all[0].ID), library.ErrNotFound)
+		require.ErrorIs(t, h.Delete(t.Context(), h.alice, all[0].ID), library.ErrNotFound)
 		require.NoError(t, h.Switch(t.Context(), h.bob, true))
 		h.until(5, 0)
 		require.Empty(t, h.written(h.bob), "what was deleted is not written again by itself")

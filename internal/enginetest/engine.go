@@ -15,6 +15,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -121,7 +122,7 @@ func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error
 
 // ConnectListenBrainz connects the user's account at ListenBrainz.
 func (e *Engine) ConnectListenBrainz(user int64, account string) error {
-	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user, providers.Credentials{"token": "token-of-" + account})
+	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user, library.Credentials{"token": "token-of-" + account})
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"context"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -48,7 +49,7 @@ type Task struct {
 	Source   string
 	State    State // so far
 	Failures int   // in a row; 0 after a success, and at least 1 while it is put off
-	providers.Entity
+	library.Entity
 }
 
 // Outcome is what has become of a task.
@@ -61,7 +62,7 @@ type Outcome struct {
 	Then     []string // the sources that need the MBID which this one finds
 	// Facts and Picture (its name in the cache of pictures) replace what this source told before; a failure leaves that as
 	// it is.
-	Facts   providers.Facts
+	Facts   library.Facts
 	Picture string
 }
 
@@ -104,7 +105,7 @@ type Links struct {
 // Music is what is known of an entity, and how often a person has heard it.
 type Music struct {
 	ID int64
-	providers.Entity
+	library.Entity
 	Plays     int
 	LastHeard time.Time
 	Told      []Told
@@ -117,7 +118,7 @@ type Told struct {
 	AskedAt time.Time // zero for never
 	Due     time.Time // when it is asked again; zero while it waits for another source
 	Reason  string    // of the latest failure
-	providers.Facts
+	library.Facts
 	Picture string
 }
 
@@ -129,7 +130,7 @@ type Store interface {
 	// Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now, or
 	// waiting for the MBID that the source needs finds. It says whether there may be more.
 	Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error)
-	// NextTask returns what is due longest at a source, or providers.ErrNotFound.
+	// NextTask returns what is due longest at a source, or library.ErrNotFound.
 	NextTask(ctx context.Context, source string) (Task, error)
 	// SaveOutcome stores an outcome, with what it means for the sources that come after.
 	SaveOutcome(context.Context, Outcome) error

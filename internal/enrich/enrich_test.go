@@ -12,7 +12,7 @@ import (
 
 	"reprise/internal/enrich"
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -27,7 +27,7 @@ func TestWhateverSomebodyHasHeardIsAskedAboutOnceInTheOrderInWhichItWasHeard(t *
 		require.Equal(t, []string{"artist Sigur Rós", "album Sigur Rós/Takk...", "track Sigur Rós/Glósóli", "artist Nobody", "track Nobody/Fog",
 			"track Sigur Rós/Sæglópur"}, b.facts.calls())
 		require.Equal(t, enrich.Progress{Done: 6}, b.progress("facts"))
-		m := b.music(providers.KindTrack, rain)
+		m := b.music(library.KindTrack, rain)
 		require.Equal(t, 3, m.Plays, "whatever it was called; another person's do not count")
 		require.Equal(t, []string{"rain", "fog"}, told(m, "facts").Tags)
 		require.Equal(t, "1999-06", told(m, "facts").Released)
@@ -46,8 +46,8 @@ func TestWhateverSomebodyHasHeardIsAskedAboutOnceInTheOrderInWhichItWasHeard(t *
 
 func TestWhatASourceDoesNotKnowIsAskedAboutAgainWhenThatHasExpired(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.facts.answers(but("artist Nobody", fmt.Errorf("found nothing sure: %w", providers.ErrNotThere)))
-		b.art.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, providers.ErrNotThere })
+		b.facts.answers(but("artist Nobody", fmt.Errorf("found nothing sure: %w", library.ErrNotThere)))
+		b.art.answers(func(library.Entity) (library.Facts, error) { return library.Facts{}, library.ErrNotThere })
 		b.hear(b.user, track("Nobody", "Alone", "Fog"))
 		b.tick()
 		require.Equal(t, enrich.Progress{Done: 2, NotThere: 1}, b.progress("facts"))
@@ -80,12 +80,12 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 		require.Equal(t, []string{"artist A", "track A/Bad", "track A/Good"}, b.facts.calls())
 		require.Equal(t, []string{"", "as a service told", ""}, b.facts.with())
 		require.Equal(t, enrich.Progress{Done: 2, Failed: 1, PutOff: 1}, b.progress("facts"))
-		m := b.music(providers.KindTrack, bad)
+		m := b.music(library.KindTrack, bad)
 		require.Contains(t, told(m, "facts").Reason, "400")
 
 		begun := time.Now()
 		for _, wait := range []time.Duration{time.Hour, day, 7 * day, 7 * day} {
-			due := told(b.music(providers.KindTrack, bad), "facts").Due
+			due := told(b.music(library.KindTrack, bad), "facts").Due
 			require.WithinDuration(t, begun.Add(wait), due, 5*time.Second)
 			time.Sleep(time.Until(due) - time.Second)
 			b.Tick()
@@ -103,21 +103,21 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 		require.NoError(t, b.Retry(t.Context(), "facts"))
 		settle()
 		require.Equal(t, enrich.Progress{Done: 3}, b.progress("facts"))
-		require.Empty(t, told(b.music(providers.KindTrack, bad), "facts").Reason)
+		require.Empty(t, told(b.music(library.KindTrack, bad), "facts").Reason)
 	})
 }
 
 func TestWhatAnOutageKeepsFromBeingAskedIsAskedSoonAfterIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.facts.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, refused })
+		b.facts.answers(func(library.Entity) (library.Facts, error) { return library.Facts{}, refused })
 		rain := track("A", "", "T")
 		b.hear(b.user, rain)
 		b.tick()
 		pass(60 * time.Hour)
-		require.WithinDuration(t, time.Now(), told(b.music(providers.KindArtist, rain), "facts").Due, time.Hour)
+		require.WithinDuration(t, time.Now(), told(b.music(library.KindArtist, rain), "facts").Due, time.Hour)
 		require.Equal(t, enrich.Progress{Waiting: 2, PutOff: 2}, b.progress("facts"))
 
-		again := func(answer func(providers.Entity) (providers.Facts, error)) {
+		again := func(answer func(library.Entity) (library.Facts, error)) {
 			t.Helper()
 			b.facts.answers(answer)
 			b.facts.calls()
@@ -129,10 +129,10 @@ func TestWhatAnOutageKeepsFromBeingAskedIsAskedSoonAfterIt(t *testing.T) {
 		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls(), "whatever they failed of")
 		require.Equal(t, enrich.Progress{Done: 1, Failed: 1, PutOff: 1}, b.progress("facts"))
 		for _, answer := range []error{refused, fails(http.StatusBadRequest)} {
-			require.LessOrEqual(t, time.Until(told(b.music(providers.KindArtist, rain), "facts").Due), time.Hour, "the first failure of its own")
+			require.LessOrEqual(t, time.Until(told(b.music(library.KindArtist, rain), "facts").Due), time.Hour, "the first failure of its own")
 			again(but("artist A", answer))
 		}
-		require.Greater(t, time.Until(told(b.music(providers.KindArtist, rain), "facts").Due), 23*time.Hour, "the second")
+		require.Greater(t, time.Until(told(b.music(library.KindArtist, rain), "facts").Due), 23*time.Hour, "the second")
 	})
 }
 
@@ -146,12 +146,12 @@ func TestAnOutageDropsNoIDAndNoFacts(t *testing.T) {
 		b.seldom()
 		b.facts.answers(but("track A/T", refused))
 		pass(91 * day)
-		m := told(b.music(providers.KindTrack, rain), "facts")
+		m := told(b.music(library.KindTrack, rain), "facts")
 		require.NotEmpty(t, m.Reason)
 		require.Equal(t, []string{"rain", "fog"}, m.Tags, "what is known stays")
 		b.facts.answers(byID)
 		pass(day)
-		m = told(b.music(providers.KindTrack, rain), "facts")
+		m = told(b.music(library.KindTrack, rain), "facts")
 		require.Equal(t, enrich.Done, m.State)
 		require.Equal(t, []string{"rain", "fog"}, m.Tags)
 		ids := b.facts.with()
@@ -180,7 +180,7 @@ func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
 		b.tick()
 		b.facts.calls()
 		b.art.calls()
-		b.facts.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, errBusy })
+		b.facts.answers(func(library.Entity) (library.Facts, error) { return library.Facts{}, errBusy })
 		b.hear(b.user, track("A", "Second", "U"))
 		began := time.Now()
 		b.tick()
@@ -197,8 +197,8 @@ func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
 		require.Equal(t, []string{"album A/Second"}, b.art.calls())
 
 		// The other way round: no pictures for an hour, while facts go on.
-		b.art.answers(func(providers.Entity) (providers.Facts, error) {
-			return providers.Facts{}, &resilience.KeysError{Shortage: resilience.Shortage{Keys: 2, Category: resilience.Quota, Until: time.Now().Add(30 * time.Minute)}}
+		b.art.answers(func(library.Entity) (library.Facts, error) {
+			return library.Facts{}, &resilience.KeysError{Shortage: resilience.Shortage{Keys: 2, Category: resilience.Quota, Until: time.Now().Add(30 * time.Minute)}}
 		})
 		b.hear(b.user, track("C", "Third", "V"), track("D", "", "W"))
 		b.tick()
@@ -207,7 +207,7 @@ func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
 		require.Equal(t, 3, b.progress("art").Waiting)
 		pass(25 * time.Minute)
 		require.Empty(t, b.art.calls())
-		b.art.answers(func(providers.Entity) (providers.Facts, error) { return providers.Facts{}, providers.ErrNotThere })
+		b.art.answers(func(library.Entity) (library.Facts, error) { return library.Facts{}, library.ErrNotThere })
 		pass(10 * time.Minute)
 		require.Len(t, b.art.calls(), 3)
 	})
@@ -215,8 +215,8 @@ func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
 
 func TestAStopIsToldAndEndsWithTryAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.facts.answers(func(providers.Entity) (providers.Facts, error) {
-			return providers.Facts{}, &resilience.SettingError{Setting: "contact", Problem: "MusicBrainz blocks us."}
+		b.facts.answers(func(library.Entity) (library.Facts, error) {
+			return library.Facts{}, &resilience.SettingError{Setting: "contact", Problem: "MusicBrainz blocks us."}
 		})
 		b.hear(b.user, track("A", "", "T"))
 		b.tick()
@@ -262,7 +262,7 @@ func TestASourceThatIsSetUpLaterMeetsWhatIsThere(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.stop()
 		sources := slices.Clone(b.Sources())
-		b.facts.answers(but("artist B", providers.ErrNotThere))
+		b.facts.answers(but("artist B", library.ErrNotThere))
 		sources[1].Enricher = nil
 		alone := enrich.New(enrich.Options{}, sources, b.db, b.guard, b.gallery, b.bus, b.guard.Log)
 		whole := b.Runner
@@ -304,7 +304,7 @@ func TestThoseWhoWatchAreToldHowFarItIsButNotTooOften(t *testing.T) {
 			all++
 			switch e := <-watch.C; {
 			case e.Type == events.Progress && e.Provider == "facts":
-				require.Equal(t, providers.Enrichment, e.Stream)
+				require.Equal(t, library.Enrichment, e.Stream)
 				require.Equal(t, 40, e.Total)
 				done = append(done, e.Done)
 			case e.Type == events.Enrichment:
@@ -321,8 +321,8 @@ func TestThoseWhoWatchAreToldHowFarItIsButNotTooOften(t *testing.T) {
 
 func TestAnAdapterThatPanicsIsASourceWithTrouble(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.facts.answers(func(e providers.Entity) (providers.Facts, error) {
-			if e.Kind == providers.KindArtist {
+		b.facts.answers(func(e library.Entity) (library.Facts, error) {
+			if e.Kind == library.KindArtist {
 				panic("a nil map")
 			}
 			return knows(e)

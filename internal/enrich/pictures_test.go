@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/enrich"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -22,7 +22,7 @@ func TestPicturesAreLookedForByTheIDsThatWereFound(t *testing.T) {
 		require.Equal(t, []string{"artist Sigur Rós", "album Sigur Rós/Takk..."}, b.art.calls())
 		require.Equal(t, []string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk..."}, b.art.with())
 		require.Equal(t, []string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk...", "second"}, b.gallery.fetched, "backgrounds are left out; what cannot be had gives way to the next")
-		links, err := b.db.Links(t.Context(), []providers.Track{rain, track("Sigur Rós", "( )", "Untitled 1"), track("Nobody", "", "Fog")})
+		links, err := b.db.Links(t.Context(), []library.Track{rain, track("Sigur Rós", "( )", "Untitled 1"), track("Nobody", "", "Fog")})
 		require.NoError(t, err)
 		require.Equal(t, "kept second", links[0].Picture)
 		require.False(t, links[0].Portrait)
@@ -44,8 +44,8 @@ func TestAPictureThatIsMissingIsFetchedAnew(t *testing.T) {
 		require.Equal(t, []string{"artist B"}, b.art.calls())
 
 		b.gallery.lose("kept id of artist B")
-		b.art.answers(func(providers.Entity) (providers.Facts, error) {
-			return providers.Facts{}, fails(http.StatusBadRequest)
+		b.art.answers(func(library.Entity) (library.Facts, error) {
+			return library.Facts{}, fails(http.StatusBadRequest)
 		})
 		pass(3 * time.Hour)
 		require.Equal(t, []string{"artist B", "artist B"}, b.art.calls(), "what fails is put off as always")
@@ -60,7 +60,7 @@ func TestFactsAreKeptWhenNoPictureCanBeHad(t *testing.T) {
 		b.hear(b.user, track("A", "", "T"))
 		b.tick()
 		require.Equal(t, enrich.Progress{Done: 1}, b.progress("art"))
-		require.Equal(t, "id of artist A", told(b.music(providers.KindArtist, track("A", "", "T")), "art").MBID)
+		require.Equal(t, "id of artist A", told(b.music(library.KindArtist, track("A", "", "T")), "art").MBID)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -30,32 +31,32 @@ type far struct {
 	mu     sync.Mutex
 	asked  []string // in order, as "artist A" or "track A/T"
 	ids    []string // with which MBIDs
-	answer func(providers.Entity) (providers.Facts, error)
+	answer func(library.Entity) (library.Facts, error)
 	takes  time.Duration // how long a call lasts
 }
 
-func nameOf(e providers.Entity) string {
-	if e.Kind == providers.KindArtist {
+func nameOf(e library.Entity) string {
+	if e.Kind == library.KindArtist {
 		return "artist " + e.Artist
 	}
 	return e.Kind + " " + e.Artist + "/" + e.Title
 }
 
-func (f *far) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
+func (f *far) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	f.mu.Lock()
 	f.asked, f.ids = append(f.asked, nameOf(e)), append(f.ids, e.MBID)
 	answer, takes := f.answer, f.takes
 	f.mu.Unlock()
 	select {
 	case <-ctx.Done():
-		return providers.Facts{}, ctx.Err()
+		return library.Facts{}, ctx.Err()
 	case <-time.After(takes):
 	}
 	return answer(e)
 }
 
 // answers sets what is answered from now on.
-func (f *far) answers(answer func(providers.Entity) (providers.Facts, error)) {
+func (f *far) answers(answer func(library.Entity) (library.Facts, error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answer = answer
@@ -85,24 +86,24 @@ func (f *far) calls() []string {
 }
 
 // knows tells the MBID of everything.
-func knows(e providers.Entity) (providers.Facts, error) {
-	return providers.Facts{MBID: "id of " + nameOf(e), Tags: []string{"rain", "fog"}, Released: "1999-06"}, nil
+func knows(e library.Entity) (library.Facts, error) {
+	return library.Facts{MBID: "id of " + nameOf(e), Tags: []string{"rain", "fog"}, Released: "1999-06"}, nil
 }
 
 // but answers as knows does, but for one entity.
-func but(name string, err error) func(providers.Entity) (providers.Facts, error) {
-	return func(e providers.Entity) (providers.Facts, error) {
+func but(name string, err error) func(library.Entity) (library.Facts, error) {
+	return func(e library.Entity) (library.Facts, error) {
 		if nameOf(e) == name {
-			return providers.Facts{}, err
+			return library.Facts{}, err
 		}
 		return knows(e)
 	}
 }
 
 // byID answers as knows does, but goes by ids alone for tracks.
-func byID(e providers.Entity) (providers.Facts, error) {
-	if e.Kind == providers.KindTrack && e.MBID == "" {
-		return providers.Facts{}, providers.ErrNotThere
+func byID(e library.Entity) (library.Facts, error) {
+	if e.Kind == library.KindTrack && e.MBID == "" {
+		return library.Facts{}, library.ErrNotThere
 	}
 	return knows(e)
 }
@@ -181,12 +182,12 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		b := &bench{t: t, db: db, bus: &events.Bus{}, facts: &far{answer: knows}, gallery: &gallery{bad: map[string]error{}}, stop: func() {}}
-		b.art = &far{answer: func(e providers.Entity) (providers.Facts, error) {
-			kind := map[string]string{providers.KindArtist: "portrait", providers.KindAlbum: "cover"}[e.Kind]
-			return providers.Facts{MBID: e.MBID, Pictures: []providers.Picture{{Kind: "background", URL: "b"}, {Kind: kind, URL: e.MBID}, {Kind: kind, URL: "second"}}}, nil
+		b.art = &far{answer: func(e library.Entity) (library.Facts, error) {
+			kind := map[string]string{library.KindArtist: "portrait", library.KindAlbum: "cover"}[e.Kind]
+			return library.Facts{MBID: e.MBID, Pictures: []library.Picture{{Kind: "background", URL: "b"}, {Kind: kind, URL: e.MBID}, {Kind: kind, URL: "second"}}}, nil
 		}}
 		for i, name := range []string{"facts", "art"} {
-			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{providers.Enrichment}}
+			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{library.Enrichment}}
 		}
 		for i, to := range []*int64{&b.user, &b.bob} {
 			u, err := db.AddUser(context.Background(), accounts.User{Name: fmt.Sprint("person ", i), PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
@@ -206,8 +207,8 @@ func (b *bench) restart() {
 	log := slog.New(slog.DiscardHandler)
 	b.guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log}
 	b.Runner = enrich.New(enrich.Options{Every: b.every}, []enrich.Source{
-		{Provider: b.provider[0], Enricher: b.facts, Kinds: []string{providers.KindArtist, providers.KindAlbum, providers.KindTrack}, NotThere: 30 * 24 * time.Hour},
-		{Provider: b.provider[1], Enricher: b.art, Kinds: []string{providers.KindArtist, providers.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},
+		{Provider: b.provider[0], Enricher: b.facts, Kinds: []string{library.KindArtist, library.KindAlbum, library.KindTrack}, NotThere: 30 * 24 * time.Hour},
+		{Provider: b.provider[1], Enricher: b.art, Kinds: []string{library.KindArtist, library.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},
 	}, b.db, b.guard, b.gallery, b.bus, log)
 	b.run()
 }
@@ -250,19 +251,19 @@ func (b *bench) tick() {
 }
 
 // hear stores plays, each as "Artist/Album/Title".
-func (b *bench) hear(user int64, tracks ...providers.Track) {
+func (b *bench) hear(user int64, tracks ...library.Track) {
 	b.t.Helper()
-	plays := []providers.Listen{}
+	plays := []library.Listen{}
 	for i, t := range tracks {
 		at := time.Now().Add(time.Duration(i) * 10 * time.Minute).Truncate(time.Millisecond)
-		plays = append(plays, providers.Listen{Track: t, SourceID: fmt.Sprint(t.Title, at.UnixMilli(), i), PlayedAt: at})
+		plays = append(plays, library.Listen{Track: t, SourceID: fmt.Sprint(t.Title, at.UnixMilli(), i), PlayedAt: at})
 	}
-	_, err := b.db.SaveListens(context.Background(), providers.Intake{User: user, Provider: "spotify", Listens: plays})
+	_, err := b.db.SaveListens(context.Background(), library.Intake{User: user, Provider: "spotify", Listens: plays})
 	require.NoError(b.t, err)
 }
 
-func track(artist, album, title string) providers.Track {
-	return providers.Track{Artist: artist, Album: album, Title: title, Duration: 3 * time.Minute}
+func track(artist, album, title string) library.Track {
+	return library.Track{Artist: artist, Album: album, Title: title, Duration: 3 * time.Minute}
 }
 
 // progress is how far a source has got.
@@ -276,11 +277,11 @@ func (b *bench) progress(source string) enrich.Progress {
 }
 
 // music is what is known of the artist, the album or the track of the only play with that title.
-func (b *bench) music(kind string, t providers.Track) enrich.Music {
+func (b *bench) music(kind string, t library.Track) enrich.Music {
 	b.t.Helper()
-	links, err := b.db.Links(context.Background(), []providers.Track{t})
+	links, err := b.db.Links(context.Background(), []library.Track{t})
 	require.NoError(b.t, err)
-	id := map[string]int64{providers.KindArtist: links[0].Artist, providers.KindAlbum: links[0].Album, providers.KindTrack: links[0].Track}[kind]
+	id := map[string]int64{library.KindArtist: links[0].Artist, library.KindAlbum: links[0].Album, library.KindTrack: links[0].Track}[kind]
 	m, err := b.db.Music(context.Background(), b.user, kind, id)
 	require.NoError(b.t, err)
 	return m

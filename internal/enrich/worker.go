@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -79,7 +79,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	}()
 	for ctx.Err() == nil {
 		t, err := w.r.store.NextTask(ctx, w.Provider.Name)
-		if errors.Is(err, providers.ErrNotFound) {
+		if errors.Is(err, library.ErrNotFound) {
 			return time.Time{}, nil
 		}
 		if err != nil {
@@ -133,7 +133,7 @@ func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 		t.MBID = "" // it may be what leads nowhere: ids are merged and deleted
 	}
 	var picture []byte
-	err := w.r.guard.DoForAll(ctx, w.Provider, providers.Enrichment, func(ctx context.Context) (err error) {
+	err := w.r.guard.DoForAll(ctx, w.Provider, library.Enrichment, func(ctx context.Context) (err error) {
 		if o.Facts, err = w.Enricher.Enrich(ctx, t.Entity); err == nil {
 			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
 		}
@@ -149,8 +149,8 @@ func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 	case err == nil:
 		o.State, o.Due = Done, now.Add(refreshAfter)
 		return o, nil
-	case errors.Is(err, providers.ErrNotThere):
-		o.State, o.Due, o.Facts = NotThere, now.Add(w.NotThere), providers.Facts{}
+	case errors.Is(err, library.ErrNotThere):
+		o.State, o.Due, o.Facts = NotThere, now.Add(w.NotThere), library.Facts{}
 		return o, nil
 	case ctx.Err() != nil:
 		return o, ctx.Err()
@@ -173,7 +173,7 @@ func (o *Outcome) fail(err error, now time.Time) error {
 	case resilience.RateLimit, resilience.Quota, resilience.Auth, resilience.Config:
 		return errSource
 	}
-	o.Facts, o.Failures, o.Due = providers.Facts{}, max(o.Task.Failures, 1), now.Add(putOff[0])
+	o.Facts, o.Failures, o.Due = library.Facts{}, max(o.Task.Failures, 1), now.Add(putOff[0])
 	if v.Scope == resilience.ScopeItem {
 		if o.Task.State == Failed {
 			o.Failures = o.Task.Failures + 1
@@ -185,11 +185,11 @@ func (o *Outcome) fail(err error, now time.Time) error {
 }
 
 // picture gets the best picture that there is of an entity; nil without one.
-func (w *worker) picture(ctx context.Context, kind string, offered []providers.Picture) ([]byte, error) {
+func (w *worker) picture(ctx context.Context, kind string, offered []library.Picture) ([]byte, error) {
 	if w.r.pictures == nil {
 		return nil, nil
 	}
-	wanted := map[string]string{providers.KindArtist: "portrait", providers.KindAlbum: "cover"}[kind]
+	wanted := map[string]string{library.KindArtist: "portrait", library.KindAlbum: "cover"}[kind]
 	tried := 0
 	for _, p := range offered {
 		if p.Kind != wanted || tried == mostPictures {
@@ -214,7 +214,7 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 	now := time.Now()
 	if now.Sub(w.told) >= tellEvery {
 		w.told = now
-		w.r.tell(ctx, events.Event{Type: events.Progress, Provider: w.Provider.Name, Stream: providers.Enrichment, Done: w.progress.Asked(), Total: w.progress.Total()})
+		w.r.tell(ctx, events.Event{Type: events.Progress, Provider: w.Provider.Name, Stream: library.Enrichment, Done: w.progress.Asked(), Total: w.progress.Total()})
 	}
 	if now.Sub(w.shown) >= showEvery {
 		if err := w.count(ctx); err != nil { // a tick may have found more

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // format is how a provider's export is read.
@@ -24,7 +24,7 @@ type format struct {
 
 // row is one row of an export: a play, or why it is none.
 type row struct {
-	listen providers.Listen
+	listen library.Listen
 	skip   bool // it is no listen
 	bad    string
 }
@@ -51,7 +51,7 @@ const shortest = 30 * time.Second
 const longestName = 2000
 
 // play makes a row of a play, unless it cannot be one.
-func play(l providers.Listen) row {
+func play(l library.Listen) row {
 	switch {
 	case l.Title == "" || l.Artist == "":
 		return row{bad: "no track or no artist"}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // State says where an import stands.
@@ -93,11 +93,11 @@ var (
 type Store interface {
 	// AddImport stores a new import and returns it with its number, or ErrBusy when its person has most open ones.
 	AddImport(ctx context.Context, v Import, most int) (Import, error)
-	// NextImport returns the oldest open import, or providers.ErrNotFound.
+	// NextImport returns the oldest open import, or library.ErrNotFound.
 	NextImport(context.Context) (Import, error)
 	// SaveImported stores plays, and how far their import has come, in one transaction, and returns the import with what
-	// was added. When it is not open any more, it is providers.ErrNotFound and nothing is stored.
-	SaveImported(ctx context.Context, v Import, plays []providers.Listen) (Import, error)
+	// was added. When it is not open any more, it is library.ErrNotFound and nothing is stored.
+	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)
 	// CancelImport cancels an open import, or forgets one that has ended. It returns what it was before.
 	CancelImport(ctx context.Context, user, id int64) (Import, error)
 	// KeptFiles are the names of the files that open imports need.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // job is the reading of one file.
@@ -15,7 +15,7 @@ type job struct {
 	r     *Runner
 	at    Import // how far reading has come
 	v     Import // what of that is stored
-	plays []providers.Listen
+	plays []library.Listen
 	told  time.Time
 }
 
@@ -114,7 +114,7 @@ func (j *job) fail(ctx context.Context, reason string) error {
 	v := j.v
 	v.State, v.Reason, v.EndedAt = Failed, reason, time.Now()
 	_, err := j.r.store.SaveImported(ctx, v, nil)
-	if err == nil || errors.Is(err, providers.ErrNotFound) {
+	if err == nil || errors.Is(err, library.ErrNotFound) {
 		j.r.forget(v)
 		return nil
 	}

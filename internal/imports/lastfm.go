@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // lastFM is what exporters of Last.fm make, for Last.fm itself offers no file: a table with a row per scrobble, or the
@@ -38,12 +38,12 @@ func scrobble(artist, title, album, when string) row {
 	if at.IsZero() {
 		return row{bad: "a time that cannot be read"}
 	}
-	id := strconv.FormatInt(at.Unix(), 10) + ":" + providers.NameHash(artist, title)
+	id := strconv.FormatInt(at.Unix(), 10) + ":" + library.NameHash(artist, title)
 	if !exact {
-		id = providers.FromExport + "minutes:" + id
+		id = library.FromExport + "minutes:" + id
 		at = at.Add(30 * time.Second)
 	}
-	return play(providers.Listen{Track: providers.Track{Title: title, Artist: artist, Album: album}, SourceID: id, PlayedAt: at})
+	return play(library.Listen{Track: library.Track{Title: title, Artist: artist, Album: album}, SourceID: id, PlayedAt: at})
 }
 
 // layouts are the ways in which exporters write times in UTC; the exact ones first.

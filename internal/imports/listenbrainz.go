@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // listenBrainz is the export of the settings page there: a ZIP file with listens/2026/11.jsonl and the like, or a list of
@@ -91,10 +91,10 @@ func (r *listenBrainzRow) row() row {
 	}
 	id := strconv.FormatInt(seconds, 10) + ":" + msid // as its interface tells of the same listen
 	if msid == "" {
-		id = providers.FromExport + "listens:" + id + providers.NameHash(m.Artist, m.Title)
+		id = library.FromExport + "listens:" + id + library.NameHash(m.Artist, m.Title)
 	}
-	return play(providers.Listen{
-		Track: providers.Track{Title: m.Title, Artist: m.Artist, Album: m.Album, Duration: time.Duration(length).Truncate(time.Millisecond), ISRC: text(m.Info.ISRC),
+	return play(library.Listen{
+		Track: library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album, Duration: time.Duration(length).Truncate(time.Millisecond), ISRC: text(m.Info.ISRC),
 			RecordingMBID: cmp.Or(m.Mapping.RecordingMBID, text(m.Info.MBID)), SourceID: msid},
 		SourceID: id,
 		PlayedAt: time.Unix(seconds, 0),

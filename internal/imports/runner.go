@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -210,7 +210,7 @@ func (r *Runner) Run(ctx context.Context) error {
 				continue
 			}
 		}
-		if !errors.Is(err, providers.ErrNotFound) && ctx.Err() == nil {
+		if !errors.Is(err, library.ErrNotFound) && ctx.Err() == nil {
 			r.log.Error("import cannot go on", "user_id", v.User, "provider", v.Provider, "err", err)
 		}
 		select {
@@ -257,7 +257,7 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	}
 	defer e.Close()
 	err = j.read(ctx, e)
-	if errors.Is(err, providers.ErrNotFound) { // canceled
+	if errors.Is(err, library.ErrNotFound) { // canceled
 		r.forget(j.v)
 		return nil
 	}

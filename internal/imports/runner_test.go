@@ -22,7 +22,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/store"
 )
 
@@ -77,7 +77,7 @@ func (b *bench) finish(r *imports.Runner) imports.Import {
 	defer watch.Close()
 	for deadline := time.After(time.Minute); ; {
 		_, err := b.db.NextImport(ctx)
-		if errors.Is(err, providers.ErrNotFound) && len(b.files()) == 0 {
+		if errors.Is(err, library.ErrNotFound) && len(b.files()) == 0 {
 			break
 		}
 		select {
@@ -151,7 +151,7 @@ type killed struct {
 	stop  context.CancelFunc
 }
 
-func (k *killed) SaveImported(ctx context.Context, v imports.Import, plays []providers.Listen) (imports.Import, error) {
+func (k *killed) SaveImported(ctx context.Context, v imports.Import, plays []library.Listen) (imports.Import, error) {
 	if k.pages--; k.pages < 0 {
 		k.stop()
 		return v, context.Canceled
@@ -206,7 +206,7 @@ func TestAnotherKindOfFileIsRefusedWithWhatIsExpected(t *testing.T) {
 	}
 	require.Empty(t, b.files(), "nothing is left of them")
 	_, err := b.db.NextImport(t.Context())
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 }
 
 func TestBadRowsAreCountedAndSaid(t *testing.T) {
@@ -230,7 +230,7 @@ func TestAnImportCanBeCanceled(t *testing.T) {
 	b := setup(t)
 	v, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(export(t, 4000)))
 	require.NoError(t, err)
-	require.ErrorIs(t, b.Cancel(t.Context(), b.user+1, v.ID), providers.ErrNotFound, "not somebody else's")
+	require.ErrorIs(t, b.Cancel(t.Context(), b.user+1, v.ID), library.ErrNotFound, "not somebody else's")
 	ctx, stop := context.WithCancel(t.Context())
 	k := &killed{b.db, 2, func() { require.NoError(t, b.Cancel(t.Context(), b.user, v.ID)); stop() }}
 	require.NoError(t, b.runner(k).Run(ctx))

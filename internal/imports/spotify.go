@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // spotify is the "extended streaming history", and the older, shorter "streaming history" of the account data. Their
@@ -71,11 +71,11 @@ func (r *spotifyRow) extended() row {
 	}
 	id, _ := strings.CutPrefix(r.URI, "spotify:track:")
 	if id == "" {
-		id = providers.NameHash(r.Artist, r.Track)
+		id = library.NameHash(r.Artist, r.Track)
 	}
-	l := providers.Listen{
-		Track:    providers.Track{Title: r.Track, Artist: r.Artist, Album: r.Album, SourceID: id},
-		SourceID: providers.FromExport + "extended:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MS, 10) + ":" + id,
+	l := library.Listen{
+		Track:    library.Track{Title: r.Track, Artist: r.Artist, Album: r.Album, SourceID: id},
+		SourceID: library.FromExport + "extended:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MS, 10) + ":" + id,
 		PlayedAt: end.Add(-heard),
 	}
 	if r.ReasonEnd == "trackdone" { // it was heard to its end, so this is its length
@@ -94,10 +94,10 @@ func (r *spotifyRow) short() row {
 	if r.PodcastName != "" || r.TrackName == "" || heard < shortest {
 		return row{skip: true}
 	}
-	return play(providers.Listen{
-		Track: providers.Track{Title: r.TrackName, Artist: r.ArtistName},
-		SourceID: providers.FromExport + "short:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MSPlayed, 10) + ":" +
-			providers.NameHash(r.ArtistName, r.TrackName),
+	return play(library.Listen{
+		Track: library.Track{Title: r.TrackName, Artist: r.ArtistName},
+		SourceID: library.FromExport + "short:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MSPlayed, 10) + ":" +
+			library.NameHash(r.ArtistName, r.TrackName),
 		PlayedAt: end.Add(30*time.Second - heard), // the middle of that minute is nearest
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -44,7 +44,7 @@ type ChannelGuard interface {
 // ChannelStore keeps channels and what they are to tell.
 type ChannelStore interface {
 	Channels(ctx context.Context, user int64) ([]Channel, error)
-	// Channel returns providers.ErrNotFound when there is none.
+	// Channel returns library.ErrNotFound when there is none.
 	Channel(ctx context.Context, user, id int64) (Channel, error)
 	AddChannel(context.Context, Channel) (Channel, error)
 	// ChangeChannel stores name, URL and wishes. What stood against the channel is forgotten, and what waits is due.
@@ -92,7 +92,7 @@ func ChannelCause(id int64) string { return "channel " + number(id) }
 // it has seen. A *resilience.NotBeforeError says from when on the rest may be sent.
 func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err error) {
 	ch, err := c.Store.Channel(ctx, user, id)
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return 0, nil
 	}
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *Courier) sent(ctx context.Context, ch Channel, m Message, ids []int64) 
 func (c *Courier) gone(ctx context.Context, ch Channel) error {
 	c.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
 	err := c.Store.RemoveChannel(ctx, ch.User, ch.ID)
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		err = nil
 	}
 	return errors.Join(err, c.forget(ctx, ch))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -144,10 +144,10 @@ func (c *Courier) All(ctx context.Context, user int64) ([]Channel, error) {
 	return c.Store.Channels(ctx, user)
 }
 
-// One returns a person's channel, or providers.ErrNotFound.
+// One returns a person's channel, or library.ErrNotFound.
 func (c *Courier) One(ctx context.Context, user, id int64) (Channel, error) {
 	if id == 0 {
-		return Channel{}, providers.ErrNotFound
+		return Channel{}, library.ErrNotFound
 	}
 	return c.Store.Channel(ctx, user, id)
 }

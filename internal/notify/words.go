@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -61,7 +62,7 @@ func Of(cause string, user int64) string { return fmt.Sprintf("%s of user %d", c
 // Explain puts a state of a connection into words. advice is the provider's own, if its table has one for this
 // failure. waiting is what is owed to the connection, such as "37 listens"; empty for nothing. A state that is Ready has
 // no words.
-func Explain(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice, waiting string) Words {
+func Explain(p *providers.Provider, c library.Connection, s resilience.State, stream, advice, waiting string) Words {
 	switch s.Kind {
 	case resilience.Ready:
 		return Words{}
@@ -85,7 +86,7 @@ func Explain(p *providers.Provider, c providers.Connection, s resilience.State, 
 		w.Message = p.DisplayName + " gave an answer that we could not read."
 	case resilience.Unknown:
 		w.Title, w.Message = "Reading "+p.DisplayName+" failed", "Reading from "+p.DisplayName+" failed."
-		if stream == providers.Deliveries {
+		if stream == library.Deliveries {
 			w.Title, w.Message = "Sending to "+p.DisplayName+" failed", "Sending to "+p.DisplayName+" failed."
 		}
 	default:
@@ -98,7 +99,7 @@ func Explain(p *providers.Provider, c providers.Connection, s resilience.State, 
 	return w
 }
 
-func explainStop(p *providers.Provider, c providers.Connection, s resilience.State, stream, advice, waiting string) Words {
+func explainStop(p *providers.Provider, c library.Connection, s resilience.State, stream, advice, waiting string) Words {
 	name := p.DisplayName
 	owed := ""
 	if waiting != "" {
@@ -120,7 +121,7 @@ func explainStop(p *providers.Provider, c providers.Connection, s resilience.Sta
 			advice = "Allow it there, then press Try again."
 		}
 		what := "read this account" + about(s, stream)
-		if stream == providers.Deliveries {
+		if stream == library.Deliveries {
 			what = "write to this account"
 		}
 		return Words{Title: name + " does not allow this", Owner: Person, Message: join(
@@ -150,7 +151,7 @@ func are(waiting string) string {
 	return waiting + " are"
 }
 
-func whyEnded(p *providers.Provider, c providers.Connection, s resilience.State, advice string) string {
+func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, advice string) string {
 	name := p.DisplayName
 	switch {
 	case advice != "":
@@ -167,7 +168,7 @@ func whyEnded(p *providers.Provider, c providers.Connection, s resilience.State,
 // that is Ready has no words.
 func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Words {
 	if s.Kind != resilience.Stopped {
-		return Explain(p, providers.Connection{}, s, "", advice, "")
+		return Explain(p, library.Connection{}, s, "", advice, "")
 	}
 	name := p.DisplayName
 	if s.Category == resilience.Contract {
@@ -182,7 +183,7 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 }
 
 // Ending is the notice before an authorization's end.
-func Ending(p *providers.Provider, c providers.Connection) Words {
+func Ending(p *providers.Provider, c library.Connection) Words {
 	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person, Message: fmt.Sprintf(
 		"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
 		p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
@@ -211,7 +212,7 @@ func about(s resilience.State, stream string) string {
 
 // spoken is a stream as people call it.
 func spoken(stream string) string {
-	if stream == providers.Deliveries {
+	if stream == library.Deliveries {
 		return "sending"
 	}
 	return stream

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -89,14 +90,14 @@ func (b *book) write(out *strings.Builder) {
 // explained says every state of a connection: each category in each scope, with and without a provider's advice.
 func explained(t *testing.T, b *book) {
 	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
-	c := providers.Connection{ExpiresAt: since.AddDate(0, 3, 0)}
+	c := library.Connection{ExpiresAt: since.AddDate(0, 3, 0)}
 	for _, p := range everyone {
 		for _, kind := range []resilience.Kind{resilience.Waiting, resilience.Held, resilience.Stopped} {
 			for category := resilience.Auth; category <= resilience.Unknown; category++ {
 				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
 					for _, own := range []string{"", advice} {
 						s := resilience.State{Kind: kind, Category: category, Scope: scope, Since: since, Failures: 3}
-						w := Explain(p, c, s, providers.Listens, own, "")
+						w := Explain(p, c, s, library.Listens, own, "")
 						requirePlain(t, w)
 						require.Contains(t, w.Message, own)
 						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody, "somebody must act when it stopped, else nobody")
@@ -115,7 +116,7 @@ func explained(t *testing.T, b *book) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	explained(t, &book{})
-	require.Zero(t, Explain(spotify, providers.Connection{}, resilience.State{}, providers.Listens, advice, ""))
+	require.Zero(t, Explain(spotify, library.Connection{}, resilience.State{}, library.Listens, advice, ""))
 }
 
 func TestThePermissionEndedOnItsDay(t *testing.T) {
@@ -124,9 +125,9 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 	ended, gone := "Your permission ended on 14 January 2027 (Spotify ends it every six months).", "Your permission for Spotify has ended, or was taken back there."
 	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended, end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
-		w := Explain(spotify, providers.Connection{ExpiresAt: end}, s, providers.Listens, "", "")
+		w := Explain(spotify, library.Connection{ExpiresAt: end}, s, library.Listens, "", "")
 		require.Equal(t, want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
-		w = Explain(spotify, providers.Connection{}, s, providers.Listens, "", "")
+		w = Explain(spotify, library.Connection{}, s, library.Listens, "", "")
 		require.Contains(t, w.Message, gone, "without a known end")
 	}
 }
@@ -195,10 +196,10 @@ func notices(t *testing.T, b *book) {
 	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
 	for _, months := range []int{1, 3, 5, 6, 12} {
 		p := &providers.Provider{DisplayName: "Spotify", OAuth: &providers.OAuth{Months: months}}
-		c := providers.Connection{ExpiresAt: since}
+		c := library.Connection{ExpiresAt: since}
 		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
-		b.add(Explain(p, c, s, providers.Listens, "", ""), fmt.Sprint("the end after ", months, " months"), "")
+		b.add(Explain(p, c, s, library.Listens, "", ""), fmt.Sprint("the end after ", months, " months"), "")
 	}
 	b.add(StillFailing(spotify, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream, Since: since}), "trouble for a day", "")
 	for _, w := range b.words {
@@ -233,6 +234,6 @@ func TestEverySentence(t *testing.T) {
 func TestCauseTellsStopsApart(t *testing.T) {
 	t.Parallel()
 	for scope, want := range map[resilience.Scope]string{resilience.ScopeConnection: "auth", resilience.ScopeStream: "auth:listens", resilience.ScopeApp: "auth:app"} {
-		require.Equal(t, want, Cause("auth", scope, providers.Listens))
+		require.Equal(t, want, Cause("auth", scope, library.Listens))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -19,7 +20,7 @@ type bearer struct {
 }
 
 // Client returns a client that calls the provider in the name of the connection, on the transport of base.
-func (t *Tokens) Client(base *http.Client, p *providers.Provider, c providers.Connection) *http.Client {
+func (t *Tokens) Client(base *http.Client, p *providers.Provider, c library.Connection) *http.Client {
 	client := *base
 	client.Transport = &bearer{base: base.Transport, token: func(ctx context.Context, stale string) (string, error) {
 		return t.Fresh(ctx, p, c, stale)
@@ -28,7 +29,7 @@ func (t *Tokens) Client(base *http.Client, p *providers.Provider, c providers.Co
 }
 
 // GrantClient is Client for a permission that is not stored yet: its token cannot be renewed.
-func GrantClient(base *http.Client, credentials providers.Credentials) *http.Client {
+func GrantClient(base *http.Client, credentials library.Credentials) *http.Client {
 	client := *base
 	client.Transport = &bearer{base: base.Transport, token: func(_ context.Context, stale string) (string, error) {
 		if stale != "" {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -42,7 +43,7 @@ type State struct {
 // StateStore keeps states.
 type StateStore interface {
 	SaveState(context.Context, State) error
-	// TakeState returns the state and removes it, so that it serves once; providers.ErrNotFound when there is none.
+	// TakeState returns the state and removes it, so that it serves once; library.ErrNotFound when there is none.
 	TakeState(ctx context.Context, id string) (State, error)
 }
 
@@ -92,7 +93,7 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 
 // Grant is a permission that has just been given. It has not been proved yet.
 type Grant struct {
-	Credentials  providers.Credentials
+	Credentials  library.Credentials
 	AuthorizedAt time.Time
 	ExpiresAt    time.Time // zero when it does not end by itself
 	ReturnTo     string
@@ -102,7 +103,7 @@ type Grant struct {
 // what the token endpoint's answer means. ReturnTo is set whenever the state was good.
 func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Grant, error) {
 	s, err := f.states.TakeState(ctx, fingerprint(answer.Get("state")))
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return Grant{}, ErrState
 	}
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -169,7 +170,7 @@ func read(t *testing.T, resp *http.Response) string {
 }
 
 // connect is the whole way from the button to the stored connection.
-func (in *installation) connect(t *testing.T) providers.Connection {
+func (in *installation) connect(t *testing.T) library.Connection {
 	t.Helper()
 	asked, callback := in.consent(t)
 	grant, err := in.flow.Complete(t.Context(), asked, callback)
@@ -177,7 +178,7 @@ func (in *installation) connect(t *testing.T) providers.Connection {
 	require.Equal(t, "/connections", grant.ReturnTo)
 	account, err := in.account(t.Context(), oauth.GrantClient(in.client, grant.Credentials))
 	require.NoError(t, err)
-	c, err := in.db.SaveConnection(t.Context(), providers.Connection{User: in.user, Provider: in.provider.Name, AccountID: account, Account: "Alice",
+	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user, Provider: in.provider.Name, AccountID: account, Account: "Alice",
 		App: "reprise", Credentials: grant.Credentials, AuthorizedAt: grant.AuthorizedAt, ExpiresAt: grant.ExpiresAt, CreatedAt: time.Now()})
 	require.NoError(t, err)
 	return c
@@ -200,12 +201,12 @@ func (in *installation) account(ctx context.Context, c *http.Client) (string, er
 }
 
 // call makes one call in the name of the connection.
-func (in *installation) call(ctx context.Context, c providers.Connection) error {
+func (in *installation) call(ctx context.Context, c library.Connection) error {
 	_, err := in.account(ctx, in.tokens.Client(in.client, in.provider, c))
 	return err
 }
 
-func (in *installation) stored(t *testing.T) providers.Connection {
+func (in *installation) stored(t *testing.T) library.Connection {
 	t.Helper()
 	c, err := in.db.Connection(t.Context(), in.user, in.provider.Name)
 	require.NoError(t, err)
@@ -220,7 +221,7 @@ func (in *installation) revoke(t *testing.T, token string) {
 	require.Equal(t, http.StatusOK, resp.StatusCode, read(t, resp))
 }
 
-func withCredentials(c providers.Connection, credentials providers.Credentials) providers.Connection {
+func withCredentials(c library.Connection, credentials library.Credentials) library.Connection {
 	c.Credentials = credentials
 	return c
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -141,7 +141,7 @@ func testRefusals(t *testing.T, in *installation) {
 }
 
 // requireOver checks that an error says that only a new consent helps, and holds nothing of the credentials.
-func requireOver(t *testing.T, err error, all ...providers.Credentials) {
+func requireOver(t *testing.T, err error, all ...library.Credentials) {
 	t.Helper()
 	requireMeans(t, resilience.Fatal, resilience.Auth, resilience.ScopeConnection, err)
 	require.ErrorContains(t, err, "invalid_grant")

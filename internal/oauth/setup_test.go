@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -47,17 +48,17 @@ func onLoopback(t *testing.T) *http.Client {
 }
 
 // connection is connected, with an access token that has ended.
-func connection() providers.Connection {
-	return providers.Connection{User: user, Provider: "spotify", AccountID: "alice", Generation: 1,
+func connection() library.Connection {
+	return library.Connection{User: user, Provider: "spotify", AccountID: "alice", Generation: 1,
 		Credentials: ended("access-1", "refresh-1")}
 }
 
-func ended(access, refresh string) providers.Credentials {
-	return providers.Credentials{"access_token": access, "refresh_token": refresh, "token_end": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
+func ended(access, refresh string) library.Credentials {
+	return library.Credentials{"access_token": access, "refresh_token": refresh, "token_end": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
 }
 
 // valid is a connection whose access token should still do.
-func valid() providers.Connection {
+func valid() library.Connection {
 	c := connection()
 	c.Credentials["token_end"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	return c
@@ -69,12 +70,12 @@ type memory struct {
 
 	mu         sync.Mutex
 	states     map[string]oauth.State
-	connection *providers.Connection
+	connection *library.Connection
 	saves      int
 	broken     error // what every write returns
 }
 
-func storeWith(c providers.Connection) *memory { return &memory{connection: &c} }
+func storeWith(c library.Connection) *memory { return &memory{connection: &c} }
 
 func (m *memory) SaveState(_ context.Context, s oauth.State) error {
 	m.mu.Lock()
@@ -94,34 +95,34 @@ func (m *memory) TakeState(_ context.Context, id string) (oauth.State, error) {
 		return s, m.broken
 	}
 	if !ok {
-		return s, providers.ErrNotFound
+		return s, library.ErrNotFound
 	}
 	delete(m.states, id)
 	return s, nil
 }
 
-func (m *memory) Connection(context.Context, int64, string) (providers.Connection, error) {
+func (m *memory) Connection(context.Context, int64, string) (library.Connection, error) {
 	if m.reading != nil {
 		m.reading()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.connection == nil {
-		return providers.Connection{}, providers.ErrNotFound
+		return library.Connection{}, library.ErrNotFound
 	}
 	c := *m.connection
 	c.Credentials = maps.Clone(c.Credentials)
 	return c, nil
 }
 
-func (m *memory) SaveCredentials(_ context.Context, c providers.Connection) error {
+func (m *memory) SaveCredentials(_ context.Context, c library.Connection) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.broken != nil {
 		return m.broken
 	}
 	if m.connection == nil || m.connection.Generation != c.Generation {
-		return providers.ErrNotFound
+		return library.ErrNotFound
 	}
 	m.saves++
 	m.connection.Credentials = maps.Clone(c.Credentials)
@@ -129,13 +130,13 @@ func (m *memory) SaveCredentials(_ context.Context, c providers.Connection) erro
 }
 
 // set changes what is stored.
-func (m *memory) set(c *providers.Connection, broken error) {
+func (m *memory) set(c *library.Connection, broken error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.connection, m.broken = c, broken
 }
 
-func (m *memory) credentials() providers.Credentials {
+func (m *memory) credentials() library.Credentials {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.connection.Credentials)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -33,12 +34,12 @@ func newOwnWay() *ownWay {
 			return "https://last.example/auth?" + url.Values{"key": {"k"}, "cb": {callback}}.Encode(), nil
 		},
 		Token: "token",
-		Exchange: func(_ context.Context, _ *http.Client, token string) (providers.Credentials, error) {
+		Exchange: func(_ context.Context, _ *http.Client, token string) (library.Credentials, error) {
 			w.exchanged.Add(1)
 			if w.failure != nil {
 				return nil, w.failure
 			}
-			return providers.Credentials{"session_key": "key for " + token}, nil
+			return library.Credentials{"session_key": "key for " + token}, nil
 		},
 		SettingUp: "Make an API account there.", Ready: true,
 	}}
@@ -70,7 +71,7 @@ func TestSignInOfAProvidersOwn(t *testing.T) {
 	before := time.Now()
 	g, err := f.Complete(t.Context(), w.request(), answer)
 	require.NoError(t, err)
-	require.Equal(t, providers.Credentials{"session_key": "key for the-token"}, g.Credentials)
+	require.Equal(t, library.Credentials{"session_key": "key for the-token"}, g.Credentials)
 	require.Equal(t, "/connections", g.ReturnTo)
 	require.WithinRange(t, g.AuthorizedAt, before, time.Now())
 	require.Zero(t, g.ExpiresAt, "it lasts until it is taken back")

@@ -15,11 +15,12 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// The names under which a token stands in providers.Credentials.
+// The names under which a token stands in library.Credentials.
 const (
 	accessToken  = "access_token"
 	refreshToken = "refresh_token"
@@ -32,9 +33,9 @@ const early = time.Minute
 
 // CredentialStore keeps connections' credentials.
 type CredentialStore interface {
-	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
-	// SaveCredentials returns providers.ErrNotFound when the connection has moved on to another generation.
-	SaveCredentials(context.Context, providers.Connection) error
+	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	// SaveCredentials returns library.ErrNotFound when the connection has moved on to another generation.
+	SaveCredentials(context.Context, library.Connection) error
 }
 
 // Tokens hands out access tokens.
@@ -64,7 +65,7 @@ var (
 // A caller whose connection has been replaced since, by a new consent of the same account, goes on with the new token.
 // When it was removed, belongs to another account now, or is replaced during the renewal, the error wraps
 // context.Canceled.
-func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c providers.Connection, stale string) (string, error) {
+func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Connection, stale string) (string, error) {
 	if usable(c.Credentials, stale) {
 		return c.Credentials[accessToken], nil
 	}
@@ -86,11 +87,11 @@ func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c providers.C
 	}
 }
 
-func flightKey(c providers.Connection) string {
+func flightKey(c library.Connection) string {
 	return fmt.Sprintf("%d/%s/%d", c.User, c.Provider, c.Generation)
 }
 
-func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c providers.Connection, stale string) (string, error) {
+func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c library.Connection, stale string) (string, error) {
 	now, err := t.current(ctx, c)
 	if err != nil {
 		return "", err
@@ -115,31 +116,31 @@ func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c providers.C
 	}
 	now.Credentials = merge(now.Credentials, token)
 	err = t.save(ctx, now)
-	if errors.Is(err, providers.ErrNotFound) { // replaced while the provider answered
+	if errors.Is(err, library.ErrNotFound) { // replaced while the provider answered
 		return "", errReplaced
 	}
 	return token.AccessToken, err
 }
 
 // current is the connection as it stands now, which may be of a later generation than c, of the same account.
-func (t *Tokens) current(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+func (t *Tokens) current(ctx context.Context, c library.Connection) (library.Connection, error) {
 	if kept, ok := t.unsaved.Load(flightKey(c)); ok {
-		c = kept.(providers.Connection)
-		if err := t.save(ctx, c); !errors.Is(err, providers.ErrNotFound) {
+		c = kept.(library.Connection)
+		if err := t.save(ctx, c); !errors.Is(err, library.ErrNotFound) {
 			return c, err
 		}
 	}
 	now, err := t.store.Connection(ctx, c.User, c.Provider)
-	if errors.Is(err, providers.ErrNotFound) || err == nil && now.Generation != c.Generation && now.AccountID != c.AccountID {
+	if errors.Is(err, library.ErrNotFound) || err == nil && now.Generation != c.Generation && now.AccountID != c.AccountID {
 		return now, errReplaced
 	}
 	return now, err
 }
 
 // save stores renewed credentials, or keeps them until the store takes them.
-func (t *Tokens) save(ctx context.Context, c providers.Connection) error {
+func (t *Tokens) save(ctx context.Context, c library.Connection) error {
 	err := t.store.SaveCredentials(ctx, c)
-	if err == nil || errors.Is(err, providers.ErrNotFound) {
+	if err == nil || errors.Is(err, library.ErrNotFound) {
 		t.unsaved.Delete(flightKey(c))
 		return err
 	}
@@ -147,7 +148,7 @@ func (t *Tokens) save(ctx context.Context, c providers.Connection) error {
 	return fmt.Errorf("store renewed token: %w", err)
 }
 
-func usable(c providers.Credentials, stale string) bool {
+func usable(c library.Credentials, stale string) bool {
 	if c[accessToken] == "" || c[accessToken] == stale {
 		return false
 	}
@@ -156,10 +157,10 @@ func usable(c providers.Credentials, stale string) bool {
 }
 
 // merge puts a token into credentials. A provider that sends no new refresh token means the old one to go on.
-func merge(old providers.Credentials, t *oauth2.Token) providers.Credentials {
+func merge(old library.Credentials, t *oauth2.Token) library.Credentials {
 	c := maps.Clone(old)
 	if c == nil {
-		c = providers.Credentials{}
+		c = library.Credentials{}
 	}
 	c[accessToken] = t.AccessToken
 	if t.RefreshToken != "" {
@@ -173,7 +174,7 @@ func merge(old providers.Credentials, t *oauth2.Token) providers.Credentials {
 }
 
 // Credentials are a token as connections keep it.
-func Credentials(t *oauth2.Token) providers.Credentials { return merge(nil, t) }
+func Credentials(t *oauth2.Token) library.Credentials { return merge(nil, t) }
 
 func tokenContext(ctx context.Context, client *http.Client) context.Context {
 	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, providers.TokenEndpoint), resilience.Reader{Explain: func(e *resilience.AnswerError) {

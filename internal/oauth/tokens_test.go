@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -119,12 +119,12 @@ func TestTokenIsRenewedBeforeItsEnd(t *testing.T) {
 func TestReplacedConnection(t *testing.T) {
 	t.Parallel()
 	same := valid()
-	same.Generation, same.Credentials = 2, providers.Credentials{"access_token": "access-9", "refresh_token": "refresh-9"}
+	same.Generation, same.Credentials = 2, library.Credentials{"access_token": "access-9", "refresh_token": "refresh-9"}
 	other := same
 	other.AccountID = "bob"
 	for _, tt := range []struct {
 		name   string
-		now    *providers.Connection
+		now    *library.Connection
 		during bool // while the provider answers
 		want   string
 	}{
@@ -190,7 +190,7 @@ func TestNextProcessUsesTheRenewedToken(t *testing.T) {
 	next := oauth.NewTokens(store, onLoopback(t)) // the process was killed before it used the token
 	c, err := store.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	for name, c := range map[string]providers.Connection{"as it is stored": c, "as it was read before": connection()} {
+	for name, c := range map[string]library.Connection{"as it is stored": c, "as it was read before": connection()} {
 		token, err := next.Fresh(t.Context(), p, c, "")
 		require.NoError(t, err, name)
 		require.Equal(t, "access-2", token, name)
@@ -237,7 +237,7 @@ func TestReplacedWhileTheStoreCouldNotTakeATokenYet(t *testing.T) {
 	_, err := tokens.Fresh(t.Context(), p, connection(), "")
 	require.ErrorContains(t, err, "disk full")
 	next := valid()
-	next.Generation, next.Credentials = 2, providers.Credentials{"access_token": "access-9", "refresh_token": "refresh-9"}
+	next.Generation, next.Credentials = 2, library.Credentials{"access_token": "access-9", "refresh_token": "refresh-9"}
 	store.set(&next, nil)
 	token, err := tokens.Fresh(t.Context(), p, connection(), "")
 	require.NoError(t, err)

@@ -1,8 +1,5 @@
 package providers
 
-// Digest is the stream of the calls that let a language model write on behalf of the whole installation.
-const Digest = "digest"
-
 // Prompt is what a language model is asked to write.
 type Prompt struct {
 	System string // how to write; the same every time

@@ -6,18 +6,12 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"log/slog"
 	"net/http"
 	"slices"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/resilience"
-)
-
-// The streams: the kinds of data that are pulled from a connection.
-const (
-	Listens   = "listens"
-	Playlists = "playlists"
 )
 
 // Provider describes one upstream service. It is a value of the installation, made once at start and never changed.
@@ -33,10 +27,10 @@ type Provider struct {
 	// Keys are the installation's own for this provider; nil without.
 	Keys *resilience.KeyPool
 	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.
-	App func(Credentials) string
+	App func(library.Credentials) string
 	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the
 	// access token itself and the credentials are not needed.
-	Open func(*http.Client, Credentials) Adapter
+	Open func(*http.Client, library.Credentials) Adapter
 }
 
 // TokenEndpoint is by what the exchange and renewal of OAuth's tokens go, at any provider.
@@ -76,7 +70,7 @@ type SignIn struct {
 	// Token is the name of the parameter in which the token arrives.
 	Token string
 	// Exchange turns the token into credentials by one call. They last until the person takes them back.
-	Exchange func(ctx context.Context, client *http.Client, token string) (Credentials, error)
+	Exchange func(ctx context.Context, client *http.Client, token string) (library.Credentials, error)
 	// SettingUp tells an administrator where to register and what, in whole sentences; it is shown while Ready is false.
 	SettingUp string
 	Ready     bool // the settings it needs are there
@@ -94,7 +88,7 @@ type Account struct {
 	ID   string // stable at the provider; two connections with the same ID are the same account
 	Name string // for people
 	// Learned is merged into the stored credentials: what Prove found out about how to call this server.
-	Learned Credentials
+	Learned library.Credentials
 }
 
 // ListenSource is an adapter that reads listens.
@@ -102,87 +96,29 @@ type ListenSource interface {
 	// Listens yields the plays of a span of time, newest first. After each page everything later than its Oldest has
 	// been read; when the sequence ends without an error the whole span has been. Plays outside the span may be among
 	// them. An error ends the sequence.
-	Listens(context.Context, Span) iter.Seq2[ListenPage, error]
+	Listens(context.Context, library.Span) iter.Seq2[ListenPage, error]
 }
 
 // PlaylistSource is an adapter that reads playlists.
 type PlaylistSource interface {
 	// Playlists yields the user's playlists without their tracks, page by page. An error ends the sequence.
-	Playlists(context.Context) iter.Seq2[[]Playlist, error]
+	Playlists(context.Context) iter.Seq2[[]library.Playlist, error]
 	// Tracks yields the tracks of one playlist in their order, page by page. An error ends the sequence.
-	Tracks(context.Context, Playlist) iter.Seq2[[]Track, error]
+	Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error]
 }
 
 // ErrNotOffered is what a capability returns when this server has that feature switched off: no failure, and nothing
 // to read.
 var ErrNotOffered = errors.New("not offered by this server")
 
-// Track is a recording as a provider names it.
-type Track struct {
-	Title         string
-	Artist        string // all of them, as the provider joins them
-	Album         string
-	Duration      time.Duration // 0 when unknown
-	ISRC          string
-	RecordingMBID string
-	SourceID      string // the provider's id of the track; may be empty
-}
-
-// Listen is a track played at an instant.
-type Listen struct {
-	Track
-	// SourceID names the play, not the track: the same play read twice has the same one.
-	SourceID    string
-	PlayedAt    time.Time // millisecond precision, UTC
-	Approximate bool      // PlayedAt is a guess
-	// PlayCount is how often the track had been played after this play, where a provider knows only the last play of
-	// each track and its number; 0 elsewhere.
-	PlayCount int
-}
-
-// Span is a stretch of time whose plays have not been read: After < played at < Before. A zero bound is open.
-type Span struct {
-	After, Before time.Time
-}
-
 // ListenPage is one page of plays.
 type ListenPage struct {
-	Listens []Listen
+	Listens []library.Listen
 	Oldest  time.Time // all plays of the span later than this have been read
 	Total   int       // how many plays the whole span holds, as far as the provider says; 0 when it does not
 	// Lost says that the provider no longer offers what lies between the start of the span and Oldest.
 	Lost bool
 }
-
-// Playlist is a playlist without its tracks.
-type Playlist struct {
-	SourceID   string
-	Name       string
-	Snapshot   string // changes when the tracks do; empty when the provider has no such thing
-	TrackCount int
-}
-
-// Connection is one user's link to one provider.
-type Connection struct {
-	User         int64
-	Provider     string
-	AccountID    string
-	Account      string // display name of the account
-	App          string // see Provider.App
-	Generation   int64  // grows by one with every reconnect
-	Credentials  Credentials
-	AuthorizedAt time.Time // when the person consented
-	ExpiresAt    time.Time // when the authorization ends by itself; zero for never
-	Paused       bool
-	CreatedAt    time.Time
-}
-
-// Credentials are what a connection needs to call its provider, by field name. They print as "[redacted]".
-type Credentials map[string]string
-
-func (Credentials) String() string       { return "[redacted]" }
-func (Credentials) GoString() string     { return "[redacted]" }
-func (Credentials) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
 // Registry is the providers of the installation, in the order in which people see them.
 type Registry []*Provider
@@ -202,7 +138,7 @@ func (p *Provider) Guarded() []string {
 	if p.Takes.Nothing() {
 		return p.Streams
 	}
-	return append(p.Streams[:len(p.Streams):len(p.Streams)], Deliveries)
+	return append(p.Streams[:len(p.Streams):len(p.Streams)], library.Deliveries)
 }
 
 // Pulls says whether the provider has that stream.

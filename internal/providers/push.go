@@ -3,11 +3,9 @@ package providers
 import (
 	"context"
 	"time"
-)
 
-// Deliveries is the stream of what is carried to a provider, beside those that are pulled from it: what goes wrong
-// with sending says nothing about reading.
-const Deliveries = "deliveries"
+	"reprise/internal/library"
+)
 
 // Takes says what can be carried to a provider. The zero value means nothing.
 type Takes struct {
@@ -33,7 +31,7 @@ type ListenTaker interface {
 	// that was taken; an item failure (see resilience.Classify) for one that was refused for good; any other error for
 	// one that was not taken now. outcomes may be nil when all plays share err. An err that is an item failure speaks
 	// about the batch as a whole: one of its plays is bad, and none was taken.
-	Submit(ctx context.Context, plays []StoredListen) (outcomes []error, err error)
+	Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error)
 }
 
 // PlaylistWriter is an adapter that writes playlists. It is a PlaylistSource too, so that what is there can be compared
@@ -42,7 +40,7 @@ type PlaylistWriter interface {
 	PlaylistSource
 	// Find returns tracks of the provider's catalogue that may be t, at most 30, in the provider's order; none is no
 	// error. Each has its SourceID.
-	Find(ctx context.Context, t Track) ([]Track, error)
+	Find(ctx context.Context, t library.Track) ([]library.Track, error)
 	// CreatePlaylist makes a playlist of these tracks, by their SourceIDs, and returns its SourceID.
 	CreatePlaylist(ctx context.Context, name string, tracks []string) (id string, err error)
 	// ReplacePlaylist gives a playlist this name and exactly these tracks, in this order. A playlist that is gone is an

@@ -18,7 +18,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // bySession is what calls need that no token is good for.
@@ -143,7 +143,7 @@ func (s *Server) bearer(r *http.Request, secret string) (bearer, error) {
 func (s *Server) tokenOwner(ctx context.Context, hash string) (b bearer, err error) {
 	now := time.Now()
 	b.token, err = s.Store.TokenByHash(ctx, hash)
-	if errors.Is(err, providers.ErrNotFound) || err == nil && b.token.Expired(now) {
+	if errors.Is(err, library.ErrNotFound) || err == nil && b.token.Expired(now) {
 		return bearer{}, errToken
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope says.
@@ -153,11 +153,11 @@ func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
 			require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/livez", "", "").Code)
 		}
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
-		s.Syncer.Tick(t.Context(), providers.Listens)
+		s.Syncer.Tick(t.Context(), library.Listens)
 		is(http.StatusOK, "ok")
-		time.Sleep(3*s.Syncer.Every(providers.Playlists) + 2*time.Minute)
+		time.Sleep(3*s.Syncer.Every(library.Playlists) + 2*time.Minute)
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
-		s.Syncer.Tick(t.Context(), providers.Listens)
+		s.Syncer.Tick(t.Context(), library.Listens)
 		is(http.StatusOK, "ok")
 		require.NoError(t, h.db.Close())
 		is(http.StatusServiceUnavailable, "database: ")

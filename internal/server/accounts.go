@@ -11,7 +11,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 type credentials struct {
@@ -30,7 +30,7 @@ type userView struct {
 }
 
 func viewUser(u accounts.User) userView {
-	return userView{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: providers.Stamp(u.CreatedAt)}
+	return userView{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: library.Stamp(u.CreatedAt)}
 }
 
 // body reads the JSON or form that came with a request.

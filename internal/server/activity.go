@@ -14,6 +14,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/channels"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -49,7 +50,7 @@ var (
 )
 
 func (s *Server) viewActivity(e activity.Entry) activityView {
-	return activityView{ID: strconv.FormatInt(e.ID, 10), At: providers.Stamp(e.At), Actor: knownText(e.Actor), Action: string(e.Action), Provider: knownText(e.Provider),
+	return activityView{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: knownText(e.Actor), Action: string(e.Action), Provider: knownText(e.Provider),
 		Subject: e.Subject, Message: e.Sentence(s.nameOf(e.Provider)), Trouble: slices.Contains(troubles, e.Action), End: slices.Contains(ends, e.Action)}
 }
 

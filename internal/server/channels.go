@@ -14,8 +14,8 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/channels"
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -46,7 +46,7 @@ func viewChannel(c notify.Channel) channelView {
 	kind, _ := channels.KindOf(c.Kind)
 	v := channelView{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name, Address: channels.Shown(c.Kind, string(c.URL)), FromSettings: c.FromSettings, Severity: string(c.Least),
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone, ErrorsAtNight: c.ErrorsAtNight, State: "working", Category: knownText(c.Category),
-		Message: c.Reason, Since: moment(c.FailingSince), Waiting: c.Waiting, LastSentAt: moment(c.LastSentAt), CreatedAt: providers.Stamp(c.CreatedAt),
+		Message: c.Reason, Since: moment(c.FailingSince), Waiting: c.Waiting, LastSentAt: moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt),
 		Label: kind.Label, Push: channels.Endpoint(c.Kind, string(c.URL))}
 	switch {
 	case !c.StoppedAt.IsZero():

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
 	"reprise/web"
 )
 
@@ -76,10 +76,10 @@ type cellView struct {
 }
 
 // strips draw the last day of every stream that is read.
-func strips(streams []string, quarters []providers.RunQuarter, from time.Time) (all []stripView) {
+func strips(streams []string, quarters []library.RunQuarter, from time.Time) (all []stripView) {
 	for _, stream := range streams {
 		v := stripView{Stream: stream, Width: cellWidth * dayCells}
-		var sum providers.RunQuarter
+		var sum library.RunQuarter
 		for _, q := range quarters {
 			if q.Stream != stream {
 				continue
@@ -99,7 +99,7 @@ func strips(streams []string, quarters []providers.RunQuarter, from time.Time) (
 const dayCells = int(24 * time.Hour / metrics.QuarterLength)
 
 // outcomeOf is the gravest of what the runs of a quarter of an hour came to.
-func outcomeOf(q providers.RunQuarter) string {
+func outcomeOf(q library.RunQuarter) string {
 	switch {
 	case q.Fatal > 0:
 		return "fatal"
@@ -112,7 +112,7 @@ func outcomeOf(q providers.RunQuarter) string {
 }
 
 // runWords says what runs came to.
-func runWords(stream string, q providers.RunQuarter) string {
+func runWords(stream string, q library.RunQuarter) string {
 	if q.Runs == 0 {
 		return "nothing ran"
 	}
@@ -131,7 +131,7 @@ func broughtBy(stream string, rows int) string {
 	switch {
 	case rows == 0:
 		return "nothing new"
-	case stream == providers.Playlists:
+	case stream == library.Playlists:
 		return web.Count(rows, "playlist", "playlists") + " read"
 	}
 	return web.Count(rows, "new listen", "new listens")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -145,8 +146,8 @@ func (s *Server) connectForm(c echo.Context) error {
 }
 
 // fieldsOf takes from what was sent the fields that the provider asks for.
-func fieldsOf(p *providers.Provider, given map[string]string) (providers.Credentials, error) {
-	fields := providers.Credentials{}
+func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentials, error) {
+	fields := library.Credentials{}
 	var missing []string
 	for _, f := range p.Fields {
 		value := strings.Trim(given[f.Name], "\r\n\t") // which comes along when it is copied
@@ -228,7 +229,7 @@ func (s *Server) choosePage(c echo.Context) error {
 		return err
 	}
 	choice, err := s.Connections.Choice(c.Request().Context(), userOf(c).ID, p)
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
 	if err != nil {

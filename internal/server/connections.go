@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
@@ -19,7 +20,7 @@ func (s *Server) statuses(ctx context.Context, user int64) ([]connectionView, er
 	return viewAll(all, s.viewConnection), err
 }
 
-// status returns the view of one connection, or providers.ErrNotFound.
+// status returns the view of one connection, or library.ErrNotFound.
 func (s *Server) status(ctx context.Context, user int64, provider string) (connectionView, error) {
 	st, err := s.oneStatus(ctx, user, provider)
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *Server) status(ctx context.Context, user int64, provider string) (conne
 	return s.viewConnection(st), nil
 }
 
-// oneStatus returns the status of one connection, or providers.ErrNotFound.
+// oneStatus returns the status of one connection, or library.ErrNotFound.
 func (s *Server) oneStatus(ctx context.Context, user int64, provider string) (syncer.Status, error) {
 	all, err := s.Connections.StatusOf(ctx, user, s.Store)
 	if err != nil {
@@ -36,7 +37,7 @@ func (s *Server) oneStatus(ctx context.Context, user int64, provider string) (sy
 	}
 	i := slices.IndexFunc(all, func(st syncer.Status) bool { return st.Provider.Name == provider })
 	if i < 0 {
-		return syncer.Status{}, providers.ErrNotFound
+		return syncer.Status{}, library.ErrNotFound
 	}
 	return all[i], nil
 }
@@ -188,7 +189,7 @@ type connectionDetails struct {
 func (s *Server) connectionPage(c echo.Context) error {
 	ctx, user := c.Request().Context(), userOf(c).ID
 	st, err := s.oneStatus(ctx, user, c.Param("provider"))
-	if errors.Is(err, providers.ErrNotFound) && s.Registry.Get(c.Param("provider")) != nil {
+	if errors.Is(err, library.ErrNotFound) && s.Registry.Get(c.Param("provider")) != nil {
 		return c.Redirect(http.StatusSeeOther, "/settings")
 	}
 	if err != nil {

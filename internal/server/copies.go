@@ -10,6 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/match"
 	"reprise/internal/providers"
 )
 
@@ -27,7 +29,7 @@ type copyView struct {
 // Missing are the tracks that were not found.
 func (v copyView) Missing() (tracks []delivery.ReportTrack) {
 	for _, t := range v.Report.Tracks {
-		if t.How == delivery.ByNothing {
+		if t.How == match.ByNothing {
 			tracks = append(tracks, t)
 		}
 	}
@@ -60,7 +62,7 @@ func (s *Server) copyOf(ctx context.Context, user, playlist int64, p *providers.
 	v := copyView{Provider: p.Name, DisplayName: p.DisplayName}
 	ref := strconv.FormatInt(playlist, 10)
 	kept, err := s.Store.Copy(ctx, user, p.Name, delivery.WritePlaylist, ref)
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return v, nil
 	}
 	if err != nil {
@@ -72,7 +74,7 @@ func (s *Server) copyOf(ctx context.Context, user, playlist int64, p *providers.
 		v.Report = &report
 	}
 	d, err := s.Store.CopyDelivery(ctx, user, p.Name, delivery.WritePlaylist, ref)
-	if errors.Is(err, providers.ErrNotFound) { // done long ago, or discarded
+	if errors.Is(err, library.ErrNotFound) { // done long ago, or discarded
 		return v, nil
 	}
 	if err != nil {
@@ -95,7 +97,7 @@ func (s *Server) copies(ctx context.Context, user int64, id, from string) (views
 		return nil, err
 	}
 	for _, p := range s.Registry {
-		if !p.Takes.Playlists || p.Name == from || !slices.ContainsFunc(connected, func(c providers.Connection) bool { return c.Provider == p.Name }) {
+		if !p.Takes.Playlists || p.Name == from || !slices.ContainsFunc(connected, func(c library.Connection) bool { return c.Provider == p.Name }) {
 			continue
 		}
 		v, err := s.copyOf(ctx, user, playlist, p)

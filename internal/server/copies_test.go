@@ -10,20 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // playlist stores a playlist that Spotify has, and returns its number.
 func (h *household) playlist(name string, titles ...string) string {
 	h.t.Helper()
-	var tracks []providers.Track
+	var tracks []library.Track
 	for i, title := range titles {
-		tracks = append(tracks, providers.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA01250000" + strconv.Itoa(i)})
+		tracks = append(tracks, library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA01250000" + strconv.Itoa(i)})
 	}
-	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify", providers.Playlist{SourceID: name, Name: name}, 0, tracks))
+	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify", library.Playlist{SourceID: name, Name: name}, 0, tracks))
 	all, err := h.db.Playlists(h.t.Context(), h.user)
 	require.NoError(h.t, err)
-	i := slices.IndexFunc(all, func(p providers.StoredPlaylist) bool { return p.Name == name })
+	i := slices.IndexFunc(all, func(p library.StoredPlaylist) bool { return p.Name == name })
 	return strconv.FormatInt(all[i].ID, 10)
 }
 
@@ -31,7 +31,7 @@ func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		h := newHousehold(t, s, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
-		h.far.has = []providers.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA012500000", SourceID: "1"},
+		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA012500000", SourceID: "1"},
 			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
 		path := "/playlists/" + id + "/copies/navidrome"
 		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])

@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -72,7 +73,7 @@ func (s *Server) namesFor(ctx context.Context, user int64, all ...delivery.Deliv
 
 func (n deliveryNames) view(d delivery.Delivery) deliveryView {
 	v := deliveryView{ID: strconv.FormatInt(d.ID, 10), Provider: n.service(d), Kind: d.Kind, Ref: d.Ref, Subject: n.subject(d), Items: d.Items,
-		State: string(d.State), Attempts: d.Attempts, MaxAttempts: d.MaxAttempts, CreatedAt: providers.Stamp(d.CreatedAt), EndedAt: moment(d.EndedAt),
+		State: string(d.State), Attempts: d.Attempts, MaxAttempts: d.MaxAttempts, CreatedAt: library.Stamp(d.CreatedAt), EndedAt: moment(d.EndedAt),
 		Category: knownText(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State), Discardable: discardable(d.State)}
 	reason, until := n.why(d)
 	v.Reason = reason
@@ -202,8 +203,8 @@ func (n deliveryNames) obstacle(provider, kind string) (words string, until time
 	listens := kind == delivery.SubmitListens || kind == delivery.Scrobble
 	for _, stream := range st.Streams {
 		state := stream.State
-		reads := stream.Stream == providers.Listens && listens // what is there is looked at first
-		if stream.Stream != providers.Deliveries && !reads {
+		reads := stream.Stream == library.Listens && listens // what is there is looked at first
+		if stream.Stream != library.Deliveries && !reads {
 			continue
 		}
 		switch {

@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/digest"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -95,7 +96,7 @@ func weekName(monday string) string {
 
 func viewDigest(d digest.Digest) digestView {
 	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text, Cut: d.Cut, Model: d.Model, Prompt: viewPrompt(d.Prompt),
-		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason, CreatedAt: providers.Stamp(d.CreatedAt), WrittenAt: moment(d.WrittenAt),
+		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason, CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: moment(d.WrittenAt),
 		Detail: d.Detail, Name: weekName(d.Week)}
 	if d.PromptTokens+d.CompletionTokens > 0 {
 		v.Cost = viewCost(d.Cost)
@@ -346,7 +347,7 @@ func (s *Server) deleteDigestPage(c echo.Context) error {
 }
 
 func (s *Server) deleteDigestForm(c echo.Context) error {
-	if err := s.deleteDigest(c); err != nil && !errors.Is(err, providers.ErrNotFound) { // it may have been deleted in another tab
+	if err := s.deleteDigest(c); err != nil && !errors.Is(err, library.ErrNotFound) { // it may have been deleted in another tab
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/digest")

@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -31,7 +32,7 @@ func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completi
 // withModel gives the household a language model.
 func (h *household) withModel(w *writer) {
 	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org", Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
-		&providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{providers.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
+		&providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{library.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
 }
 
 // write lets the model write what is due.

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 )
@@ -18,7 +18,7 @@ import (
 // EnrichmentStore is what pages and API read of what is known of the music.
 type EnrichmentStore interface {
 	EnrichmentProgress(context.Context) (map[string]enrich.Progress, error)
-	Links(ctx context.Context, tracks []providers.Track) ([]enrich.Links, error)
+	Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error)
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
 }
 
@@ -127,7 +127,7 @@ func (s *Server) retryEnrichmentForm(c echo.Context) error {
 	}
 	said := p.DisplayName + " is being asked again."
 	if held {
-		said = p.DisplayName + " has asked us to wait until " + providers.Stamp(state.Until) + ", and we do."
+		said = p.DisplayName + " has asked us to wait until " + library.Stamp(state.Until) + ", and we do."
 	}
 	s.sessions.Put(ctx, flashKey, said)
 	return c.Redirect(http.StatusSeeOther, "/settings#enrichment")

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -26,8 +27,8 @@ import (
 // facts is a source of facts that is not asked by these tests; what it told is stored by hand.
 type facts struct{}
 
-func (facts) Enrich(context.Context, providers.Entity) (providers.Facts, error) {
-	return providers.Facts{}, providers.ErrNotThere
+func (facts) Enrich(context.Context, library.Entity) (library.Facts, error) {
+	return library.Facts{}, library.ErrNotThere
 }
 
 // enriched gives a household two sources, of which the second is not set up, and a cache of pictures.
@@ -37,7 +38,7 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
 	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
-	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}
 	h.Guard = guard
 	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
 		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"}, Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard, nil, h.Bus, h.Log)
@@ -59,7 +60,7 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		fails := func(m resilience.Meaning, notBefore time.Time) {
 			t.Helper()
 			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable, NotBefore: notBefore, Meaning: &m}
-			require.Error(t, guard.DoForAll(t.Context(), source, providers.Enrichment, func(context.Context) error { return err }))
+			require.Error(t, guard.DoForAll(t.Context(), source, library.Enrichment, func(context.Context) error { return err }))
 		}
 		require.Equal(t, "healthy", h.source()["state"])
 		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
@@ -69,7 +70,7 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		for range 2 {
 			_, err := h.db.FindEntities(t.Context())
 			require.NoError(t, err)
-			_, err = h.db.Enqueue(t.Context(), "musicbrainz", []string{providers.KindArtist, providers.KindTrack}, "")
+			_, err = h.db.Enqueue(t.Context(), "musicbrainz", []string{library.KindArtist, library.KindTrack}, "")
 			require.NoError(t, err)
 		}
 		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
@@ -81,7 +82,7 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Waiting, Failures: 1, Due: time.Now().Add(50 * time.Minute), Reason: "refused"}))
 		}
 		require.Contains(t, h.page("/settings"), "everything else there is; 2 things are put off")
-		require.Equal(t, providers.Stamp(time.Now().Add(50*time.Minute)), h.source()["next_attempt_at"])
+		require.Equal(t, library.Stamp(time.Now().Add(50*time.Minute)), h.source()["next_attempt_at"])
 		require.Contains(t, h.page("/settings"), "/retry")
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
 		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
@@ -89,7 +90,7 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		until := time.Now().Add(time.Hour)
 		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}, until)
 		require.Equal(t, "held", h.source()["state"])
-		require.Equal(t, providers.Stamp(until), h.source()["next_attempt_at"])
+		require.Equal(t, library.Stamp(until), h.source()["next_attempt_at"])
 		require.NotContains(t, h.page("/settings"), "/retry", "what was dictated is not lifted")
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
 		require.Contains(t, h.page("/settings"), "MusicBrainz has asked us to wait until")
@@ -124,7 +125,7 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		h := newHousehold(t, s, delivery.Options{})
 		guard, source := h.enriched()
-		h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{providers.KindArtist}}}, full{h.db}, guard, nil, h.Bus, h.Log)
+		h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db}, guard, nil, h.Bus, h.Log)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { assert.NoError(t, h.Enrichment.Run(ctx)) })
@@ -148,17 +149,17 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 		_, err := h.db.FindEntities(t.Context())
 		require.NoError(t, err)
 		for _, source := range []string{"musicbrainz", "fanarttv"} {
-			_, err = h.db.Enqueue(t.Context(), source, []string{providers.KindArtist}, "")
+			_, err = h.db.Enqueue(t.Context(), source, []string{library.KindArtist}, "")
 			require.NoError(t, err)
 		}
 		picture, err := h.Art.Keep([]byte("GIF89a and so on"))
 		require.NoError(t, err)
 		for source, told := range map[string]struct {
-			providers.Facts
+			library.Facts
 			picture string
 		}{
-			"musicbrainz": {Facts: providers.Facts{MBID: "f6f2326f", Released: "1994-08", Tags: []string{"post-rock", "<b>ambient</b>"}, Name: "Sigur Ros"}},
-			"fanarttv":    {Facts: providers.Facts{MBID: "f6f2326f", Name: "Sigur Ros"}, picture: picture},
+			"musicbrainz": {Facts: library.Facts{MBID: "f6f2326f", Released: "1994-08", Tags: []string{"post-rock", "<b>ambient</b>"}, Name: "Sigur Ros"}},
+			"fanarttv":    {Facts: library.Facts{MBID: "f6f2326f", Name: "Sigur Ros"}, picture: picture},
 		} {
 			task, err := h.db.NextTask(t.Context(), source)
 			require.NoError(t, err)
@@ -166,7 +167,7 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 		}
 		listens := h.page("/listens")
 		require.Contains(t, listens, `<img class="cover portrait" src="/art/`+picture+`" alt="Sigur Rós"`)
-		links, err := h.db.Links(t.Context(), []providers.Track{{Artist: "Sigur Rós", Title: "Rain"}})
+		links, err := h.db.Links(t.Context(), []library.Track{{Artist: "Sigur Rós", Title: "Rain"}})
 		require.NoError(t, err)
 		path := "/music/artist/" + strconv.FormatInt(links[0].Artist, 10)
 		require.Contains(t, listens, `<a href="`+path+`">Sigur Rós</a>`)
@@ -203,7 +204,7 @@ func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
 		_, err := h.db.FindEntities(t.Context())
 		require.NoError(t, err)
 		for source, needs := range map[string]string{"musicbrainz": "", "fanarttv": "musicbrainz"} {
-			_, err = h.db.Enqueue(t.Context(), source, []string{providers.KindArtist}, needs)
+			_, err = h.db.Enqueue(t.Context(), source, []string{library.KindArtist}, needs)
 			require.NoError(t, err)
 		}
 		task, err := h.db.NextTask(t.Context(), "musicbrainz")

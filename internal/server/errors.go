@@ -15,6 +15,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/imports"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -88,12 +89,12 @@ const backlogWait = 60
 const troubleWait = 30
 
 var known = map[error]problem{
-	providers.ErrNotFound:  {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
-	providers.ErrBadCursor: {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
-	accounts.ErrTaken:      {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
-	accounts.ErrTokenName:  {Status: http.StatusConflict, Title: "The name is taken", Detail: "You have a token of that name already. Choose another name, or revoke that one first."},
-	accounts.ErrWrong:      {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
-	accounts.ErrUnknown:    {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."},
+	library.ErrNotFound:   {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
+	library.ErrBadCursor:  {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
+	accounts.ErrTaken:     {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
+	accounts.ErrTokenName: {Status: http.StatusConflict, Title: "The name is taken", Detail: "You have a token of that name already. Choose another name, or revoke that one first."},
+	accounts.ErrWrong:     {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
+	accounts.ErrUnknown:   {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."},
 	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
 		"the administrator for an account."},
 	delivery.ErrNotTaken: {Status: http.StatusUnprocessableEntity, Title: "Not taken there", Detail: "This service does not take what you want to send, or " +

@@ -12,7 +12,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // pingEvery is how often an open stream shows that it lives, and looks whether its session still does.
@@ -170,7 +170,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 	switch e.Type {
 	case events.Connection:
 		v, err := f.s.status(ctx, f.user, e.Provider)
-		if errors.Is(err, providers.ErrNotFound) { // disconnected
+		if errors.Is(err, library.ErrNotFound) { // disconnected
 			return f.snapshot(ctx)
 		}
 		if err != nil {

@@ -10,19 +10,19 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 	syncer "reprise/internal/sync"
 )
 
 // feedStore is what a feed reads, for a user without connections and with one open notification.
 type feedStore struct{ Store }
 
-func (feedStore) UserConnections(context.Context, int64) ([]providers.Connection, error) {
+func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, error) {
 	return nil, nil
 }
 
-func (feedStore) Streams(context.Context, int64) ([]providers.StreamRecord, error) { return nil, nil }
+func (feedStore) Streams(context.Context, int64) ([]library.StreamRecord, error) { return nil, nil }
 
 func (feedStore) Owing(context.Context, int64) (map[string]delivery.Owing, error) { return nil, nil }
 

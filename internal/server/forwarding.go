@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/web"
 )
@@ -152,7 +153,7 @@ func (s *Server) forwardPart(ctx context.Context, user int64, p *providers.Provi
 	}
 	carried, err := s.Store.Carried(ctx, user, p.Name, carriedShown)
 	for _, l := range carried {
-		view := carriedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, PlayedAt: providers.Stamp(l.PlayedAt), Outcome: l.Outcome,
+		view := carriedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, PlayedAt: library.Stamp(l.PlayedAt), Outcome: l.Outcome,
 			EndedAt: moment(l.EndedAt), ThereSince: moment(l.ThereSince), Reason: l.Reason, Delivery: strconv.FormatInt(l.Delivery, 10)}
 		if due := later(l.Due, until); due.After(time.Now()) {
 			view.NextAttemptAt = moment(due)

@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -89,7 +89,7 @@ func (s *Server) healthPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v.From = providers.Stamp(from)
+	v.From = library.Stamp(from)
 	v.Providers = s.healthOf(all, from, v.Day == "", userOf(c).Role == accounts.Admin)
 	s.sayHealth(&v)
 	return s.render(c, http.StatusOK, "health", "Health of the services", v)
@@ -205,7 +205,7 @@ func (e *endpointHealth) remarks(admin bool) (all []remark) {
 	for i, b := range e.open {
 		r := remark{Endpoint: e.Name, Text: "It is being tried now."}
 		if b.State == resilience.BreakerOpen {
-			r.Text = "It failed several times in a row and is left alone until " + providers.Stamp(b.Until) + "; then one call finds out whether it works again."
+			r.Text = "It failed several times in a row and is left alone until " + library.Stamp(b.Until) + "; then one call finds out whether it works again."
 		}
 		if i == 0 && trend != "" {
 			r.Text += " " + trend
@@ -228,7 +228,7 @@ func hours(quarters []metrics.Tally, from time.Time) (all []hourView) {
 			t.Add(q)
 		}
 		if t.Attempts > 0 || t.Open > 0 {
-			all = append(all, hourView{At: providers.Stamp(from.Add(time.Duration(i) * metrics.QuarterLength)), Attempts: t.Attempts, Failures: t.Failures, Mean: meanOf(t), Open: minutes(t.Open)})
+			all = append(all, hourView{At: library.Stamp(from.Add(time.Duration(i) * metrics.QuarterLength)), Attempts: t.Attempts, Failures: t.Failures, Mean: meanOf(t), Open: minutes(t.Open)})
 		}
 	}
 	return all

@@ -6,8 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
 )
 
 // endpointView is how an endpoint does, in the API.
@@ -87,6 +87,6 @@ func (s *Server) quartersAPI(c echo.Context) error {
 		next = moment(to)
 	}
 	return c.JSON(http.StatusOK, map[string]any{"next": next, "quarters": viewAll(all, func(q metrics.Quarter) quarterView {
-		return quarterView{Start: providers.Stamp(q.Start), Provider: q.Provider, Endpoint: q.Endpoint, tallyView: viewTally(q.Tally)}
+		return quarterView{Start: library.Stamp(q.Start), Provider: q.Provider, Endpoint: q.Endpoint, tallyView: viewTally(q.Tally)}
 	})})
 }

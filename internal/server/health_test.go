@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
@@ -194,18 +194,18 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		h := newHousehold(t, s, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
-		keep := func(user int64, age time.Duration, r providers.Run) {
-			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", providers.Listens, time.Now().Add(-age), 1500*time.Millisecond
+		keep := func(user int64, age time.Duration, r library.Run) {
+			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens, time.Now().Add(-age), 1500*time.Millisecond
 			require.NoError(t, h.db.SaveRun(t.Context(), r))
 		}
 		for n := range 40 {
-			keep(h.user, time.Duration(n)*time.Minute, providers.Run{Result: "ok"})
+			keep(h.user, time.Duration(n)*time.Minute, library.Run{Result: "ok"})
 		}
-		keep(h.user, 2*time.Hour, providers.Run{Result: "ok", Rows: 1200})
-		keep(h.user, 3*time.Hour, providers.Run{Result: "retriable", Category: resilience.Upstream, Words: "Spotify has <trouble>", Detail: "HTTP 503"})
-		keep(h.user, 4*time.Hour, providers.Run{Result: "fatal", Category: resilience.Auth, Words: "Spotify needs to be reconnected"})
-		keep(h.user, 30*time.Hour, providers.Run{Result: "ok", Rows: 7777})
-		keep(h.other("Ben"), time.Hour, providers.Run{Result: "ok", Rows: 5555})
+		keep(h.user, 2*time.Hour, library.Run{Result: "ok", Rows: 1200})
+		keep(h.user, 3*time.Hour, library.Run{Result: "retriable", Category: resilience.Upstream.String(), Words: "Spotify has <trouble>", Detail: "HTTP 503"})
+		keep(h.user, 4*time.Hour, library.Run{Result: "fatal", Category: resilience.Auth.String(), Words: "Spotify needs to be reconnected"})
+		keep(h.user, 30*time.Hour, library.Run{Result: "ok", Rows: 7777})
+		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 
 		page := h.page("/connections/spotify")
 		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and needed a person")

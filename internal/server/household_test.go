@@ -24,6 +24,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/postgrestest"
@@ -36,11 +37,11 @@ import (
 // services are the far side of the network: what takes listens, playlists and months.
 type services struct {
 	mu      sync.Mutex
-	fails   error             // what every call ends in; nil for none
-	refuses string            // the title of the listen that is refused
-	has     []providers.Track // the catalogue
-	taken   []string          // titles
-	list    []string          // the tracks of the only playlist
+	fails   error           // what every call ends in; nil for none
+	refuses string          // the title of the listen that is refused
+	has     []library.Track // the catalogue
+	taken   []string        // titles
+	list    []string        // the tracks of the only playlist
 }
 
 func (s *services) fail(err error) {
@@ -53,7 +54,7 @@ func (s *services) Prove(context.Context) (providers.Account, error) {
 	return providers.Account{}, nil
 }
 
-func (s *services) Submit(_ context.Context, plays []providers.StoredListen) ([]error, error) {
+func (s *services) Submit(_ context.Context, plays []library.StoredListen) ([]error, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
@@ -70,23 +71,23 @@ func (s *services) Submit(_ context.Context, plays []providers.StoredListen) ([]
 	return outcomes, nil
 }
 
-func (s *services) Find(_ context.Context, t providers.Track) ([]providers.Track, error) {
+func (s *services) Find(_ context.Context, t library.Track) ([]library.Track, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.has, s.fails
 }
 
-func (s *services) Playlists(context.Context) iter.Seq2[[]providers.Playlist, error] {
-	return func(func([]providers.Playlist, error) bool) {}
+func (s *services) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(func([]library.Playlist, error) bool) {}
 }
 
-func (s *services) Tracks(context.Context, providers.Playlist) iter.Seq2[[]providers.Track, error] {
-	return func(yield func([]providers.Track, error) bool) {
+func (s *services) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		var tracks []providers.Track
+		var tracks []library.Track
 		for _, id := range s.list {
-			tracks = append(tracks, providers.Track{SourceID: id})
+			tracks = append(tracks, library.Track{SourceID: id})
 		}
 		yield(tracks, nil)
 	}
@@ -146,9 +147,9 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 
 	h := &household{t: t, db: db, user: u.ID, far: &services{}}
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	reads := []string{providers.Playlists} // no listens: what a service has already need not be read before something is sent
+	reads := []string{library.Playlists} // no listens: what a service has already need not be read before something is sent
 	registry := providers.Registry{
-		{Name: "spotify", DisplayName: "Spotify", Streams: []string{providers.Listens}},
+		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
 		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}},
 		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads, Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
 		{Name: "navidrome", DisplayName: "Navidrome", Streams: reads, Takes: providers.Takes{Playlists: true}},
@@ -156,8 +157,8 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 		{Name: "youtube", DisplayName: "YouTube", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
 	}
 	for _, p := range registry {
-		p.App = func(providers.Credentials) string { return p.Name }
-		p.Open = func(*http.Client, providers.Credentials) providers.Adapter { return h.far }
+		p.App = func(library.Credentials) string { return p.Name }
+		p.Open = func(*http.Client, library.Credentials) providers.Adapter { return h.far }
 		if p.Name != "youtube" {
 			h.connect(p.Name)
 		}
@@ -175,8 +176,8 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 
 func (h *household) connect(provider string) {
 	h.t.Helper()
-	_, err := h.db.SaveConnection(h.t.Context(), providers.Connection{User: h.user, Provider: provider, AccountID: "ann", Account: "ann", App: provider,
-		Credentials: providers.Credentials{}, CreatedAt: time.Now()})
+	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, Provider: provider, AccountID: "ann", Account: "ann", App: provider,
+		Credentials: library.Credentials{}, CreatedAt: time.Now()})
 	require.NoError(h.t, err)
 }
 
@@ -198,12 +199,12 @@ func (h *household) hear(titles ...string) {
 // heard lets Spotify tell of plays, the oldest first, a minute apart and the last one just now.
 func (h *household) heard(titles ...string) {
 	h.t.Helper()
-	var plays []providers.Listen
+	var plays []library.Listen
 	for i, title := range titles {
 		at := time.Now().Add(-time.Duration(len(titles)-1-i) * time.Minute).Truncate(time.Millisecond)
-		plays = append(plays, providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
+		plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
 	}
-	_, err := h.db.SaveListens(h.t.Context(), providers.Intake{User: h.user, Provider: "spotify", Listens: plays})
+	_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Provider: "spotify", Listens: plays})
 	require.NoError(h.t, err)
 }
 

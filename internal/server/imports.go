@@ -14,13 +14,14 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/imports"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
 // ImportStore is what pages and API read of imports, and of what they can fill.
 type ImportStore interface {
 	Imports(ctx context.Context, user int64) ([]imports.Import, error)
-	Gaps(ctx context.Context, user int64, provider string) ([]providers.Gap, error)
+	Gaps(ctx context.Context, user int64, provider string) ([]library.Gap, error)
 }
 
 // importView is an import of a file.
@@ -48,7 +49,7 @@ type importView struct {
 func (s *Server) viewImport(v imports.Import) importView {
 	view := importView{ID: strconv.FormatInt(v.ID, 10), Provider: v.Provider, DisplayName: v.Provider, Name: v.Name, State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad, BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
-		Problems: []string{}, Reason: v.Reason, CreatedAt: providers.Stamp(v.CreatedAt), EndedAt: moment(v.EndedAt), Open: v.Open()}
+		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt), EndedAt: moment(v.EndedAt), Open: v.Open()}
 	if p := s.Registry.Get(v.Provider); p != nil {
 		view.DisplayName = p.DisplayName
 	}
@@ -201,7 +202,7 @@ func (s *Server) importForm(c echo.Context) error {
 }
 
 func (s *Server) cancelImportForm(c echo.Context) error {
-	if err := s.cancelImport(c); err != nil && !errors.Is(err, providers.ErrNotFound) { // it may have been forgotten in another tab
+	if err := s.cancelImport(c); err != nil && !errors.Is(err, library.ErrNotFound) { // it may have been forgotten in another tab
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, s.cameFrom(c))
@@ -234,8 +235,8 @@ const gapsShown = 5
 
 func (s *Server) gaps(ctx context.Context, user int64, provider string) ([]gapView, error) {
 	all, err := s.Store.Gaps(ctx, user, provider)
-	return viewAll(all[:min(len(all), gapsShown)], func(g providers.Gap) gapView {
-		return gapView{From: providers.Stamp(g.From), To: providers.Stamp(g.To), LostTo: moment(g.LostTo), FilledAt: moment(g.FilledAt), Recovered: g.Recovered, Filled: g.Filled}
+	return viewAll(all[:min(len(all), gapsShown)], func(g library.Gap) gapView {
+		return gapView{From: library.Stamp(g.From), To: library.Stamp(g.To), LostTo: moment(g.LostTo), FilledAt: moment(g.FilledAt), Recovered: g.Recovered, Filled: g.Filled}
 	}), err
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/imports"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
@@ -17,12 +17,12 @@ func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
 		h := newHousehold(t, s, delivery.Options{})
 		require.NotContains(t, h.page("/connections/spotify"), "When it was not read")
 		at := func(hours int) time.Time { return time.Date(2026, 3, 3, hours, 0, 0, 0, time.UTC) }
-		gap := func(g providers.Gap) {
-			_, err := h.db.SaveListens(t.Context(), providers.Intake{User: h.user, Provider: "spotify", Gap: &g})
+		gap := func(g library.Gap) {
+			_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Provider: "spotify", Gap: &g})
 			require.NoError(t, err)
 		}
-		gap(providers.Gap{From: at(0), To: at(5)})
-		gap(providers.Gap{From: at(10), To: at(50), LostTo: at(38)})
+		gap(library.Gap{From: at(0), To: at(5)})
+		gap(library.Gap{From: at(10), To: at(50), LostTo: at(38)})
 		page := h.page("/connections/spotify")
 		require.Contains(t, page, "Spotify was not read: 0 listens were caught up, and nothing was lost.")
 		require.Regexp(t, `no longer offered\.\s+<a href="#import">Fill it from Spotify's own export…</a>`, page)
@@ -32,7 +32,7 @@ func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
 		v, err := h.db.AddImport(t.Context(), imports.Import{User: h.user, Provider: "spotify", Name: "<b>.zip", State: imports.Waiting, CreatedAt: time.Now()}, 3)
 		require.NoError(t, err)
 		v.State, v.Rows, v.BytesDone, v.BytesAll = imports.Running, 10, 100, 1000
-		_, err = h.db.SaveImported(t.Context(), v, []providers.Listen{{Track: providers.Track{Title: "T", Artist: "A"}, SourceID: "export/x:1", PlayedAt: at(20)}})
+		_, err = h.db.SaveImported(t.Context(), v, []library.Listen{{Track: library.Track{Title: "T", Artist: "A"}, SourceID: "export/x:1", PlayedAt: at(20)}})
 		require.NoError(t, err)
 		page = h.page("/connections/spotify")
 		require.Contains(t, page, "An import has brought 1 listen of it.")

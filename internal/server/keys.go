@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -73,7 +74,7 @@ func (s *Server) resetKey(c echo.Context) (before resilience.KeyStatus, err erro
 		return before, err
 	}
 	before, err = s.Connections.ResetKey(c.Request().Context(), p, lastFour)
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return before, errNoKey
 	}
 	if s.Enrichment != nil && slices.ContainsFunc(s.Enrichment.Sources(), func(e enrich.Source) bool { return e.Provider == p }) {

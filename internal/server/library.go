@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/labstack/echo/v4"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/labstack/echo/v4"
 )
 
 const (
@@ -27,7 +27,7 @@ func limit(c echo.Context) (int, error) {
 	return n, nil
 }
 
-func (s *Server) listens(c echo.Context) (page []providers.StoredListen, next string, err error) {
+func (s *Server) listens(c echo.Context) (page []library.StoredListen, next string, err error) {
 	n, err := limit(c)
 	if err != nil {
 		return nil, "", err
@@ -40,7 +40,7 @@ func (s *Server) listensAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"listens": viewAll(page, providers.StoredListen.Record), "next": knownText(next)})
+	return c.JSON(http.StatusOK, map[string]any{"listens": viewAll(page, library.StoredListen.Record), "next": knownText(next)})
 }
 
 type listensView struct {

@@ -13,18 +13,18 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/enrich"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // listenRow is a listen on a page: with its picture, and where its names lead.
 type listenRow struct {
-	providers.ListenRecord
+	library.ListenRecord
 	Links enrich.Links
 }
 
 // rows are listens as pages show them.
-func (s *Server) rows(ctx context.Context, page []providers.StoredListen) ([]listenRow, error) {
-	links, err := s.Store.Links(ctx, viewAll(page, func(l providers.StoredListen) providers.Track { return l.Track }))
+func (s *Server) rows(ctx context.Context, page []library.StoredListen) ([]listenRow, error) {
+	links, err := s.Store.Links(ctx, viewAll(page, func(l library.StoredListen) library.Track { return l.Track }))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ type toldView struct {
 func (s *Server) viewMusic(m enrich.Music) musicView {
 	v := musicView{ID: strconv.FormatInt(m.ID, 10), Kind: m.Kind, Name: m.Title, Artist: m.Artist, Album: knownText(m.Album), Plays: m.Plays, LastHeardAt: moment(m.LastHeard),
 		MBID: knownText(m.MBID), Tags: []string{}, Sources: []toldView{}}
-	if m.Kind == providers.KindArtist {
+	if m.Kind == library.KindArtist {
 		v.Name = m.Artist
 	}
 	var all []enrich.Source
@@ -143,7 +143,7 @@ func (v *musicView) take(t enrich.Told, told *toldView, picture string) {
 	}
 	if first("picture", picture != "", v.Picture == nil, &v.PictureFrom) {
 		address := "/art/" + picture
-		v.Picture, v.Portrait = &address, v.Kind == providers.KindArtist
+		v.Picture, v.Portrait = &address, v.Kind == library.KindArtist
 	}
 	if first("name", t.Name != "" && t.Name != v.Name, v.AlsoKnownAs == "", &v.AlsoFrom) {
 		v.AlsoKnownAs = t.Name
@@ -161,8 +161,8 @@ func (s *Server) music(c echo.Context) (musicView, error) {
 		return musicView{}, err
 	}
 	v := s.viewMusic(m)
-	if v.Picture == nil && m.Kind != providers.KindArtist { // that of the album, or of the artist
-		links, err := s.Store.Links(ctx, []providers.Track{{Title: m.Title, Artist: m.Artist, Album: m.Album}})
+	if v.Picture == nil && m.Kind != library.KindArtist { // that of the album, or of the artist
+		links, err := s.Store.Links(ctx, []library.Track{{Title: m.Title, Artist: m.Artist, Album: m.Album}})
 		if err != nil {
 			return v, err
 		}

@@ -9,7 +9,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // layout is what every page is filled with.
@@ -61,7 +61,7 @@ func (s *Server) ready(c echo.Context) error {
 	if err := s.Store.Ping(c.Request().Context()); err != nil {
 		return c.String(http.StatusServiceUnavailable, "database: "+s.problemOf(c, err).Detail+"\n")
 	}
-	every := max(s.Syncer.Every(providers.Listens), s.Syncer.Every(providers.Playlists))
+	every := max(s.Syncer.Every(library.Listens), s.Syncer.Every(library.Playlists))
 	if at := s.Syncer.TickedAt(); at.IsZero() || time.Since(at) > 3*every+time.Minute {
 		return c.String(http.StatusServiceUnavailable, "loops: have not ticked\n")
 	}

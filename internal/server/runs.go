@@ -8,14 +8,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
 )
 
 // RunStore is what pages and API read of runs.
 type RunStore interface {
-	Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []providers.Run, next string, err error)
-	RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]providers.RunQuarter, error)
+	Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []library.Run, next string, err error)
+	RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]library.RunQuarter, error)
 }
 
 // runView is a run in the API and on pages.
@@ -33,8 +34,8 @@ type runView struct {
 	Outcome   string  `json:"-"` // as cells of a strip have it
 }
 
-func viewRun(r providers.Run) runView {
-	v := runView{Stream: r.Stream, StartedAt: providers.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows, Result: r.Result, Category: knownText(r.Category.String()),
+func viewRun(r library.Run) runView {
+	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows, Result: r.Result, Category: knownText(r.Category),
 		Words: knownText(r.Words), Detail: knownText(r.Detail), Took: took(r.Took), Brought: broughtBy(r.Stream, r.Rows), Outcome: r.Result}
 	switch {
 	case r.Result == "ok" && r.Rows > 0:
@@ -66,7 +67,7 @@ func (s *Server) runsPart(ctx context.Context, user int64, p *providers.Provider
 	if err != nil {
 		return nil, err
 	}
-	v := &runsPart{From: providers.Stamp(from), Strips: strips(p.Streams, quarters, from)}
+	v := &runsPart{From: library.Stamp(from), Strips: strips(p.Streams, quarters, from)}
 	page, next, err := s.Store.Runs(ctx, user, p.Name, from, "", newestRuns)
 	v.Runs, v.More = viewAll(page, viewRun), next != ""
 	return v, err

@@ -26,6 +26,7 @@ import (
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/imports"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -41,10 +42,10 @@ type Store interface {
 	HasUsers(context.Context) (bool, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Users(context.Context) ([]accounts.User, error)
-	Listens(ctx context.Context, user int64, before string, limit int) (page []providers.StoredListen, next string, err error)
+	Listens(ctx context.Context, user int64, before string, limit int) (page []library.StoredListen, next string, err error)
 	CountListens(ctx context.Context, user int64) (int, error)
-	Playlists(ctx context.Context, user int64) ([]providers.StoredPlaylist, error)
-	Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error)
+	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
+	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
 	DeliveryStore

@@ -11,7 +11,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/events"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/web"
 )
 
@@ -39,7 +39,7 @@ type tokenView struct {
 }
 
 func viewToken(t accounts.Token) tokenView {
-	return tokenView{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour, CreatedAt: providers.Stamp(t.CreatedAt),
+	return tokenView{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour, CreatedAt: library.Stamp(t.CreatedAt),
 		LastUsedAt: moment(t.LastUsedAt), ExpiresAt: moment(t.ExpiresAt), Expired: t.Expired(time.Now())}
 }
 
@@ -152,7 +152,7 @@ func (s *Server) revokeTokenPage(c echo.Context) error {
 	if t.LastUsedAt.IsZero() {
 		lead = "It has never been used. " + lead
 	} else {
-		lead = "It was last used at " + providers.Stamp(t.LastUsedAt) + ". " + lead
+		lead = "It was last used at " + library.Stamp(t.LastUsedAt) + ". " + lead
 	}
 	return s.confirm(c, confirmView{Title: "Revoke the token “" + t.Name + "”?", Lead: lead, Action: "/settings/tokens/" + c.Param("id") + "/revoke",
 		Button: "Revoke", Warn: true, Back: "/settings#tokens"})

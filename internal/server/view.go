@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
 	"reprise/web"
@@ -162,7 +162,7 @@ type trackView struct {
 	ISRC       *string `json:"isrc"`
 }
 
-func viewPlaylist(p providers.StoredPlaylist, tracks []providers.Track) playlistView {
+func viewPlaylist(p library.StoredPlaylist, tracks []library.Track) playlistView {
 	v := playlistView{ID: strconv.FormatInt(p.ID, 10), Provider: p.Provider, SourceID: p.SourceID, Name: p.Name, TrackCount: p.TrackCount, Active: p.Active}
 	for i, t := range tracks {
 		v.Tracks = append(v.Tracks, trackView{Position: i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
@@ -192,7 +192,7 @@ type linkAction struct {
 
 func viewNotification(n notify.Notification) notificationView {
 	v := notificationView{ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message, Detail: n.Detail,
-		Provider: n.Provider, Category: n.Category, CreatedAt: providers.Stamp(n.CreatedAt), AcknowledgedAt: moment(n.AcknowledgedAt), ResolvedAt: moment(n.ResolvedAt)}
+		Provider: n.Provider, Category: n.Category, CreatedAt: library.Stamp(n.CreatedAt), AcknowledgedAt: moment(n.AcknowledgedAt), ResolvedAt: moment(n.ResolvedAt)}
 	if n.Action.URL != "" {
 		v.Action = &linkAction{Label: n.Action.Label, URL: n.Action.URL}
 	}
@@ -212,7 +212,7 @@ func moment(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := providers.Stamp(t)
+	text := library.Stamp(t)
 	return &text
 }
 

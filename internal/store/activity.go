@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"reprise/internal/activity"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // How much of the log of activity is kept.
@@ -48,7 +48,7 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, pro
 	last := int64(math.MaxInt64)
 	if before != "" {
 		if last, err = strconv.ParseInt(before, 10, 64); err != nil || last < 0 {
-			return nil, "", providers.ErrBadCursor
+			return nil, "", library.ErrBadCursor
 		}
 	}
 	scan := func(r scanner) (e activity.Entry, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/activity"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
@@ -49,7 +49,7 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	require.Len(t, one, 1)
 	for _, bad := range []string{"x", "-1"} {
 		_, _, err = s.Activity(t.Context(), 1, false, "", bad, 4)
-		require.ErrorIs(t, err, providers.ErrBadCursor)
+		require.ErrorIs(t, err, library.ErrBadCursor)
 	}
 
 	// Far more than is kept.

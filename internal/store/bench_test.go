@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -19,12 +19,12 @@ const (
 
 // history is a long history as a provider tells it: tracks with a taste, three and a half minutes apart, the newest
 // first.
-func history() []providers.Listen {
-	all := make([]providers.Listen, benchRows)
+func history() []library.Listen {
+	all := make([]library.Listen, benchRows)
 	for i := range all {
 		n := i * i % 7919
-		all[i] = providers.Listen{SourceID: fmt.Sprintf("%d-%d", 1_700_000_000-i*210, n), PlayedAt: at(-3.5 * float64(i)),
-			Track: providers.Track{Title: fmt.Sprintf("The Title of Track %d (feat. Somebody)", n), Artist: fmt.Sprintf("Artist %d, Somebody", n%500),
+		all[i] = library.Listen{SourceID: fmt.Sprintf("%d-%d", 1_700_000_000-i*210, n), PlayedAt: at(-3.5 * float64(i)),
+			Track: library.Track{Title: fmt.Sprintf("The Title of Track %d (feat. Somebody)", n), Artist: fmt.Sprintf("Artist %d, Somebody", n%500),
 				Album: fmt.Sprintf("The Album %d", n%900), Duration: 200 * time.Second, ISRC: fmt.Sprintf("GBAYE%07d", n),
 				RecordingMBID: fmt.Sprintf("%08d-0000-4000-8000-000000000000", n)}}
 	}
@@ -39,7 +39,7 @@ func BenchmarkSaveListens(b *testing.B) {
 		s, user := setup(b)
 		b.StartTimer()
 		for page := range slices.Chunk(all, benchPage) {
-			_, err := s.SaveListens(b.Context(), providers.Intake{User: user, Provider: "spotify", Listens: page, Reading: "position"})
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Reading: "position"})
 			require.NoError(b, err)
 		}
 		b.StopTimer()
@@ -61,7 +61,7 @@ func BenchmarkSaveListensSecondSource(b *testing.B) {
 		}
 		b.StartTimer()
 		for page := range slices.Chunk(all, benchPage) {
-			_, err := s.SaveListens(b.Context(), providers.Intake{User: user, Provider: "listenbrainz", Listens: page, Reading: "position"})
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Provider: "listenbrainz", Listens: page, Reading: "position"})
 			require.NoError(b, err)
 		}
 		b.StopTimer()
@@ -92,7 +92,7 @@ func BenchmarkBareInserts(b *testing.B) {
 	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []providers.Listen) error {
+func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen) error {
 	listens, sources := make([]any, 0, len(page)*11), make([]any, 0, len(page)*5)
 	for i, l := range page {
 		id := id + int64(i) + 1

@@ -10,8 +10,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -164,7 +164,7 @@ func (s *Store) ChannelStopped(ctx context.Context, channel, version int64, cate
 	now := millis(time.Now())
 	err := changed(s.writer.ExecContext(ctx, `UPDATE channels SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,
 		failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END WHERE id = $4 AND version = $5 AND stopped_at = 0`, now, category, reason, channel, version))
-	if errors.Is(err, providers.ErrNotFound) {
+	if errors.Is(err, library.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err

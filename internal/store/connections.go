@@ -8,14 +8,14 @@ import (
 	"fmt"
 
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 func credentialsPlace(table string, user int64, provider string) string {
 	return fmt.Sprintf("%s.credentials.%d.%s", table, user, provider)
 }
 
-func (s *Store) sealCredentials(table string, c providers.Connection) (string, error) {
+func (s *Store) sealCredentials(table string, c library.Connection) (string, error) {
 	b, err := json.Marshal(c.Credentials)
 	return s.key.seal(b, credentialsPlace(table, c.User, c.Provider)), err
 }
@@ -23,8 +23,8 @@ func (s *Store) sealCredentials(table string, c providers.Connection) (string, e
 const selectConnection = `SELECT user_id, provider, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at
 	FROM connections `
 
-func (s *Store) scanConnection(r scanner) (providers.Connection, error) {
-	var c providers.Connection
+func (s *Store) scanConnection(r scanner) (library.Connection, error) {
+	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
 	err := r.Scan(&c.User, &c.Provider, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires, &c.Paused, &created)
@@ -35,7 +35,7 @@ func (s *Store) scanConnection(r scanner) (providers.Connection, error) {
 	return c, s.openCredentials("connections", sealed, &c)
 }
 
-func (s *Store) openCredentials(table, sealed string, c *providers.Connection) error {
+func (s *Store) openCredentials(table, sealed string, c *library.Connection) error {
 	b, err := s.key.open(sealed, credentialsPlace(table, c.User, c.Provider))
 	if err != nil {
 		return err
@@ -44,17 +44,17 @@ func (s *Store) openCredentials(table, sealed string, c *providers.Connection) e
 }
 
 // Connections returns every connection of every user.
-func (s *Store) Connections(ctx context.Context) ([]providers.Connection, error) {
+func (s *Store) Connections(ctx context.Context) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+"ORDER BY user_id, provider")
 }
 
 // UserConnections returns one user's connections.
-func (s *Store) UserConnections(ctx context.Context, user int64) ([]providers.Connection, error) {
+func (s *Store) UserConnections(ctx context.Context, user int64) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+"WHERE user_id = $1 ORDER BY provider", user)
 }
 
-// Connection returns one connection, or providers.ErrNotFound.
-func (s *Store) Connection(ctx context.Context, user int64, provider string) (providers.Connection, error) {
+// Connection returns one connection, or library.ErrNotFound.
+func (s *Store) Connection(ctx context.Context, user int64, provider string) (library.Connection, error) {
 	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND provider = $2", user, provider))
 	return c, found(err)
 }
@@ -62,7 +62,7 @@ func (s *Store) Connection(ctx context.Context, user int64, provider string) (pr
 // SaveConnection stores a proved connection as the next generation and returns it so. What stood against the old
 // credential is gone with it. When the account is another one than before, reading starts anew, and nothing is taken for
 // known of what is there.
-func (s *Store) SaveConnection(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (library.Connection, error) {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return c, fmt.Errorf("encode credentials: %w", err)
@@ -105,7 +105,7 @@ func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	return err
 }
 
-// current is providers.ErrReplaced when the connection is of another generation by now. Generation 0 is not checked.
+// current is library.ErrReplaced when the connection is of another generation by now. Generation 0 is not checked.
 func current(ctx context.Context, tx *sql.Tx, user int64, provider string, generation int64) error {
 	if generation == 0 {
 		return nil
@@ -116,14 +116,14 @@ func current(ctx context.Context, tx *sql.Tx, user int64, provider string, gener
 		return err
 	}
 	if now != generation {
-		return providers.ErrReplaced
+		return library.ErrReplaced
 	}
 	return nil
 }
 
 // SaveCredentials stores renewed credentials of the same generation. When the connection has moved on to another
-// generation meanwhile, it returns providers.ErrNotFound and stores nothing.
-func (s *Store) SaveCredentials(ctx context.Context, c providers.Connection) error {
+// generation meanwhile, it returns library.ErrNotFound and stores nothing.
+func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
@@ -133,13 +133,13 @@ func (s *Store) SaveCredentials(ctx context.Context, c providers.Connection) err
 	return changed(result, err)
 }
 
-// changed is providers.ErrNotFound when a statement met no row.
+// changed is library.ErrNotFound when a statement met no row.
 func changed(result sql.Result, err error) error {
 	if err != nil {
 		return local(err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(providers.ErrNotFound, err)
+		return errors.Join(library.ErrNotFound, err)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (s *Store) oweDeleted(ctx context.Context, tx *sql.Tx, user int64, provider
 }
 
 // SavePending keeps the proved credential of another account until its person has chosen.
-func (s *Store) SavePending(ctx context.Context, c providers.Connection) error {
+func (s *Store) SavePending(ctx context.Context, c library.Connection) error {
 	sealed, err := s.sealCredentials("pending_connections", c)
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
@@ -229,9 +229,9 @@ func (s *Store) SavePending(ctx context.Context, c providers.Connection) error {
 		c.User, c.Provider, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt))
 }
 
-// Pending returns the credential that waits for a choice, or providers.ErrNotFound.
-func (s *Store) Pending(ctx context.Context, user int64, provider string) (providers.Connection, error) {
-	var c providers.Connection
+// Pending returns the credential that waits for a choice, or library.ErrNotFound.
+func (s *Store) Pending(ctx context.Context, user int64, provider string) (library.Connection, error) {
+	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
 	err := s.reader.QueryRowContext(ctx, `SELECT user_id, provider, account_id, account, app, credentials, authorized_at, expires_at, created_at

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -32,12 +32,12 @@ func TestConnectionsAreStoredWhole(t *testing.T) {
 	require.Equal(t, want, got)
 	everybodys, err := s.Connections(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []providers.Connection{want, forever}, everybodys)
+	require.Equal(t, []library.Connection{want, forever}, everybodys)
 	bobs, err := s.UserConnections(t.Context(), bob)
 	require.NoError(t, err)
-	require.Equal(t, []providers.Connection{forever}, bobs)
+	require.Equal(t, []library.Connection{forever}, bobs)
 	_, err = s.Connection(t.Context(), bob, "spotify")
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 }
 
 func TestGenerationsGrowAlsoAcrossADisconnect(t *testing.T) {
@@ -54,28 +54,28 @@ func TestRenewedCredentialsOfAnOldGenerationAreRefused(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	old := connect(t, s, user, "spotify")
-	old.Credentials = providers.Credentials{"token": "renewed"}
+	old.Credentials = library.Credentials{"token": "renewed"}
 	require.NoError(t, s.SaveCredentials(t.Context(), old))
 	got, err := s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, old, got)
 
 	now := connect(t, s, user, "spotify")
-	require.ErrorIs(t, s.SaveCredentials(t.Context(), old), providers.ErrNotFound)
+	require.ErrorIs(t, s.SaveCredentials(t.Context(), old), library.ErrNotFound)
 	got, err = s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, now, got)
 
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
-	require.ErrorIs(t, s.SaveCredentials(t.Context(), now), providers.ErrNotFound)
+	require.ErrorIs(t, s.SaveCredentials(t.Context(), now), library.ErrNotFound)
 	_, err = s.Connection(t.Context(), user, "spotify")
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 }
 
 func TestPausing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	require.ErrorIs(t, s.SetPaused(t.Context(), user, "spotify", true), providers.ErrNotFound)
+	require.ErrorIs(t, s.SetPaused(t.Context(), user, "spotify", true), library.ErrNotFound)
 	connect(t, s, user, "spotify")
 	for _, paused := range []bool{true, true, false} {
 		require.NoError(t, s.SetPaused(t.Context(), user, "spotify", paused))
@@ -90,8 +90,8 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
 	fail := func(generation int64) {
-		require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "position", "note"))
-		for _, stream := range []string{"", providers.Listens} {
+		require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", "note"))
+		for _, stream := range []string{"", library.Listens} {
 			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, "advice", "detail"))
 			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Provider: "spotify", Stream: stream},
 				Generation: generation, Category: resilience.Auth, Since: at(1)}))
@@ -104,7 +104,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	second := connect(t, s, user, "spotify")
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []providers.StreamRecord{{Provider: "spotify", Stream: providers.Listens, Reading: "position", Note: "note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Reading: "position", Note: "note"}}, streams)
 	stops, err := s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)
@@ -116,7 +116,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	require.NoError(t, err)
 	streams, err = s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []providers.StreamRecord{{Provider: "spotify", Stream: providers.Listens}}, streams)
+	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens}}, streams)
 	stops, err = s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)
@@ -126,11 +126,11 @@ func TestPendingConnections(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	_, err := s.Pending(t.Context(), user, "spotify")
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 	connect(t, s, user, "spotify")
 	for _, account := range []string{"id-2", "id-3"} { // the later choice counts
 		c := connection(user, "spotify")
-		c.AccountID, c.Credentials = account, providers.Credentials{"token": account}
+		c.AccountID, c.Credentials = account, library.Credentials{"token": account}
 		require.NoError(t, s.SavePending(t.Context(), c))
 		got, err := s.Pending(t.Context(), user, "spotify")
 		require.NoError(t, err)
@@ -142,12 +142,12 @@ func TestPendingConnections(t *testing.T) {
 	require.NoError(t, s.DropPending(t.Context(), user, "spotify"))
 	require.NoError(t, s.DropPending(t.Context(), user, "spotify"))
 	_, err = s.Pending(t.Context(), user, "spotify")
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 
 	require.NoError(t, s.SavePending(t.Context(), connection(user, "spotify")))
 	connect(t, s, user, "spotify")
 	_, err = s.Pending(t.Context(), user, "spotify")
-	require.ErrorIs(t, err, providers.ErrNotFound, "chosen")
+	require.ErrorIs(t, err, library.ErrNotFound, "chosen")
 }
 
 // household has two people with listens, playlists and all that belongs to a connection.
@@ -162,7 +162,7 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 			require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{User: user, Provider: provider, App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 			require.NoError(t, s.SavePending(t.Context(), c))
 			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: c.Provider + string(rune('a'+user)), User: user, Provider: provider}))
-			require.NoError(t, s.SavePlaylist(t.Context(), user, provider, providers.Playlist{SourceID: "p"}, 0, make([]providers.Track, 3)))
+			require.NoError(t, s.SavePlaylist(t.Context(), user, provider, library.Playlist{SourceID: "p"}, 0, make([]library.Track, 3)))
 			plays := repeat(10, 60)
 			if provider == "listenbrainz" {
 				plays = repeat(15, 60)[5:] // the latter half of spotify's and five that only it has
@@ -183,7 +183,7 @@ func TestDisconnecting(t *testing.T) {
 		s, alice, bob := household(t)
 		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 		require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", data))
-		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), providers.ErrNotFound)
+		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), library.ErrNotFound)
 
 		rows := func(user int64, provider, table string) int {
 			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND provider = $2", user, provider)

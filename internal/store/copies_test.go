@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
+	"reprise/internal/match"
 )
 
 // copyOf reads a copy of the tests' one playlist.
@@ -112,20 +113,20 @@ func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
 	require.True(t, ended)
 	require.Equal(t, delivery.Done, only(t, s, user).State)
 	_, err = s.Copy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7")
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 }
 
 func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		found := map[string]delivery.Match{
-			"a": {Found: providers.Track{SourceID: "1", Title: "Title", Artist: "Artist"}, How: delivery.ByScore, Score: 0.75},
-			"b": {How: delivery.ByNothing},
+		found := map[string]match.Result{
+			"a": {Found: library.Track{SourceID: "1", Title: "Title", Artist: "Artist"}, How: match.ByScore, Score: 0.75},
+			"b": {How: match.ByNothing},
 		}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", nil))
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
-		matches := func(user int64, provider string, tracks ...string) map[string]delivery.Match {
+		matches := func(user int64, provider string, tracks ...string) map[string]match.Result {
 			known, err := s.Matches(t.Context(), user, provider, tracks)
 			require.NoError(t, err)
 			return known
@@ -137,16 +138,16 @@ func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 		time.Sleep(24*time.Hour - time.Millisecond)
 		require.Len(t, matches(user, "navidrome", "a", "b"), 2)
 		time.Sleep(time.Millisecond)
-		require.Equal(t, map[string]delivery.Match{"a": found["a"]}, matches(user, "navidrome", "a", "b"), "it may be there by now")
-		found["b"] = delivery.Match{Found: providers.Track{SourceID: "2"}, How: delivery.ByISRC}
+		require.Equal(t, map[string]match.Result{"a": found["a"]}, matches(user, "navidrome", "a", "b"), "it may be there by now")
+		found["b"] = match.Result{Found: library.Track{SourceID: "2"}, How: match.ByISRC}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
 		require.Equal(t, found, matches(user, "navidrome", "a", "b"))
 
-		many := map[string]delivery.Match{}
+		many := map[string]match.Result{}
 		var tracks []string
 		for i := range 250 {
 			tracks = append(tracks, fmt.Sprint("track ", i))
-			many[tracks[i]] = delivery.Match{Found: providers.Track{SourceID: fmt.Sprint(i)}, How: delivery.ByISRC, Score: 1}
+			many[tracks[i]] = match.Result{Found: library.Track{SourceID: fmt.Sprint(i)}, How: match.ByISRC, Score: 1}
 		}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", many))
 		require.Equal(t, many, matches(user, "navidrome", tracks...))
@@ -173,7 +174,7 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	require.True(t, ended)
 	require.Equal(t, delivery.Dead, only(t, s, user).State)
 	require.Zero(t, copyOf(t, s, user).Written)
-	require.ErrorIs(t, s.Discard(t.Context(), user, id), providers.ErrNotFound, "not before the queue has noted its end, which it does a moment later")
+	require.ErrorIs(t, s.Discard(t.Context(), user, id), library.ErrNotFound, "not before the queue has noted its end, which it does a moment later")
 	want()
 	require.Equal(t, delivery.Scheduled, only(t, s, user).State, "a later change brings it back to life")
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // stateOf tells a delivery's state from its River job j.
@@ -79,7 +79,7 @@ func (s *Store) Deliveries(ctx context.Context, f delivery.Filter, before string
 	if before != "" {
 		id, err := strconv.ParseInt(before, 10, 64)
 		if err != nil {
-			return nil, "", providers.ErrBadCursor
+			return nil, "", library.ErrBadCursor
 		}
 		args = append(args, id)
 		clause += fmt.Sprintf(" AND d.id < $%d", len(args))
@@ -149,7 +149,7 @@ func redriveAll(ctx context.Context, tx *sql.Tx, ids []int64) (n int, err error)
 	return n, nil
 }
 
-// Discard removes a person's delivery. It returns providers.ErrNotFound when there is none that could be removed: one that
+// Discard removes a person's delivery. It returns library.ErrNotFound when there is none that could be removed: one that
 // is running is not. What a delivery that is done has carried stays known as sent, so that it is never sent again.
 func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {

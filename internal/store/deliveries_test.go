@@ -10,7 +10,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it.
@@ -85,7 +85,7 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 	require.Equal(t, found(delivery.Filter{User: alice}), paged, "the newest first")
 	require.Equal(t, 3, pages)
 	_, _, err = s.Deliveries(t.Context(), delivery.Filter{User: alice}, "x", 3)
-	require.ErrorIs(t, err, providers.ErrBadCursor)
+	require.ErrorIs(t, err, library.ErrBadCursor)
 }
 
 func TestADeliveryTellsItsWholeStory(t *testing.T) {
@@ -154,16 +154,16 @@ func TestDiscarding(t *testing.T) {
 	_, err := s.writer.Exec("UPDATE river_job SET finalized_at = $1 WHERE finalized_at IS NOT NULL", riverTime(time.Now().Add(-time.Minute)))
 	require.NoError(t, err)
 	for state, id := range each {
-		require.ErrorIs(t, s.Discard(t.Context(), bob, id), providers.ErrNotFound, "another person's")
+		require.ErrorIs(t, s.Discard(t.Context(), bob, id), library.ErrNotFound, "another person's")
 		before := number(t, s, "SELECT count(*) FROM deliveries")
 		err := s.Discard(t.Context(), alice, id)
 		if state == delivery.Running {
-			require.ErrorIs(t, err, providers.ErrNotFound)
+			require.ErrorIs(t, err, library.ErrNotFound)
 			require.Equal(t, before, number(t, s, "SELECT count(*) FROM deliveries"))
 			continue
 		}
 		require.NoError(t, err, state)
-		require.ErrorIs(t, s.Discard(t.Context(), alice, id), providers.ErrNotFound)
+		require.ErrorIs(t, s.Discard(t.Context(), alice, id), library.ErrNotFound)
 		require.Equal(t, before-1, number(t, s, "SELECT count(*) FROM deliveries"))
 		require.Equal(t, before-1, number(t, s, "SELECT count(*) FROM river_job"))
 	}

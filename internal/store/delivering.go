@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // Owed returns the listens that a delivery carries, the oldest first. Those that its provider has told of meanwhile are
 // there already: the delivery carries them no longer.
-func (s *Store) Owed(ctx context.Context, id int64, provider string) ([]providers.StoredListen, error) {
+func (s *Store) Owed(ctx context.Context, id int64, provider string) ([]library.StoredListen, error) {
 	var there int
 	err := s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f JOIN listen_sources s ON s.listen_id = f.listen_id AND s.provider = f.provider
 		WHERE f.delivery_id = $1`, id).Scan(&there)
@@ -136,7 +136,7 @@ func (s *Store) Revive(ctx context.Context, user int64, provider string) error {
 }
 
 // Parked returns the connections to which deliveries are parked.
-func (s *Store) Parked(ctx context.Context) ([]providers.Connection, error) {
+func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+`WHERE EXISTS (SELECT 1 FROM deliveries d JOIN river_job j ON j.id = d.id
 		WHERE d.user_id = connections.user_id AND d.provider = connections.provider AND `+parked+`)`)
 }
@@ -187,7 +187,7 @@ func (s *Store) Owing(ctx context.Context, user int64) (map[string]delivery.Owin
 	return all, err
 }
 
-// Copy returns a copy, or providers.ErrNotFound when none is wanted.
+// Copy returns a copy, or library.ErrNotFound when none is wanted.
 func (s *Store) Copy(ctx context.Context, user int64, provider, kind, ref string) (delivery.Copy, error) {
 	c, err := scanCopy(s.reader.QueryRowContext(ctx, selectCopy+"WHERE user_id = $1 AND provider = $2 AND kind = $3 AND ref = $4", user, provider, kind, ref))
 	return c, found(err)

@@ -12,10 +12,10 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
-func titlesOf(plays []providers.StoredListen) []string {
+func titlesOf(plays []library.StoredListen) []string {
 	all := []string{}
 	for _, p := range plays {
 		all = append(all, p.Title)
@@ -163,7 +163,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		c := connect(t, s, alice, "lastfm")
 		waiting, err = s.Parked(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []providers.Connection{c}, waiting)
+		require.Equal(t, []library.Connection{c}, waiting)
 
 		become(t, s, delivery.Done, ids[2])
 		require.Equal(t, others[:1], taken(t, s, "lastfm"), "what is parked stays, however long")

@@ -36,7 +36,7 @@ func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int6
 	return all, nil
 }
 
-// CopyDelivery returns the latest delivery of a copy, or providers.ErrNotFound when there was none, or it is forgotten.
+// CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is forgotten.
 func (s *Store) CopyDelivery(ctx context.Context, user int64, provider, kind, ref string) (delivery.Delivery, error) {
 	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+"WHERE d.user_id = $1 AND d.provider = $2 AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1",
 		user, provider, kind, ref))

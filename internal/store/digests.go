@@ -26,7 +26,7 @@ func (s *Store) Digests(ctx context.Context, user int64) ([]digest.Digest, error
 	return list(ctx, s.reader, scanDigest, selectDigest+"WHERE user_id = $1 AND state <> 'deleted' ORDER BY week DESC LIMIT 104", user)
 }
 
-// Digest returns one digest of a person that was not deleted, or providers.ErrNotFound.
+// Digest returns one digest of a person that was not deleted, or library.ErrNotFound.
 func (s *Store) Digest(ctx context.Context, user, id int64) (digest.Digest, error) {
 	d, err := scanDigest(s.reader.QueryRowContext(ctx, selectDigest+"WHERE user_id = $1 AND id = $2 AND state <> 'deleted'", user, id))
 	return d, found(err)

@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/digest"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -17,9 +18,9 @@ var november = digest.Week{From: time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC), T
 // hear stores plays of a track, the first at that time after the week's beginning.
 func hear(t testing.TB, s *Store, user int64, artist, album, title string, after time.Duration, n int) {
 	t.Helper()
-	var plays []providers.Listen
+	var plays []library.Listen
 	for i := range n {
-		plays = append(plays, providers.Listen{Track: providers.Track{Title: title, Artist: artist, Album: album},
+		plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: artist, Album: album},
 			SourceID: artist + title + after.String() + string(rune('a'+i)), PlayedAt: november.From.Add(after + time.Duration(i)*10*time.Minute)})
 	}
 	require.Equal(t, n, save(t, s, user, "spotify", plays...))
@@ -105,11 +106,11 @@ func TestADigestIsKeptWhole(t *testing.T) {
 	d.ID = all[0].ID
 	require.Equal(t, d, all[0])
 	_, err = s.Digest(t.Context(), bob, d.ID)
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 
 	require.NoError(t, s.DeleteDigest(t.Context(), alice, d.ID))
 	_, err = s.Digest(t.Context(), alice, d.ID)
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 	require.Zero(t, number(t, s, "SELECT count(*) FROM digests WHERE prompt <> '' OR text <> '' OR instructions <> ''"), "no word of it stays")
 	require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: bob, Week: november.Name(), State: digest.Failed, CreatedAt: november.To}))
 	spent := digest.Spent{At: d.WrittenAt, PromptTokens: 400, CompletionTokens: 100, Cost: d.Cost}

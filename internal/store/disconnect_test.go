@@ -11,7 +11,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
+	"reprise/internal/match"
 )
 
 // carrying has two people who have listens carried from Spotify to Last.fm, and copies made there.
@@ -25,7 +26,7 @@ func carrying(t testing.TB) (s *Store, alice, bob int64) {
 		forward(t, s, user, "lastfm", 2, 0)
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "lastfm", Kind: delivery.WritePlaylist, Ref: "7"}))
-		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm", map[string]delivery.Match{"a": {How: delivery.ByISRC}}))
+		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm", map[string]match.Result{"a": {How: match.ByISRC}}))
 	}
 	return s, alice, bob
 }
@@ -52,7 +53,7 @@ func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {
 	c := connect(t, s, alice, "lastfm")
 	waiting, err := s.Parked(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []providers.Connection{c}, waiting)
+	require.Equal(t, []library.Connection{c}, waiting)
 	require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 const fullDisk = "The disk is full. Make room on it; nothing that was stored is lost."
@@ -28,23 +28,23 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 	for i := range page {
 		page[i].SourceID, page[i].PlayedAt = fmt.Sprint("later ", i), page[i].PlayedAt.AddDate(0, 1, 0)
 	}
-	intake := providers.Intake{User: user, Provider: "spotify", Listens: page, Reading: "after"}
+	intake := library.Intake{User: user, Provider: "spotify", Listens: page, Reading: "after"}
 	for range 3 { // every page that is tried is refused alike
 		added, err := s.SaveListens(t.Context(), intake)
 		require.Equal(t, fullDisk, problemOf(t, err))
 		require.Zero(t, added)
 	}
-	long := make([]providers.Track, 1000)
+	long := make([]library.Track, 1000)
 	for i := range long {
 		long[i].Title = fmt.Sprint("A title that takes some room on the disk, number ", i)
 	}
-	err = s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: "p"}, 0, long)
+	err = s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: "p"}, 0, long)
 	require.Equal(t, fullDisk, problemOf(t, err))
 
 	require.Equal(t, 20, count(t, s, user))
 	require.Equal(t, 20, number(t, s, "SELECT count(*) FROM listen_sources"))
 	require.Zero(t, number(t, s, "SELECT count(*) FROM playlists"))
-	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Empty(t, reading)
 	again, err := s.Connection(t.Context(), user, "spotify")
@@ -68,7 +68,7 @@ func TestADatabaseThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
 	connect(t, s, user, "spotify")
 	_, err := s.writer.Exec("PRAGMA query_only = 1") // answers as for a file without the right to write
 	require.NoError(t, err)
-	_, err = s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: repeat(2, 5)})
+	_, err = s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: repeat(2, 5)})
 	require.Equal(t, readOnly, problemOf(t, err))
 	require.Equal(t, readOnly, problemOf(t, s.Ping(t.Context())))
 	require.Equal(t, readOnly, problemOf(t, s.SetPassword(t.Context(), user, "x")))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"reprise/internal/enrich"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now, or
@@ -46,7 +46,7 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 	return more && err == nil, err
 }
 
-// NextTask returns what is due longest at a source, or providers.ErrNotFound.
+// NextTask returns what is due longest at a source, or library.ErrNotFound.
 func (s *Store) NextTask(ctx context.Context, source string) (t enrich.Task, err error) {
 	var ms int64
 	t.Source = source
@@ -179,7 +179,7 @@ func (s *Store) People(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users ORDER BY id")
 }
 
-// Music returns what is known of an entity that a person has heard, or providers.ErrNotFound.
+// Music returns what is known of an entity that a person has heard, or library.ErrNotFound.
 func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
 	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+"WHERE id = $1 AND kind = $2", id, kind))
 	if err != nil {
@@ -188,9 +188,9 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	// The names lead to the index by artists; two tracks of one artist are told apart by the key.
 	heard := "artist IN (SELECT artist FROM entity_names WHERE kind = $2 AND match_key = $3)"
 	switch kind {
-	case providers.KindAlbum:
+	case library.KindAlbum:
 		heard = "(artist, album) IN (SELECT artist, album FROM entity_names WHERE kind = $2 AND match_key = $3)"
-	case providers.KindTrack:
+	case library.KindTrack:
 		heard += " AND match_key = $3"
 	}
 	var last int64
@@ -199,7 +199,7 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 		return m, local(err)
 	}
 	if m.Plays == 0 {
-		return m, providers.ErrNotFound
+		return m, library.ErrNotFound
 	}
 	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, instant(last)
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags, released, picture
@@ -219,7 +219,7 @@ func scanTold(r scanner) (t enrich.Told, err error) {
 }
 
 // Links returns, for each of these tracks, where it leads and the picture that goes with it.
-func (s *Store) Links(ctx context.Context, tracks []providers.Track) ([]enrich.Links, error) {
+func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error) {
 	var keys []entityKey
 	for _, t := range tracks {
 		for _, e := range entitiesOf(t) {
@@ -240,11 +240,11 @@ func (s *Store) Links(ctx context.Context, tracks []providers.Track) ([]enrich.L
 				continue
 			}
 			switch e.Kind {
-			case providers.KindArtist:
+			case library.KindArtist:
 				l.Artist, portrait = k.id, pictures[k.id]
-			case providers.KindAlbum:
+			case library.KindAlbum:
 				l.Album, l.Picture = k.id, pictures[k.id]
-			case providers.KindTrack:
+			case library.KindTrack:
 				l.Track = k.id
 			}
 		}
@@ -259,7 +259,7 @@ func (s *Store) Links(ctx context.Context, tracks []providers.Track) ([]enrich.L
 func (s *Store) pictures(ctx context.Context, known map[entityKey]*keyed) (map[int64]string, error) {
 	args := make([]any, 0, len(known))
 	for k, e := range known {
-		if k.kind != providers.KindTrack {
+		if k.kind != library.KindTrack {
 			args = append(args, e.id)
 		}
 	}

@@ -10,12 +10,12 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enrich"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // heard is a play with its names.
-func heard(minute float64, artist, album, title string) providers.Listen {
-	return providers.Listen{SourceID: fmt.Sprint(minute, title), PlayedAt: at(minute), Track: providers.Track{Artist: artist, Album: album, Title: title}}
+func heard(minute float64, artist, album, title string) library.Listen {
+	return library.Listen{SourceID: fmt.Sprint(minute, title), PlayedAt: at(minute), Track: library.Track{Artist: artist, Album: album, Title: title}}
 }
 
 // lookedThrough looks through all listens and fills the queue of a source that knows everything.
@@ -28,7 +28,7 @@ func lookedThrough(t testing.TB, s *Store) {
 	}
 	for more := true; more; {
 		var err error
-		more, err = s.Enqueue(t.Context(), "facts", []string{providers.KindArtist, providers.KindAlbum, providers.KindTrack}, "")
+		more, err = s.Enqueue(t.Context(), "facts", []string{library.KindArtist, library.KindAlbum, library.KindTrack}, "")
 		require.NoError(t, err)
 	}
 }
@@ -39,7 +39,7 @@ func tasks(t testing.TB, s *Store) (all []enrich.Task) {
 	for {
 		task, err := s.NextTask(t.Context(), "facts")
 		if err != nil {
-			require.ErrorIs(t, err, providers.ErrNotFound)
+			require.ErrorIs(t, err, library.ErrNotFound)
 			return all
 		}
 		all = append(all, task)
@@ -71,7 +71,7 @@ func TestEntitiesAreToldApartAsListensAre(t *testing.T) {
 func TestListensAreLookedThroughInBatchesAndOnlyOnce(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	all := make([]providers.Listen, 2*lookAtOnce+7)
+	all := make([]library.Listen, 2*lookAtOnce+7)
 	for i := range all {
 		all[i] = heard(float64(i)*10, fmt.Sprint("Artist ", i%50), fmt.Sprint("Album ", i%200), fmt.Sprint("Track ", i%1000))
 	}
@@ -111,7 +111,7 @@ func TestALaterListenTellsWhatWasMissing(t *testing.T) {
 	save(t, s, user, "spotify", better, worse)
 	lookedThrough(t, s)
 	all := tasks(t, s)
-	require.Equal(t, providers.Entity{Kind: providers.KindTrack, Artist: "A", Title: "T", Album: "Album", Duration: 3 * time.Minute, ISRC: "IS1230500001", MBID: "mbid"}, all[1].Entity)
+	require.Equal(t, library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Album: "Album", Duration: 3 * time.Minute, ISRC: "IS1230500001", MBID: "mbid"}, all[1].Entity)
 }
 
 func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
@@ -121,16 +121,16 @@ func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
 	save(t, s, user, "spotify", heard(0, "Sigur Rós", "Takk...", "Glósóli"), heard(10, "SIGUR RÓS", "Takk…", "Hoppípolla"), heard(20, "Sigur Rós", "( )", "Glósóli"))
 	save(t, s, bob, "spotify", heard(30, "Nobody", "Alone", "Fog"))
 	lookedThrough(t, s)
-	links, err := s.Links(t.Context(), []providers.Track{{Artist: "Sigur Rós", Album: "TAKK...", Title: "Glósóli"}, {Artist: "Nobody", Album: "Alone", Title: "Fog"}, {}})
+	links, err := s.Links(t.Context(), []library.Track{{Artist: "Sigur Rós", Album: "TAKK...", Title: "Glósóli"}, {Artist: "Nobody", Album: "Alone", Title: "Fog"}, {}})
 	require.NoError(t, err)
 	for kind, want := range map[string]struct {
 		id, foreign int64
 		plays       int
 		last        time.Time
 	}{
-		providers.KindArtist: {links[0].Artist, links[1].Artist, 3, at(20)},
-		providers.KindAlbum:  {links[0].Album, links[1].Album, 2, at(10)},
-		providers.KindTrack:  {links[0].Track, links[1].Track, 2, at(20)},
+		library.KindArtist: {links[0].Artist, links[1].Artist, 3, at(20)},
+		library.KindAlbum:  {links[0].Album, links[1].Album, 2, at(10)},
+		library.KindTrack:  {links[0].Track, links[1].Track, 2, at(20)},
 	} {
 		m, err := s.Music(t.Context(), user, kind, want.id)
 		require.NoError(t, err)
@@ -139,10 +139,10 @@ func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
 		require.Len(t, m.Told, 1)
 		for _, id := range []int64{want.foreign, 999} {
 			_, err = s.Music(t.Context(), user, kind, id)
-			require.ErrorIs(t, err, providers.ErrNotFound, "another person's music is nobody else's business")
+			require.ErrorIs(t, err, library.ErrNotFound, "another person's music is nobody else's business")
 		}
 		_, err = s.Music(t.Context(), user, "playlist", want.id)
-		require.ErrorIs(t, err, providers.ErrNotFound)
+		require.ErrorIs(t, err, library.ErrNotFound)
 	}
 	require.Equal(t, enrich.Links{}, links[2])
 }
@@ -152,16 +152,16 @@ func TestAnotherIDMakesWhatDependsOnItDueAgain(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", heard(0, "A", "", ""))
 	lookedThrough(t, s)
-	_, err := s.Enqueue(t.Context(), "art", []string{providers.KindArtist}, "facts")
+	_, err := s.Enqueue(t.Context(), "art", []string{library.KindArtist}, "facts")
 	require.NoError(t, err)
 	_, err = s.NextTask(t.Context(), "art")
-	require.ErrorIs(t, err, providers.ErrNotFound, "it waits for an id")
+	require.ErrorIs(t, err, library.ErrNotFound, "it waits for an id")
 
 	learn := func(source, mbid string) {
 		t.Helper()
 		task, err := s.NextTask(t.Context(), source)
 		require.NoError(t, err)
-		o := enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now(), Facts: providers.Facts{MBID: mbid, Tags: []string{"a b", "c"}}}
+		o := enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now(), Facts: library.Facts{MBID: mbid, Tags: []string{"a b", "c"}}}
 		if source == "facts" {
 			o.Then = []string{"art"}
 		} else {
@@ -173,12 +173,12 @@ func TestAnotherIDMakesWhatDependsOnItDueAgain(t *testing.T) {
 	learn("art", "one")
 	learn("facts", "one")
 	_, err = s.NextTask(t.Context(), "art")
-	require.ErrorIs(t, err, providers.ErrNotFound, "the same as before")
+	require.ErrorIs(t, err, library.ErrNotFound, "the same as before")
 	learn("facts", "two")
 	task, err := s.NextTask(t.Context(), "art")
 	require.NoError(t, err)
 	require.Equal(t, "two", task.MBID)
-	m, err := s.Music(t.Context(), user, providers.KindArtist, task.ID)
+	m, err := s.Music(t.Context(), user, library.KindArtist, task.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a b", "c"}, m.Told[1].Tags)
 	require.Equal(t, "two", m.MBID)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // How many listens are looked through, and entities put into a queue, in one transaction.
@@ -39,7 +39,7 @@ func artistKey(artist string) int64 {
 
 // keyed is an entity with its key, and the names by which a listen tells of it.
 type keyed struct {
-	providers.Entity
+	library.Entity
 	id, key       int64
 	artist, album string
 }
@@ -55,19 +55,19 @@ type entityName struct {
 }
 
 // entitiesOf are the artist, album and track of a listen.
-func entitiesOf(t providers.Track) []keyed {
+func entitiesOf(t library.Track) []keyed {
 	var all []keyed
 	if t.Artist == "" {
 		return nil
 	}
 	artist := leadArtist(t.Artist)
-	all = append(all, keyed{key: artistKey(t.Artist), artist: t.Artist, Entity: providers.Entity{Kind: providers.KindArtist, Artist: artist}})
+	all = append(all, keyed{key: artistKey(t.Artist), artist: t.Artist, Entity: library.Entity{Kind: library.KindArtist, Artist: artist}})
 	if t.Album != "" {
 		all = append(all, keyed{key: matchKey(t.Album, t.Artist), artist: t.Artist, album: t.Album,
-			Entity: providers.Entity{Kind: providers.KindAlbum, Artist: artist, Title: t.Album}})
+			Entity: library.Entity{Kind: library.KindAlbum, Artist: artist, Title: t.Album}})
 	}
 	if t.Title != "" {
-		all = append(all, keyed{key: matchKey(t.Title, t.Artist), artist: t.Artist, Entity: providers.Entity{Kind: providers.KindTrack, Artist: artist,
+		all = append(all, keyed{key: matchKey(t.Title, t.Artist), artist: t.Artist, Entity: library.Entity{Kind: library.KindTrack, Artist: artist,
 			Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}})
 	}
 	return all
@@ -114,7 +114,7 @@ func setMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
 }
 
 // addEntities stores what listens tell of: entities that are new, what is new of those that are known, and their names.
-func addEntities(ctx context.Context, tx *sql.Tx, heard []providers.StoredListen) error {
+func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) error {
 	var order []entityKey
 	told, names, called := map[entityKey]*keyed{}, []any{}, map[entityName]bool{}
 	for i := range heard {
@@ -162,8 +162,8 @@ func addEntities(ctx context.Context, tx *sql.Tx, heard []providers.StoredListen
 }
 
 // learn takes over what is not known of a track yet, and says whether that was anything.
-func (e *keyed) learn(o providers.Entity) (learned bool) {
-	if e.Kind != providers.KindTrack {
+func (e *keyed) learn(o library.Entity) (learned bool) {
+	if e.Kind != library.KindTrack {
 		return false
 	}
 	take := func(to *string, s string) {

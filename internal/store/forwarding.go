@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
+	"reprise/internal/match"
 )
 
 // Rules returns what a person wants carried, by provider.
@@ -168,8 +169,8 @@ func (s *Store) Carried(ctx context.Context, user int64, provider string, limit 
 }
 
 // Month yields the listens of a stretch of time, the oldest first: from ≤ played at < to.
-func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[providers.StoredListen, error] {
-	return func(yield func(providers.StoredListen, error) bool) {
+func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[library.StoredListen, error] {
+	return func(yield func(library.StoredListen, error) bool) {
 		at, id := millis(from), int64(0)
 		for {
 			const pageSize = 1000
@@ -180,7 +181,7 @@ func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.
 				err = s.addSources(ctx, page)
 			}
 			if err != nil {
-				yield(providers.StoredListen{}, err)
+				yield(library.StoredListen{}, err)
 				return
 			}
 			for _, l := range page {
@@ -227,11 +228,11 @@ func (s *Store) playlistChanged(ctx context.Context, tx *sql.Tx, user int64, ref
 const matchLife = 24 * time.Hour
 
 // Matches returns what is known of these tracks at a provider, by what was looked for.
-func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]delivery.Match, error) {
-	known := make(map[string]delivery.Match, len(tracks))
+func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]match.Result, error) {
+	known := make(map[string]match.Result, len(tracks))
 	type row struct {
 		track string
-		delivery.Match
+		match.Result
 	}
 	scan := func(r scanner) (v row, err error) {
 		return v, r.Scan(&v.track, &v.Found.SourceID, &v.Found.Title, &v.Found.Artist, &v.How, &v.Score)
@@ -247,14 +248,14 @@ func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks
 			return nil, err
 		}
 		for _, r := range rows {
-			known[r.track] = r.Match
+			known[r.track] = r.Result
 		}
 	}
 	return known, nil
 }
 
 // SaveMatches keeps what was found out about tracks at a provider.
-func (s *Store) SaveMatches(ctx context.Context, user int64, provider string, found map[string]delivery.Match) error {
+func (s *Store) SaveMatches(ctx context.Context, user int64, provider string, found map[string]match.Result) error {
 	if len(found) == 0 {
 		return nil
 	}

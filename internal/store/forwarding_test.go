@@ -9,7 +9,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 func TestRulesAreKept(t *testing.T) {
@@ -105,7 +105,7 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	from, to := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	inside := []providers.Listen{playAt("the first", from), playAt("the same instant", from), playAt("the last", to.Add(-time.Millisecond))}
+	inside := []library.Listen{playAt("the first", from), playAt("the same instant", from), playAt("the last", to.Add(-time.Millisecond))}
 	for i := range 2500 { // three pages of one query each, many plays in one instant
 		inside = append(inside, playAt("play "+time.Duration(i).String(), from.Add(time.Duration(i/50)*time.Minute)))
 	}
@@ -113,7 +113,7 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	save(t, s, user, "listenbrainz", playAt("the last", to.Add(time.Second)))
 	save(t, s, addUser(t, s, "Bob", accounts.Member), "spotify", playAt("Bob's", from))
 
-	var last providers.StoredListen
+	var last library.StoredListen
 	seen := map[int64]bool{}
 	for l, err := range s.Month(t.Context(), user, from, to) {
 		require.NoError(t, err)

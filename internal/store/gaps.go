@@ -6,14 +6,14 @@ import (
 	"errors"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // gapsKept is how many gaps of a connection are remembered.
 const gapsKept = 20
 
 // noteGap writes down a gap that has come to its end. What its provider told of it has been stored before.
-func noteGap(ctx context.Context, tx *sql.Tx, user int64, provider string, g providers.Gap) error {
+func noteGap(ctx context.Context, tx *sql.Tx, user int64, provider string, g library.Gap) error {
 	return errors.Join(
 		execTx(ctx, tx, `INSERT INTO gaps (user_id, provider, from_at, to_at, lost_to, noticed_at, recovered)
 			SELECT $1, $2, $3, $4, $5, $6, count(DISTINCT listen_id) FROM listen_sources WHERE user_id = $1 AND provider = $2 AND played_at BETWEEN $3 AND $4
@@ -24,7 +24,7 @@ func noteGap(ctx context.Context, tx *sql.Tx, user int64, provider string, g pro
 }
 
 // fillGaps notes which gaps imported plays have filled, or begun to.
-func fillGaps(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) error {
+func fillGaps(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*library.Listen) error {
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func fillGaps(ctx context.Context, tx *sql.Tx, user int64, provider string, fres
 
 const selectGap = "SELECT from_at, to_at, lost_to, recovered, filled, filled_at FROM gaps "
 
-func scanGap(r scanner) (g providers.Gap, err error) {
+func scanGap(r scanner) (g library.Gap, err error) {
 	var from, to, lost, filled int64
 	err = r.Scan(&from, &to, &lost, &g.Recovered, &g.Filled, &filled)
 	g.From, g.To, g.LostTo, g.FilledAt = instant(from), instant(to), instant(lost), instant(filled)
@@ -62,6 +62,6 @@ func scanGap(r scanner) (g providers.Gap, err error) {
 }
 
 // Gaps returns when a connection was not read for a while, the latest first.
-func (s *Store) Gaps(ctx context.Context, user int64, provider string) ([]providers.Gap, error) {
+func (s *Store) Gaps(ctx context.Context, user int64, provider string) ([]library.Gap, error) {
 	return list(ctx, s.reader, scanGap, selectGap+"WHERE user_id = $1 AND provider = $2 ORDER BY from_at DESC", user, provider)
 }

@@ -9,44 +9,39 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
-	"reprise/internal/resilience"
 )
 
 // keepRuns is longer than the day that people see.
 const keepRuns = 48 * time.Hour
 
 // SaveRun keeps what a run came to.
-func (s *Store) SaveRun(ctx context.Context, r providers.Run) error {
+func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
 	return s.exec(ctx, `INSERT INTO runs (user_id, provider, stream, started_at, took_ms, row_count, result, category, words, detail)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, provider, stream, started_at) DO NOTHING`,
-		r.User, r.Provider, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category.String(), r.Words, r.Detail)
+		r.User, r.Provider, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category, r.Words, r.Detail)
 }
 
 // Runs returns a page of the runs of a person's connection that began at an instant or later, newest first, and the cursor
-// of the next page, empty at the end. limit is 1 to 1,000; a cursor that is none is providers.ErrBadCursor.
-func (s *Store) Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []providers.Run, next string, err error) {
+// of the next page, empty at the end. limit is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
+func (s *Store) Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []library.Run, next string, err error) {
 	at, stream := int64(1<<62), ""
 	if before != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(before)
 		if err != nil {
-			return nil, "", providers.ErrBadCursor
+			return nil, "", library.ErrBadCursor
 		}
 		var ms string
 		ms, stream, _ = strings.Cut(string(raw), ".")
 		if at, err = strconv.ParseInt(ms, 10, 64); err != nil {
-			return nil, "", providers.ErrBadCursor
+			return nil, "", library.ErrBadCursor
 		}
 	}
-	scan := func(r scanner) (v providers.Run, err error) {
+	scan := func(r scanner) (v library.Run, err error) {
 		var started, took int64
-		var category string
-		err = r.Scan(&v.Stream, &started, &took, &v.Rows, &v.Result, &category, &v.Words, &v.Detail)
+		err = r.Scan(&v.Stream, &started, &took, &v.Rows, &v.Result, &v.Category, &v.Words, &v.Detail)
 		v.User, v.Provider, v.Started, v.Took = user, provider, instant(started), time.Duration(took)*time.Millisecond
-		if category != "" {
-			v.Category = resilience.ParseCategory(category)
-		}
 		return v, err
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT stream, started_at, took_ms, row_count, result, category, words, detail FROM runs
@@ -64,9 +59,9 @@ func (s *Store) Runs(ctx context.Context, user int64, provider string, since tim
 }
 
 // RunQuarters adds up the runs of a person's connection by the quarter of an hour in which they began, from an instant on.
-func (s *Store) RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]providers.RunQuarter, error) {
+func (s *Store) RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]library.RunQuarter, error) {
 	const quarter = int64(metrics.QuarterLength / time.Millisecond)
-	scan := func(r scanner) (v providers.RunQuarter, err error) {
+	scan := func(r scanner) (v library.RunQuarter, err error) {
 		var n int64
 		err = r.Scan(&v.Stream, &n, &v.Runs, &v.Full, &v.Rows, &v.Retriable, &v.Fatal)
 		v.Start = instant(n * quarter)
@@ -108,8 +103,8 @@ func (s *Store) Quarters(ctx context.Context, usual, from, to time.Time) ([]metr
 }
 
 // Standings returns what a survey needs of every connection.
-func (s *Store) Standings(ctx context.Context) ([]providers.Standing, error) {
-	scan := func(r scanner) (v providers.Standing, err error) {
+func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
+	scan := func(r scanner) (v library.Standing, err error) {
 		var expires, success int64
 		err = r.Scan(&v.User, &v.Provider, &v.App, &v.Paused, &expires, &v.Read, &success)
 		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
@@ -117,7 +112,7 @@ func (s *Store) Standings(ctx context.Context) ([]providers.Standing, error) {
 	}
 	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
 		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.provider = c.provider AND st.stream <> ''
-		GROUP BY c.user_id, c.provider`, providers.Deliveries)
+		GROUP BY c.user_id, c.provider`, library.Deliveries)
 }
 
 // DeliveryStates counts all deliveries by state, and says when the oldest was written down that waits by itself; the zero

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -88,10 +88,10 @@ func BenchmarkQuarters(b *testing.B) {
 	}
 }
 
-func run(user int64, stream string, minute float64, result string, rows int) providers.Run {
-	r := providers.Run{User: user, Provider: "spotify", Stream: stream, Started: at(minute), Took: 1234 * time.Millisecond, Rows: rows, Result: result}
+func run(user int64, stream string, minute float64, result string, rows int) library.Run {
+	r := library.Run{User: user, Provider: "spotify", Stream: stream, Started: at(minute), Took: 1234 * time.Millisecond, Rows: rows, Result: result}
 	if result != "ok" {
-		r.Category, r.Words, r.Detail = resilience.Upstream, "Spotify has trouble", "HTTP 503"
+		r.Category, r.Words, r.Detail = resilience.Upstream.String(), "Spotify has trouble", "HTTP 503"
 	}
 	return r
 }
@@ -100,12 +100,12 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	other := addUser(t, s, "Bob", "member")
-	for _, r := range []providers.Run{run(user, "listens", -60, "ok", 9), run(user, "listens", 0, "ok", 3), run(user, "playlists", 0, "ok", 0), run(user, "listens", 5, "retriable", 2),
+	for _, r := range []library.Run{run(user, "listens", -60, "ok", 9), run(user, "listens", 0, "ok", 3), run(user, "playlists", 0, "ok", 0), run(user, "listens", 5, "retriable", 2),
 		run(user, "listens", 20, "fatal", 0), run(other, "listens", 6, "ok", 1)} {
 		require.NoError(t, s.SaveRun(t.Context(), r))
 	}
 	require.NoError(t, s.SaveRun(t.Context(), run(user, "listens", 20, "ok", 0)), "the same run is none more")
-	var seen []providers.Run
+	var seen []library.Run
 	for before := ""; ; {
 		page, next, err := s.Runs(t.Context(), user, "spotify", at(0), before, 1)
 		require.NoError(t, err)
@@ -115,15 +115,15 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 			break
 		}
 	}
-	require.Equal(t, []providers.Run{run(user, "listens", 20, "fatal", 0), run(user, "listens", 5, "retriable", 2), run(user, "playlists", 0, "ok", 0), run(user, "listens", 0, "ok", 3)}, seen)
+	require.Equal(t, []library.Run{run(user, "listens", 20, "fatal", 0), run(user, "listens", 5, "retriable", 2), run(user, "playlists", 0, "ok", 0), run(user, "listens", 0, "ok", 3)}, seen)
 	for _, bad := range []string{"?", "bm9uZQ"} {
 		_, _, err := s.Runs(t.Context(), user, "spotify", at(0), bad, 1)
-		require.ErrorIs(t, err, providers.ErrBadCursor)
+		require.ErrorIs(t, err, library.ErrBadCursor)
 	}
 
 	all, err := s.RunQuarters(t.Context(), user, "spotify", at(0))
 	require.NoError(t, err)
-	require.Equal(t, []providers.RunQuarter{{Stream: "listens", Start: at(0), Runs: 2, Rows: 5, Full: 2, Retriable: 1}, {Stream: "listens", Start: at(15), Runs: 1, Fatal: 1},
+	require.Equal(t, []library.RunQuarter{{Stream: "listens", Start: at(0), Runs: 2, Rows: 5, Full: 2, Retriable: 1}, {Stream: "listens", Start: at(15), Runs: 1, Fatal: 1},
 		{Stream: "playlists", Start: at(0), Runs: 1}}, all)
 }
 
@@ -132,7 +132,7 @@ func TestRunsGoWithTheirConnectionAndAfterTwoDays(t *testing.T) {
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
 	for _, age := range []time.Duration{time.Hour, 25 * time.Hour, 49 * time.Hour} {
-		require.NoError(t, s.SaveRun(t.Context(), providers.Run{User: user, Provider: "spotify", Stream: "listens", Started: time.Now().Add(-age), Result: "ok"}))
+		require.NoError(t, s.SaveRun(t.Context(), library.Run{User: user, Provider: "spotify", Stream: "listens", Started: time.Now().Add(-age), Result: "ok"}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
 	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM runs"))

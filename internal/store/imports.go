@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"reprise/internal/imports"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 const selectImport = `SELECT id, user_id, provider, name, file, size, state, entry, entry_row, bytes_done, bytes_total, row_count, added, known, skipped, bad,
@@ -43,7 +43,7 @@ func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (impo
 	return v, err
 }
 
-// NextImport returns the oldest open import, or providers.ErrNotFound.
+// NextImport returns the oldest open import, or library.ErrNotFound.
 func (s *Store) NextImport(ctx context.Context) (imports.Import, error) {
 	v, err := scanImport(s.reader.QueryRowContext(ctx, selectImport+"WHERE "+openImport+" ORDER BY id LIMIT 1"))
 	return v, found(err)
@@ -66,12 +66,12 @@ func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
 }
 
 // SaveImported stores plays, and how far their import has come, in one transaction, and returns the import with what was
-// added. When it is not open any more, it is providers.ErrNotFound and nothing is stored. Which part of a stream has been
+// added. When it is not open any more, it is library.ErrNotFound and nothing is stored. Which part of a stream has been
 // read stays as it is: a file says nothing about that.
-func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []providers.Listen) (imports.Import, error) {
+func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []library.Listen) (imports.Import, error) {
 	now := v
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		fresh, added, err := s.takeIn(ctx, tx, providers.Intake{User: v.User, Provider: v.Provider, Listens: plays})
+		fresh, added, err := s.takeIn(ctx, tx, library.Intake{User: v.User, Provider: v.Provider, Listens: plays})
 		if err != nil {
 			return err
 		}

@@ -10,19 +10,19 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/imports"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // exported is what Spotify's export tells of a play that lasted from one minute to another.
-func exported(kind, title string, from, to float64) providers.Listen {
-	return providers.Listen{SourceID: fmt.Sprintf("%s%s:%d:%s", providers.FromExport, kind, at(to).Unix(), title), PlayedAt: at(from),
-		Track: providers.Track{Title: title, Artist: "Sigur Rós"}}
+func exported(kind, title string, from, to float64) library.Listen {
+	return library.Listen{SourceID: fmt.Sprintf("%s%s:%d:%s", library.FromExport, kind, at(to).Unix(), title), PlayedAt: at(from),
+		Track: library.Track{Title: title, Artist: "Sigur Rós"}}
 }
 
 // apiPlay is what Spotify's interface tells of a play of three minutes, at its start or its end.
-func apiPlay(title string, minute float64) providers.Listen {
-	return providers.Listen{SourceID: fmt.Sprintf("%d:%s", at(minute).UnixMilli(), title), PlayedAt: at(minute),
-		Track: providers.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute}}
+func apiPlay(title string, minute float64) library.Listen {
+	return library.Listen{SourceID: fmt.Sprintf("%d:%s", at(minute).UnixMilli(), title), PlayedAt: at(minute),
+		Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute}}
 }
 
 // newImport is an open import of Spotify's.
@@ -33,7 +33,7 @@ func newImport(t *testing.T, s *Store, user int64) imports.Import {
 	return v
 }
 
-func take(t *testing.T, s *Store, v imports.Import, plays ...providers.Listen) imports.Import {
+func take(t *testing.T, s *Store, v imports.Import, plays ...library.Listen) imports.Import {
 	t.Helper()
 	v, err := s.SaveImported(t.Context(), v, plays)
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 		importFirst bool
 	}{{"starts, before", 0, false}, {"ends, before", 3, false}, {"starts, after", 0, true}, {"ends, after", 3.01, true}} {
 		s, user := setup(t)
-		var api, file []providers.Listen
+		var api, file []library.Listen
 		for i := range 30 {
 			title := []string{"A", "A", "A", "B", "C"}[i%5]
 			from := float64(i)*3 + 0.05
@@ -82,7 +82,7 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 		require.Zero(t, save(t, s, user, "lastfm", listenedElsewhere(listens)...), c.name)
 		short := newImport(t, s, user) // the older kind of export tells of them in minutes
 		for i, l := range file {
-			file[i].SourceID, file[i].PlayedAt = fmt.Sprint(providers.FromExport, "short:", i), l.PlayedAt.Truncate(time.Minute).Add(30*time.Second)
+			file[i].SourceID, file[i].PlayedAt = fmt.Sprint(library.FromExport, "short:", i), l.PlayedAt.Truncate(time.Minute).Add(30*time.Second)
 		}
 		require.Zero(t, take(t, s, short, file...).Added, c.name)
 		require.Equal(t, 30, count(t, s, user), c.name)
@@ -90,9 +90,9 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 }
 
 // listenedElsewhere are the same plays as Last.fm tells them.
-func listenedElsewhere(listens []providers.StoredListen) (plays []providers.Listen) {
+func listenedElsewhere(listens []library.StoredListen) (plays []library.Listen) {
 	for i, l := range listens {
-		plays = append(plays, providers.Listen{SourceID: fmt.Sprint("scrobble-", i), PlayedAt: l.PlayedAt.Truncate(time.Second), Track: providers.Track{Title: l.Title, Artist: l.Artist}})
+		plays = append(plays, library.Listen{SourceID: fmt.Sprint("scrobble-", i), PlayedAt: l.PlayedAt.Truncate(time.Second), Track: library.Track{Title: l.Title, Artist: l.Artist}})
 	}
 	return plays
 }
@@ -111,19 +111,19 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	s.SetAttempts(5)
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "here", "a note"))
+	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "here", "a note"))
 	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(100), Since: at(100)}, false)
 	require.NoError(t, err)
 	take(t, s, newImport(t, s, user), exported("extended", "Before", 0, 3), exported("extended", "After", 101, 104))
 	owing, err := s.Owing(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, 1, owing["lastfm"].Listens, "what was played after forwarding began is carried, like everything that comes late")
-	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "here", reading)
 
 	save(t, s, user, "spotify", apiPlay("After", 101))
-	save(t, s, user, "lastfm", listenedElsewhere([]providers.StoredListen{{Listen: apiPlay("After", 101)}})[0])
+	save(t, s, user, "lastfm", listenedElsewhere([]library.StoredListen{{Listen: apiPlay("After", 101)}})[0])
 	carried, err := s.Carried(t.Context(), user, "spotify", 10)
 	require.NoError(t, err)
 	require.Len(t, carried, 1, "a listen that its provider tells of in two ways stands there once")
@@ -139,8 +139,8 @@ func TestAnImportThatIsNotOpenStoresNothing(t *testing.T) {
 	before, err := s.CancelImport(t.Context(), user, v.ID)
 	require.NoError(t, err)
 	require.True(t, before.Open())
-	_, err = s.SaveImported(t.Context(), v, []providers.Listen{exported("extended", "A", 0, 3)})
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	_, err = s.SaveImported(t.Context(), v, []library.Listen{exported("extended", "A", 0, 3)})
+	require.ErrorIs(t, err, library.ErrNotFound)
 	require.Zero(t, count(t, s, user))
 }
 
@@ -148,21 +148,21 @@ func TestAGapIsKeptAndFilledByAnImport(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", apiPlay("Before", 0))
-	gap := providers.Gap{From: at(2), To: at(200), LostTo: at(100)}
-	_, err := s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: []providers.Listen{apiPlay("D", 100), apiPlay("E", 150)}, Gap: &gap})
+	gap := library.Gap{From: at(2), To: at(200), LostTo: at(100)}
+	_, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: []library.Listen{apiPlay("D", 100), apiPlay("E", 150)}, Gap: &gap})
 	require.NoError(t, err)
 	want := gap
 	want.Recovered = 2
 	got, err := s.Gaps(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	require.Equal(t, []providers.Gap{want}, got)
+	require.Equal(t, []library.Gap{want}, got)
 
 	v := newImport(t, s, user)
 	v = take(t, s, v, exported("extended", "Before", 0, 3), exported("extended", "D", 100, 103), exported("extended", "Long ago", -900, -897))
 	got, err = s.Gaps(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Zero(t, got[0].FilledAt, "nothing of what was lost came")
-	file := []providers.Listen{exported("extended", "A", 10, 13), exported("extended", "B", 20, 23), exported("extended", "C", 30, 33)}
+	file := []library.Listen{exported("extended", "A", 10, 13), exported("extended", "B", 20, 23), exported("extended", "C", 30, 33)}
 	take(t, s, v, file...)
 	take(t, s, newImport(t, s, user), file...)
 	got, err = s.Gaps(t.Context(), user, "spotify")

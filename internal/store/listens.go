@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // SaveListens stores a page of plays and how far reading has come. A play that this provider told of before is left
 // out; one that another provider told of becomes a second source of that listen. It returns how many listens are new.
-func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added int, err error) {
+func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Provider, page.Generation); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added i
 				return err
 			}
 		}
-		return execTx(ctx, tx, saveReading, page.User, page.Provider, providers.Listens, page.Reading, page.Note)
+		return execTx(ctx, tx, saveReading, page.User, page.Provider, library.Listens, page.Reading, page.Note)
 	})
 	if err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (s *Store) SaveListens(ctx context.Context, page providers.Intake) (added i
 
 // takeIn stores the plays of a page that this provider has not told of before. It returns those, and how many listens
 // are new.
-func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, page providers.Intake) (fresh []*providers.Listen, added int, err error) {
+func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, page library.Intake) (fresh []*library.Listen, added int, err error) {
 	if fresh, err = unknownPlays(ctx, tx, page); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
@@ -52,7 +52,7 @@ func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, page providers.Intake) (
 }
 
 // unknownPlays returns the plays of the page that this provider has not told of before, in the order of their time.
-func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*providers.Listen, error) {
+func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
 	seen := make(map[string]bool, len(page.Listens))
 	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
 	const most = 100
@@ -71,18 +71,18 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page providers.Intake) ([]*pr
 			seen[id] = true
 		}
 	}
-	fresh := make([]*providers.Listen, 0, len(page.Listens))
+	fresh := make([]*library.Listen, 0, len(page.Listens))
 	for i := range page.Listens {
 		if l := &page.Listens[i]; !seen[l.SourceID] {
 			seen[l.SourceID] = true
 			fresh = append(fresh, l)
 		}
 	}
-	slices.SortStableFunc(fresh, func(a, b *providers.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
+	slices.SortStableFunc(fresh, func(a, b *library.Listen) int { return a.PlayedAt.Compare(b.PlayedAt) })
 	return fresh, nil
 }
 
-func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen) (added int, err error) {
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*library.Listen) (added int, err error) {
 	m, err := playsAround(ctx, tx, user, fresh)
 	if err != nil {
 		return 0, err
@@ -157,7 +157,7 @@ func indexed(name string) string {
 
 // echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles as
 // it likes, but keeps the second. It gives those reports their listens, and says how many they were.
-func echoes(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*providers.Listen, reports []report) (n int, err error) {
+func echoes(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*library.Listen, reports []report) (n int, err error) {
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
@@ -205,7 +205,7 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 }
 
 // learns says whether another service's report of the play tells something that is not known of it yet.
-func (p *play) learns(l *providers.Listen) bool {
+func (p *play) learns(l *library.Listen) bool {
 	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
 }
 
@@ -214,7 +214,7 @@ func (p *play) learns(l *providers.Listen) bool {
 const lull = 24 * time.Hour
 
 // playsAround returns a matcher for the stored plays around those of a page, which are in the order of their time.
-func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*providers.Listen) (*matcher, error) {
+func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.Listen) (*matcher, error) {
 	m := &matcher{known: map[int64][]*play{}}
 	for from := 0; from < len(fresh); {
 		to := from + 1
@@ -257,9 +257,9 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 }
 
 // PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.
-func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]providers.Listen, error) {
-	counts := make(map[string]providers.Listen, len(tracks))
-	scan := func(r scanner) (l providers.Listen, err error) {
+func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]library.Listen, error) {
+	counts := make(map[string]library.Listen, len(tracks))
+	scan := func(r scanner) (l library.Listen, err error) {
 		var at int64
 		err = r.Scan(&l.Track.SourceID, &l.PlayCount, &at)
 		l.PlayedAt = instant(at)
@@ -282,7 +282,7 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tra
 	return counts, nil
 }
 
-func savePlayCounts(ctx context.Context, tx *sql.Tx, page providers.Intake) error {
+func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error {
 	args := []any{}
 	last := map[string]bool{}
 	for i := range page.Listens {
@@ -296,20 +296,20 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page providers.Intake) erro
 }
 
 // Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end. limit
-// is 1 to 1,000; a cursor that is none is providers.ErrBadCursor.
-func (s *Store) Listens(ctx context.Context, user int64, before string, limit int) (page []providers.StoredListen, next string, err error) {
+// is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
+func (s *Store) Listens(ctx context.Context, user int64, before string, limit int) (page []library.StoredListen, next string, err error) {
 	at, id := int64(1<<62), int64(0)
 	if before != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(before)
 		if err != nil {
-			return nil, "", providers.ErrBadCursor
+			return nil, "", library.ErrBadCursor
 		}
 		a, i, _ := strings.Cut(string(raw), ".")
 		var errA, errI error
 		at, errA = strconv.ParseInt(a, 10, 64)
 		id, errI = strconv.ParseInt(i, 10, 64)
 		if errA != nil || errI != nil {
-			return nil, "", providers.ErrBadCursor
+			return nil, "", library.ErrBadCursor
 		}
 	}
 	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate
@@ -326,14 +326,14 @@ func (s *Store) Listens(ctx context.Context, user int64, before string, limit in
 	return page, next, s.addSources(ctx, page)
 }
 
-func scanListen(r scanner) (l providers.StoredListen, err error) {
+func scanListen(r scanner) (l library.StoredListen, err error) {
 	var at, ms int64
 	err = r.Scan(&l.ID, &l.Title, &l.Artist, &l.Album, &at, &ms, &l.ISRC, &l.RecordingMBID, &l.Approximate)
 	l.PlayedAt, l.Duration = instant(at), time.Duration(ms)*time.Millisecond
 	return l, err
 }
 
-func (s *Store) addSources(ctx context.Context, page []providers.StoredListen) error {
+func (s *Store) addSources(ctx context.Context, page []library.StoredListen) error {
 	if len(page) == 0 {
 		return nil
 	}
@@ -345,7 +345,7 @@ func (s *Store) addSources(ctx context.Context, page []providers.StoredListen) e
 	}
 	type source struct {
 		listen int64
-		providers.Source
+		library.Source
 	}
 	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Provider, &v.SourceID) }
 	sources, err := list(ctx, s.reader, scan, "SELECT listen_id, provider, source_id FROM listen_sources WHERE listen_id IN "+

@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/stretchr/testify/require"
 )
 
 // listen is a play of one track of three minutes.
-func listen(minute float64) providers.Listen {
-	return providers.Listen{SourceID: fmt.Sprint("play-", minute), PlayedAt: at(minute),
-		Track: providers.Track{Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun", Duration: 3 * time.Minute}}
+func listen(minute float64) library.Listen {
+	return library.Listen{SourceID: fmt.Sprint("play-", minute), PlayedAt: at(minute),
+		Track: library.Track{Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun", Duration: 3 * time.Minute}}
 }
 
 // repeat is n plays of different tracks, so many minutes apart, the newest first.
-func repeat(n int, apart float64) []providers.Listen {
-	all := make([]providers.Listen, n)
+func repeat(n int, apart float64) []library.Listen {
+	all := make([]library.Listen, n)
 	for i := range all {
 		all[i] = listen(-apart * float64(i))
 		all[i].Title = fmt.Sprint("Track ", i)
@@ -29,9 +29,9 @@ func repeat(n int, apart float64) []providers.Listen {
 	return all
 }
 
-func save(t testing.TB, s *Store, user int64, provider string, plays ...providers.Listen) int {
+func save(t testing.TB, s *Store, user int64, provider string, plays ...library.Listen) int {
 	t.Helper()
-	added, err := s.SaveListens(context.Background(), providers.Intake{User: user, Provider: provider, Listens: plays})
+	added, err := s.SaveListens(context.Background(), library.Intake{User: user, Provider: provider, Listens: plays})
 	require.NoError(t, err)
 	return added
 }
@@ -43,7 +43,7 @@ func count(t testing.TB, s *Store, user int64) int {
 	return n
 }
 
-func all(t testing.TB, s *Store, user int64, limit int) (listens []providers.StoredListen, pages int) {
+func all(t testing.TB, s *Store, user int64, limit int) (listens []library.StoredListen, pages int) {
 	t.Helper()
 	for next := ""; ; {
 		page, after, err := s.Listens(context.Background(), user, next, limit)
@@ -75,22 +75,22 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	plays := repeat(600, 3.5)
 	for i := range 3 { // the pages overlap, as after a play that came in between
 		page := plays[i*200 : min((i+1)*200+7, 600)]
-		added, err := s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: page, Reading: fmt.Sprint("page ", i), Note: "a note"})
+		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Reading: fmt.Sprint("page ", i), Note: "a note"})
 		require.NoError(t, err)
 		require.Equal(t, []int{207, 200, 193}[i], added)
 	}
 	require.Equal(t, 600, count(t, s, user))
-	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "page 2", reading)
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []providers.StreamRecord{{Provider: "spotify", Stream: providers.Listens, Reading: "page 2", Note: "a note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Reading: "page 2", Note: "a note"}}, streams)
 	got, _ := all(t, s, user, 1000)
 	require.Len(t, got, 600)
 	for i, l := range got {
 		require.Equal(t, plays[i], withSource(l.Listen, plays[i].SourceID))
-		require.Equal(t, []providers.Source{{Provider: "spotify", SourceID: plays[i].SourceID}}, l.Sources)
+		require.Equal(t, []library.Source{{Provider: "spotify", SourceID: plays[i].SourceID}}, l.Sources)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"listens", "listen_sources", "play_counts", "streams"} {
 		s, user := setup(t)
-		first := providers.Intake{User: user, Provider: "spotify", Listens: repeat(3, -60), Reading: "before", Note: "before"}
+		first := library.Intake{User: user, Provider: "spotify", Listens: repeat(3, -60), Reading: "before", Note: "before"}
 		_, err := s.SaveListens(t.Context(), first)
 		require.NoError(t, err)
 		for _, event := range []string{"INSERT", "UPDATE"} {
@@ -109,14 +109,14 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 		for i := range page {
 			page[i].Track.SourceID, page[i].PlayCount = fmt.Sprint("track ", i), 1
 		}
-		intake := providers.Intake{User: user, Provider: "spotify", Listens: page, Reading: "after", Note: "after"}
+		intake := library.Intake{User: user, Provider: "spotify", Listens: page, Reading: "after", Note: "after"}
 		added, err := s.SaveListens(t.Context(), intake)
 		require.ErrorContains(t, err, "refused", table)
 		require.Zero(t, added, table)
 		require.Equal(t, 3, count(t, s, user), table)
 		require.Equal(t, 3, number(t, s, "SELECT count(*) FROM listen_sources"), table)
 		require.Zero(t, number(t, s, "SELECT count(*) FROM play_counts"), table)
-		reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+		reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 		require.NoError(t, err)
 		require.Equal(t, "before", reading, table)
 
@@ -143,7 +143,7 @@ func TestTheSecondSourceFillsInWhatIsMissing(t *testing.T) {
 
 	got, _ := all(t, s, user, 10)
 	require.Len(t, got, 1)
-	want := providers.StoredListen{ID: got[0].ID, Listen: withSource(bare, ""), Sources: []providers.Source{
+	want := library.StoredListen{ID: got[0].ID, Listen: withSource(bare, ""), Sources: []library.Source{
 		{Provider: "listenbrainz", SourceID: bare.SourceID}, {Provider: "navidrome", SourceID: third.SourceID}, {Provider: "spotify", SourceID: rich.SourceID}}}
 	want.ISRC, want.Duration, want.RecordingMBID = "ISAAA9900001", 3*time.Minute, "0b8e8a3a-1f0e-4d3c-8a57-3f3b1f8f5d5e"
 	require.Equal(t, want, got[0])
@@ -189,9 +189,9 @@ func TestNamesWithoutEndHoldNothingUp(t *testing.T) {
 	require.Len(t, page, 2)
 	require.Equal(t, l.Title, page[1].Title)
 	require.True(t, strings.HasPrefix(l.Artist, page[1].Artist))
-	links, err := s.Links(t.Context(), []providers.Track{page[1].Track})
+	links, err := s.Links(t.Context(), []library.Track{page[1].Track})
 	require.NoError(t, err)
-	m, err := s.Music(t.Context(), user, providers.KindTrack, links[0].Track)
+	m, err := s.Music(t.Context(), user, library.KindTrack, links[0].Track)
 	require.NoError(t, err)
 	require.Equal(t, 1, m.Plays)
 }
@@ -199,7 +199,7 @@ func TestNamesWithoutEndHoldNothingUp(t *testing.T) {
 func TestPagingIsNewestFirstAlsoAtOneInstant(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	var plays []providers.Listen
+	var plays []library.Listen
 	for i, l := range repeat(47, 0) {
 		l.SourceID, l.PlayedAt = fmt.Sprint(i), at(float64(i/9)) // nine at each instant
 		plays = append(plays, l)
@@ -231,14 +231,14 @@ func TestListensRefusesWhatIsNoCursor(t *testing.T) {
 	save(t, s, user, "spotify", repeat(3, 5)...)
 	for _, cursor := range []string{"!", "Zm9v", "MTIz", "MTIzLg", "LjEyMw", "MS4yLjM", "MTIzLmFiYw", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5LjE", " "} {
 		_, _, err := s.Listens(t.Context(), user, cursor, 10)
-		require.ErrorIs(t, err, providers.ErrBadCursor, cursor)
+		require.ErrorIs(t, err, library.ErrBadCursor, cursor)
 	}
 }
 
 func TestPlayCountsKeepTheLatestNumber(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	play := func(track string, plays int, minute float64) providers.Listen {
+	play := func(track string, plays int, minute float64) library.Listen {
 		l := listen(minute)
 		l.Track.SourceID, l.PlayCount, l.Title = track, plays, track
 		return l
@@ -275,7 +275,7 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 					plays[i].PlayedAt = at(float64(-1000*page) - 5*float64(i))
 					plays[i].SourceID = fmt.Sprint(page, "/", i)
 				}
-				if _, saveErr := s.SaveListens(context.Background(), providers.Intake{User: user, Provider: fmt.Sprint("service", n), Listens: plays}); saveErr != nil {
+				if _, saveErr := s.SaveListens(context.Background(), library.Intake{User: user, Provider: fmt.Sprint("service", n), Listens: plays}); saveErr != nil {
 					err = saveErr
 				}
 			}
@@ -291,7 +291,7 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 }
 
 // withSource is l with another SourceID: a stored listen has its own of each source.
-func withSource(l providers.Listen, id string) providers.Listen {
+func withSource(l library.Listen, id string) library.Listen {
 	l.SourceID = id
 	return l
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"golang.org/x/text/unicode/norm"
 )
 
 // The bounds of the window in which plays of one track at two services count as the same play. A service may report
@@ -138,9 +138,9 @@ func newReport(provider, sourceID string, at time.Time, length time.Duration) re
 // tellerOf is who tells of a play. A provider's export tells of the same plays as the provider does, in words of its
 // own, so to matching it is somebody else.
 func tellerOf(provider, sourceID string) string {
-	if rest, ok := strings.CutPrefix(sourceID, providers.FromExport); ok {
+	if rest, ok := strings.CutPrefix(sourceID, library.FromExport); ok {
 		kind, _, _ := strings.Cut(rest, ":")
-		return provider + " " + providers.FromExport + kind
+		return provider + " " + library.FromExport + kind
 	}
 	return provider
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
@@ -59,7 +59,7 @@ type told struct {
 	length   time.Duration
 }
 
-func (v told) listen() providers.Listen {
+func (v told) listen() library.Listen {
 	l := listen(v.minute)
 	l.SourceID = fmt.Sprint(v.provider, "-", v.minute)
 	if v.title != "" {
@@ -116,7 +116,7 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 	}
 }
 
-func providersOf(l providers.StoredListen) (names []string) {
+func providersOf(l library.StoredListen) (names []string) {
 	for _, s := range l.Sources {
 		names = append(names, s.Provider)
 	}
@@ -129,11 +129,11 @@ func inPages(t testing.TB, s *Store, user int64, rnd *rand.Rand, pages [][]told)
 	t.Helper()
 	rnd.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
 	for _, page := range pages {
-		listens := make([]providers.Listen, len(page))
+		listens := make([]library.Listen, len(page))
 		for i, v := range page {
 			listens[i] = v.listen()
 		}
-		slices.SortFunc(listens, func(a, b providers.Listen) int { return b.PlayedAt.Compare(a.PlayedAt) })
+		slices.SortFunc(listens, func(a, b library.Listen) int { return b.PlayedAt.Compare(a.PlayedAt) })
 		added += save(t, s, user, page[0].provider, listens...)
 		added += save(t, s, user, page[0].provider, listens...) // read once more, as after a run that broke off
 	}

@@ -115,7 +115,7 @@ func (s *Store) Notifications(ctx context.Context, user int64, openOnly bool) ([
 	return list(ctx, s.reader, scanNotification, query+" ORDER BY created_at DESC, id DESC LIMIT 200", user)
 }
 
-// Notification returns one notification of a user, or providers.ErrNotFound.
+// Notification returns one notification of a user, or library.ErrNotFound.
 func (s *Store) Notification(ctx context.Context, user, id int64) (notify.Notification, error) {
 	n, err := scanNotification(s.reader.QueryRowContext(ctx, "SELECT"+notificationColumns+"FROM notifications WHERE user_id = $1 AND id = $2", user, id))
 	return n, found(err)

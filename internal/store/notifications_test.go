@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 )
 
 func notice(user int64, cause string) notify.Notification {
@@ -46,7 +46,7 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, one)
 	_, err = s.Notification(t.Context(), user+1, want.ID)
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 
 	for i, differ := range []func(*notify.Notification){
 		func(n *notify.Notification) { n.Cause = "contract" }, func(n *notify.Notification) { n.Generation = 2 },

@@ -14,7 +14,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // forward has a user's listens carried to a provider that takes them in batches, from an instant of the tests' day on.
@@ -84,7 +84,7 @@ func become(t testing.TB, s *Store, state delivery.State, ids ...int64) {
 	}))
 }
 
-func track(title string, minute float64) providers.Listen {
+func track(title string, minute float64) library.Listen {
 	l := listen(minute)
 	l.Title, l.SourceID = title, title
 	return l
@@ -98,7 +98,7 @@ func TestAPageIsOwedToWhomItsPersonWantsIt(t *testing.T) {
 	forward(t, s, alice, "listenbrainz", 100, 20)
 	guess := track("Guess", 45)
 	guess.Approximate = true
-	page := []providers.Listen{track("E", 50), guess, track("D", 40), track("C", 30), track("B", 10), track("A", 9.99)}
+	page := []library.Listen{track("E", 50), guess, track("D", 40), track("C", 30), track("B", 10), track("A", 9.99)}
 	for range 2 { // the same page again adds nothing
 		save(t, s, alice, "spotify", page...)
 		require.Equal(t, []string{"lastfm scheduled: B, C", "lastfm scheduled: D, E", "listenbrainz scheduled: C, D, E"}, owed(t, s, alice))
@@ -180,7 +180,7 @@ func TestAPageThatIsNotStoredOwesNothing(t *testing.T) {
 		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
 		require.NoError(t, err)
 		refuse(t, s, "refuse", "BEFORE INSERT ON "+table, "")
-		_, err = s.SaveListens(t.Context(), providers.Intake{User: user, Provider: "spotify", Listens: repeat(3, 5), Reading: "after"})
+		_, err = s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: repeat(3, 5), Reading: "after"})
 		require.ErrorContains(t, err, "refused", table)
 		for _, of := range []string{"river_job", "deliveries", "forwards", "copies", "listens", "listen_sources", "streams"} {
 			require.Zero(t, number(t, s, "SELECT count(*) FROM "+of), "%s, after %s refused", of, table)
@@ -250,8 +250,8 @@ func standing(t testing.TB, s *Store, user, id int64) []string {
 }
 
 // playAt is one of a track that nobody else plays, at an instant.
-func playAt(name string, when time.Time) providers.Listen {
-	return providers.Listen{SourceID: name, PlayedAt: when, Track: providers.Track{Title: name, Artist: "Artist", Duration: 4 * time.Minute}}
+func playAt(name string, when time.Time) library.Listen {
+	return library.Listen{SourceID: name, PlayedAt: when, Track: library.Track{Title: name, Artist: "Artist", Duration: 4 * time.Minute}}
 }
 
 func TestTheMonthsOfAPageAreToBeArchivedAgain(t *testing.T) {
@@ -309,10 +309,10 @@ func TestAPlaylistsCopiesAreOwedWhenItChanges(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
-	rain := providers.Playlist{SourceID: "rain", Name: "Rain"}
+	rain := library.Playlist{SourceID: "rain", Name: "Rain"}
 	for _, user := range []int64{alice, bob} {
 		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", rain, 0, tracks(3)))
-		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: "sun"}, 1, tracks(3)))
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: "sun"}, 1, tracks(3)))
 	}
 	require.Empty(t, owed(t, s, alice), "nobody wants it copied")
 	lists, err := s.ProviderPlaylists(t.Context(), alice, "spotify")
@@ -327,14 +327,14 @@ func TestAPlaylistsCopiesAreOwedWhenItChanges(t *testing.T) {
 	}
 	for _, user := range []int64{alice, bob} {
 		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", rain, 0, tracks(4)))
-		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: "sun"}, 1, tracks(4)))
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: "sun"}, 1, tracks(4)))
 	}
 	require.Equal(t, []string{"listenbrainz scheduled: " + ref, "navidrome scheduled: " + ref}, owed(t, s, alice)[2:])
 	require.Empty(t, owed(t, s, bob))
 
 	require.NoError(t, s.DropCopy(t.Context(), alice, "navidrome", delivery.WritePlaylist, ref))
 	_, err = s.Copy(t.Context(), alice, "navidrome", delivery.WritePlaylist, ref)
-	require.ErrorIs(t, err, providers.ErrNotFound)
+	require.ErrorIs(t, err, library.ErrNotFound)
 	for range 2 {
 		require.NoError(t, s.SavePlaylist(t.Context(), alice, "spotify", rain, 0, tracks(5)))
 	}

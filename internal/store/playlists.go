@@ -7,33 +7,33 @@ import (
 	"strconv"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 const selectPlaylist = "SELECT id, provider, source_id, name, snapshot, track_count, shrunk_to, active, position FROM playlists "
 
-func scanPlaylist(r scanner) (p providers.StoredPlaylist, err error) {
+func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Provider, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active, &p.Position)
 	return p, err
 }
 
 // Playlists returns a user's playlists: by provider and, within one, in its order; those that are gone come last.
-func (s *Store) Playlists(ctx context.Context, user int64) ([]providers.StoredPlaylist, error) {
+func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error) {
 	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, provider, position, id", user)
 }
 
 // ProviderPlaylists returns a user's playlists of one provider.
-func (s *Store) ProviderPlaylists(ctx context.Context, user int64, provider string) ([]providers.StoredPlaylist, error) {
+func (s *Store) ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error) {
 	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND provider = $2 ORDER BY position, id", user, provider)
 }
 
-// Playlist returns one playlist of a user with its tracks, or providers.ErrNotFound.
-func (s *Store) Playlist(ctx context.Context, user, id int64) (providers.StoredPlaylist, []providers.Track, error) {
+// Playlist returns one playlist of a user with its tracks, or library.ErrNotFound.
+func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error) {
 	p, err := scanPlaylist(s.reader.QueryRowContext(ctx, selectPlaylist+"WHERE user_id = $1 AND id = $2", user, id))
 	if err != nil {
 		return p, nil, found(err)
 	}
-	scan := func(r scanner) (t providers.Track, err error) {
+	scan := func(r scanner) (t library.Track, err error) {
 		var ms int64
 		err = r.Scan(&t.Title, &t.Artist, &t.Album, &ms, &t.ISRC, &t.RecordingMBID, &t.SourceID)
 		t.Duration = time.Duration(ms) * time.Millisecond
@@ -45,7 +45,7 @@ func (s *Store) Playlist(ctx context.Context, user, id int64) (providers.StoredP
 }
 
 // SavePlaylist stores a playlist with all its tracks, in place of those it had.
-func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p providers.Playlist, position int, tracks []providers.Track) error {
+func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := nextIDs(ctx, tx, "playlists", 1)
 		if err != nil {

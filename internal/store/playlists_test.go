@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/stretchr/testify/require"
 )
 
-func tracks(n int) []providers.Track {
-	all := make([]providers.Track, n)
+func tracks(n int) []library.Track {
+	all := make([]library.Track, n)
 	for i := range all {
-		all[i] = providers.Track{Title: fmt.Sprint("Track ", i), Artist: "Artist", Album: "Album", Duration: time.Duration(i) * time.Second,
+		all[i] = library.Track{Title: fmt.Sprint("Track ", i), Artist: "Artist", Album: "Album", Duration: time.Duration(i) * time.Second,
 			ISRC: "isrc", RecordingMBID: "mbid", SourceID: fmt.Sprint("id ", i)}
 	}
 	return all
@@ -22,13 +22,13 @@ func tracks(n int) []providers.Track {
 func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	p := providers.Playlist{SourceID: "abc-_.=", Name: "Rain", Snapshot: "1", TrackCount: 999}
+	p := library.Playlist{SourceID: "abc-_.=", Name: "Rain", Snapshot: "1", TrackCount: 999}
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 4, tracks(430)))
 	stored, err := s.ProviderPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	p.TrackCount = 430
-	want := providers.StoredPlaylist{ID: stored[0].ID, Provider: "spotify", Playlist: p, Position: 4, Active: true, ShrunkTo: -1}
-	require.Equal(t, []providers.StoredPlaylist{want}, stored)
+	want := library.StoredPlaylist{ID: stored[0].ID, Provider: "spotify", Playlist: p, Position: 4, Active: true, ShrunkTo: -1}
+	require.Equal(t, []library.StoredPlaylist{want}, stored)
 	got, songs, err := s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -46,7 +46,7 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(2)))
 	got, songs, err = s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
-	require.Equal(t, providers.StoredPlaylist{ID: want.ID, Provider: "spotify", Playlist: p, Active: true, ShrunkTo: -1}, got)
+	require.Equal(t, library.StoredPlaylist{ID: want.ID, Provider: "spotify", Playlist: p, Active: true, ShrunkTo: -1}, got)
 	require.Equal(t, tracks(2), songs)
 
 	require.NoError(t, s.SetGone(t.Context(), want.ID))
@@ -58,13 +58,13 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.Equal(t, "Back", got.Name)
 
 	_, _, err = s.Playlist(t.Context(), user+1, want.ID)
-	require.ErrorIs(t, err, providers.ErrNotFound, "another person's")
+	require.ErrorIs(t, err, library.ErrNotFound, "another person's")
 }
 
 func TestAPlaylistWhoseTracksCannotBeStoredKeepsTheOldOnes(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	p := providers.Playlist{SourceID: "p", Name: "Rain"}
+	p := library.Playlist{SourceID: "p", Name: "Rain"}
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(20)))
 	refuse(t, s, "refuse", "BEFORE INSERT ON playlist_tracks", "NEW.position = 17")
 	p.Name = "Snow"
@@ -81,9 +81,9 @@ func TestPlaylistsComeInTheOrderOfTheirProvider(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	for i, name := range []string{"c", "a", "b"} {
-		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", providers.Playlist{SourceID: name, Name: name}, i, nil))
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: name, Name: name}, i, nil))
 	}
-	require.NoError(t, s.SavePlaylist(t.Context(), user, "navidrome", providers.Playlist{SourceID: "n", Name: "n"}, 9, nil))
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "navidrome", library.Playlist{SourceID: "n", Name: "n"}, 9, nil))
 	stored, err := s.Playlists(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, "n c a b", joined(stored))
@@ -97,7 +97,7 @@ func TestPlaylistsComeInTheOrderOfTheirProvider(t *testing.T) {
 	require.Equal(t, "a b c", joined(stored))
 }
 
-func joined(all []providers.StoredPlaylist) (names string) {
+func joined(all []library.StoredPlaylist) (names string) {
 	for i, p := range all {
 		if i > 0 {
 			names += " "

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // scanner is a row to read columns from.
@@ -37,10 +37,10 @@ func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 	return all, local(rows.Err())
 }
 
-// found turns "no rows" into providers.ErrNotFound.
+// found turns "no rows" into library.ErrNotFound.
 func found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return providers.ErrNotFound
+		return library.ErrNotFound
 	}
 	return local(err)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/postgrestest"
-	"reprise/internal/providers"
 )
 
 // sealEverything stores a secret by each method that seals one.
@@ -82,11 +82,11 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	for _, provider := range []string{"spotify", "navidrome"} {
 		c, err := again.Connection(t.Context(), user, provider)
 		require.NoError(t, err)
-		require.Equal(t, providers.Credentials{"token": "credential-of-" + provider}, c.Credentials)
+		require.Equal(t, library.Credentials{"token": "credential-of-" + provider}, c.Credentials)
 	}
 	waiting, err := again.Pending(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	require.Equal(t, providers.Credentials{"token": "credential-of-spotify"}, waiting.Credentials)
+	require.Equal(t, library.Credentials{"token": "credential-of-spotify"}, waiting.Credentials)
 	state, err := again.TakeState(t.Context(), "a.state")
 	require.NoError(t, err)
 	require.Equal(t, "verifier", state.Verifier)

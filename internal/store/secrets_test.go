@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 )
 
 func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
@@ -85,12 +85,12 @@ func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
 	secrets := []string{"the-access-token", "the-refresh-token", "the-app-password", "the-next-token", "the-waiting-token", "the-verifier", "the-session-token",
 		testSecret}
 	c := connection(user, "spotify")
-	c.Credentials = providers.Credentials{"access_token": secrets[0], "refresh_token": secrets[1], "password": secrets[2]}
+	c.Credentials = library.Credentials{"access_token": secrets[0], "refresh_token": secrets[1], "password": secrets[2]}
 	c, err := s.SaveConnection(t.Context(), c)
 	require.NoError(t, err)
-	c.Credentials = providers.Credentials{"access_token": secrets[3]}
+	c.Credentials = library.Credentials{"access_token": secrets[3]}
 	require.NoError(t, s.SaveCredentials(t.Context(), c))
-	c.Credentials = providers.Credentials{"access_token": secrets[4]}
+	c.Credentials = library.Credentials{"access_token": secrets[4]}
 	require.NoError(t, s.SavePending(t.Context(), c))
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Provider: "spotify", Verifier: secrets[5], CreatedAt: at(0)}))
 	require.NoError(t, s.Sessions().Commit(secrets[6], []byte("session data"), time.Now().Add(time.Hour)))

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -88,7 +88,7 @@ func TestAnAuthorizationRequestServesOnce(t *testing.T) {
 			switch got, err := s.TakeState(context.Background(), "id"); {
 			case err == nil && got == want:
 				taken.Add(1)
-			case err == providers.ErrNotFound:
+			case err == library.ErrNotFound:
 				missed.Add(1)
 			}
 		})
@@ -110,13 +110,13 @@ func TestStopsAreRestored(t *testing.T) {
 		require.NoError(t, err)
 		return all
 	}
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "position", ""))
+	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", ""))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)))
-	require.NoError(t, s.SaveStop(t.Context(), stop(providers.Listens, first.Generation)))
-	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(providers.Listens, 1)}, stops())
+	require.NoError(t, s.SaveStop(t.Context(), stop(library.Listens, first.Generation)))
+	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(library.Listens, 1)}, stops())
 	require.NoError(t, s.ClearStops(t.Context(), user, "spotify"))
 	require.Empty(t, stops())
-	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "position", reading)
 
@@ -138,14 +138,14 @@ func TestHoldsAreNeverShortened(t *testing.T) {
 		return resilience.Hold{Key: resilience.Key{User: user, Provider: "spotify", App: "app", Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
 	}
 	for _, h := range []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(user, "", resilience.RateLimit, time.Minute),
-		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour), hold(user, providers.Listens, resilience.Upstream, time.Hour),
-		hold(user, providers.Playlists, resilience.Upstream, -time.Second)} {
+		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour), hold(user, library.Listens, resilience.Upstream, time.Hour),
+		hold(user, library.Playlists, resilience.Upstream, -time.Second)} {
 		require.NoError(t, s.SaveHold(t.Context(), h))
 	}
 	got, err := s.Holds(t.Context())
 	require.NoError(t, err)
 	require.ElementsMatch(t, []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour),
-		hold(user, providers.Listens, resilience.Upstream, time.Hour)}, got, "those that have not ended")
+		hold(user, library.Listens, resilience.Upstream, time.Hour)}, got, "those that have not ended")
 }
 
 func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
@@ -168,20 +168,20 @@ func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
 func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	reading, err := s.Reading(t.Context(), user, "spotify", providers.Listens)
+	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Empty(t, reading)
-	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", providers.Listens, "advice", "detail"))
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", providers.Listens, "position", "note"))
-	want := providers.StreamRecord{Provider: "spotify", Stream: providers.Listens, Reading: "position", Note: "note", Advice: "advice", Detail: "detail"}
+	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, "advice", "detail"))
+	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", "note"))
+	want := library.StreamRecord{Provider: "spotify", Stream: library.Listens, Reading: "position", Note: "note", Advice: "advice", Detail: "detail"}
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []providers.StreamRecord{want}, streams)
-	require.NoError(t, s.SaveSuccess(t.Context(), user, "spotify", providers.Listens, at(7)))
+	require.Equal(t, []library.StreamRecord{want}, streams)
+	require.NoError(t, s.SaveSuccess(t.Context(), user, "spotify", library.Listens, at(7)))
 	want.LastSuccessAt, want.Advice, want.Detail = at(7), "", ""
 	streams, err = s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []providers.StreamRecord{want}, streams)
+	require.Equal(t, []library.StreamRecord{want}, streams)
 }
 
 func TestSessions(t *testing.T) {

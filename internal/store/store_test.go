@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -53,12 +53,12 @@ func at(minutes float64) time.Time {
 }
 
 // connection is a proved connection that has not been saved.
-func connection(user int64, provider string) providers.Connection {
-	return providers.Connection{User: user, Provider: provider, AccountID: "id-1", Account: "alice", App: "app",
-		Credentials: providers.Credentials{"token": "credential-of-" + provider}, AuthorizedAt: at(1), ExpiresAt: at(2), CreatedAt: at(3)}
+func connection(user int64, provider string) library.Connection {
+	return library.Connection{User: user, Provider: provider, AccountID: "id-1", Account: "alice", App: "app",
+		Credentials: library.Credentials{"token": "credential-of-" + provider}, AuthorizedAt: at(1), ExpiresAt: at(2), CreatedAt: at(3)}
 }
 
-func connect(t testing.TB, s *Store, user int64, provider string) providers.Connection {
+func connect(t testing.TB, s *Store, user int64, provider string) library.Connection {
 	t.Helper()
 	c, err := s.SaveConnection(context.Background(), connection(user, provider))
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestStoppingIsNoFault(t *testing.T) {
 	s, user := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.SaveListens(ctx, providers.Intake{User: user, Provider: "spotify", Listens: repeat(1, 5)})
+	_, err := s.SaveListens(ctx, library.Intake{User: user, Provider: "spotify", Listens: repeat(1, 5)})
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = s.Connections(ctx)
 	require.ErrorIs(t, err, context.Canceled)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -12,8 +12,8 @@ import (
 const upsertStream = "INSERT INTO streams (user_id, provider, stream, "
 
 // Streams returns what is kept of the streams of one user's connections.
-func (s *Store) Streams(ctx context.Context, user int64) ([]providers.StreamRecord, error) {
-	scan := func(r scanner) (v providers.StreamRecord, err error) {
+func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord, error) {
+	scan := func(r scanner) (v library.StreamRecord, err error) {
 		var success int64
 		err = r.Scan(&v.Provider, &v.Stream, &v.Reading, &success, &v.Advice, &v.Detail, &v.Note)
 		v.LastSuccessAt = instant(success)
@@ -28,7 +28,7 @@ func (s *Store) Reading(ctx context.Context, user int64, provider, stream string
 	var reading string
 	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND provider = $2 AND stream = $3",
 		user, provider, stream).Scan(&reading)
-	if err = found(err); err == providers.ErrNotFound {
+	if err = found(err); err == library.ErrNotFound {
 		err = nil
 	}
 	return reading, err

@@ -50,13 +50,13 @@ func (s *Store) Tokens(ctx context.Context, user int64) ([]accounts.Token, error
 	return list(ctx, s.reader, scanToken, selectToken+"WHERE user_id = $1 ORDER BY id DESC", user)
 }
 
-// TokenByHash finds a token, or providers.ErrNotFound.
+// TokenByHash finds a token, or library.ErrNotFound.
 func (s *Store) TokenByHash(ctx context.Context, hash string) (accounts.Token, error) {
 	t, err := scanToken(s.reader.QueryRowContext(ctx, selectToken+"WHERE hash = $1", hash))
 	return t, found(err)
 }
 
-// TokenByID finds a token of a person, or providers.ErrNotFound.
+// TokenByID finds a token of a person, or library.ErrNotFound.
 func (s *Store) TokenByID(ctx context.Context, user, id int64) (accounts.Token, error) {
 	t, err := scanToken(s.reader.QueryRowContext(ctx, selectToken+"WHERE user_id = $1 AND id = $2", user, id))
 	return t, found(err)
@@ -67,7 +67,7 @@ func (s *Store) TouchToken(ctx context.Context, id int64, at time.Time) error {
 	return s.exec(ctx, "UPDATE tokens SET last_used_at = $1 WHERE id = $2", millis(at), id)
 }
 
-// DeleteToken removes a token of a person, or returns providers.ErrNotFound.
+// DeleteToken removes a token of a person, or returns library.ErrNotFound.
 func (s *Store) DeleteToken(ctx context.Context, user, id int64) error {
 	return changed(s.writer.ExecContext(ctx, "DELETE FROM tokens WHERE user_id = $1 AND id = $2", user, id))
 }

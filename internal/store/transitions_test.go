@@ -17,6 +17,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -79,14 +80,14 @@ type dictator struct {
 	ready    bool
 }
 
-func (d *dictator) Do(ctx context.Context, _ providers.Connection, _ string, call func(context.Context, providers.Adapter) error) error {
+func (d *dictator) Do(ctx context.Context, _ library.Connection, _ string, call func(context.Context, providers.Adapter) error) error {
 	return call(ctx, d)
 }
-func (d *dictator) CaughtUp(providers.Connection, time.Time) error         { return nil }
-func (d *dictator) Ready(providers.Connection) bool                        { return d.ready }
+func (d *dictator) CaughtUp(library.Connection, time.Time) error           { return nil }
+func (d *dictator) Ready(library.Connection) bool                          { return d.ready }
 func (d *dictator) Prove(context.Context) (a providers.Account, err error) { return a, nil }
 
-func (d *dictator) Submit(ctx context.Context, plays []providers.StoredListen) (outcomes []error, err error) {
+func (d *dictator) Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error) {
 	for _, p := range plays {
 		if outcome := d.outcomes[p.Title]; outcome != nil {
 			err = outcome(ctx)
@@ -152,7 +153,7 @@ func setStage(t *testing.T) *stage {
 func (g *stage) owe(outcome func(context.Context) error, titles ...string) int64 {
 	g.Helper()
 	forward(g, g.s, g.user, "lastfm", len(titles), 0)
-	var page []providers.Listen
+	var page []library.Listen
 	for _, title := range titles {
 		g.all += 10
 		page = append(page, track(title, g.all))

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
-	"reprise/internal/providers"
 )
 
 // table is what a table holds: its columns, and each row as one text.
@@ -122,13 +122,13 @@ func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "alices session", string(session))
 
-	credentials := map[string]providers.Credentials{}
+	credentials := map[string]library.Credentials{}
 	everybodys, err := s.Connections(t.Context())
 	require.NoError(t, err)
 	for _, c := range everybodys {
 		credentials[fmt.Sprint(c.User, " ", c.Provider, " ", c.Generation, " ", c.Paused)] = c.Credentials
 	}
-	require.Equal(t, map[string]providers.Credentials{
+	require.Equal(t, map[string]library.Credentials{
 		"1 spotify 2 false":      {"access_token": "alices-access", "refresh_token": "alices-refresh"},
 		"1 listenbrainz 1 false": {"token": "credential-of-listenbrainz"},
 		"2 navidrome 1 false":    {"url": "http://nas.lan:4533", "username": "böb", "password": "quote ' and \" mark", "auth": "token"},
@@ -159,7 +159,7 @@ func requireOldData(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, tracks(25), songs)
 
-	reading, err := s.Reading(t.Context(), 2, "navidrome", providers.Listens)
+	reading, err := s.Reading(t.Context(), 2, "navidrome", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "scan-7", reading)
 	stops, err := s.Stops(t.Context())
@@ -177,7 +177,7 @@ func requireOldData(t *testing.T, s *Store) {
 	require.False(t, opened, "what was said is not said again")
 
 	// The pages that were read before are known, and what is new gets numbers of its own.
-	require.Equal(t, 1, save(t, s, 2, "navidrome", providers.Listen{SourceID: "nd-0", PlayedAt: at(0)}, providers.Listen{SourceID: "new", PlayedAt: at(50)}))
+	require.Equal(t, 1, save(t, s, 2, "navidrome", library.Listen{SourceID: "nd-0", PlayedAt: at(0)}, library.Listen{SourceID: "new", PlayedAt: at(50)}))
 }
 
 func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
@@ -218,7 +218,7 @@ func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
 	require.Len(t, carried, 30)
 	require.Equal(t, "there", carried[20].Outcome)
 	require.Zero(t, carried[20].ThereSince, "nobody noted when")
-	save(t, s, 1, "spotify", providers.Listen{SourceID: "new", PlayedAt: at(99), Track: providers.Track{Title: "New"}})
+	save(t, s, 1, "spotify", library.Listen{SourceID: "new", PlayedAt: at(99), Track: library.Track{Title: "New"}})
 	owing, err = s.Owing(t.Context(), 1)
 	require.NoError(t, err)
 	require.Equal(t, 16, owing["listenbrainz"].Listens)
@@ -230,14 +230,14 @@ func TestMusicHeardBeforeAnUpgradeIsFound(t *testing.T) {
 	s := openIn(t, dir)
 	lookedThrough(t, s)
 	listens, _ := all(t, s, 1, 100)
-	tracks := make([]providers.Track, len(listens))
+	tracks := make([]library.Track, len(listens))
 	for i, l := range listens {
 		tracks[i] = l.Track
 	}
 	links, err := s.Links(t.Context(), tracks)
 	require.NoError(t, err)
 	for i, l := range links {
-		m, err := s.Music(t.Context(), 1, providers.KindTrack, l.Track)
+		m, err := s.Music(t.Context(), 1, library.KindTrack, l.Track)
 		require.NoError(t, err)
 		require.Positive(t, m.Plays)
 		require.NotZero(t, l.Artist, tracks[i].Title)

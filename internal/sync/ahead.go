@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -17,7 +18,7 @@ type panicked struct {
 
 // ahead reads a span, and lets the adapter fetch the next page while the caller stores this one. Nothing of it is left
 // running when the sequence ends. A panic of the adapter is the caller's, as it would be without this.
-func ahead(ctx context.Context, source providers.ListenSource, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+func ahead(ctx context.Context, source providers.ListenSource, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	type item struct {
 		page  providers.ListenPage
 		err   error

@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -37,7 +38,7 @@ type alerts struct {
 // alert is something that a person or the administrators have to be told.
 type alert struct {
 	provider   *providers.Provider
-	connection providers.Connection
+	connection library.Connection
 	cause      string
 	category   resilience.Category
 	severity   notify.Severity
@@ -107,7 +108,7 @@ func (g *Guard) settle(ctx context.Context, key resilience.Key) error {
 }
 
 // unsettle notes that the alerts of everything that a failure concerns may be open from now on.
-func (g *Guard) unsettle(p *providers.Provider, c providers.Connection, ch resilience.Change) {
+func (g *Guard) unsettle(p *providers.Provider, c library.Connection, ch resilience.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if ch.State.Scope == resilience.ScopeApp {
@@ -121,7 +122,7 @@ func (g *Guard) unsettle(p *providers.Provider, c providers.Connection, ch resil
 
 // disprove closes the alerts that a success of one stream disproves: those about that stream, about the connection as
 // a whole, and about the app.
-func (g *Guard) disprove(ctx context.Context, p *providers.Provider, c providers.Connection, key resilience.Key) error {
+func (g *Guard) disprove(ctx context.Context, p *providers.Provider, c library.Connection, key resilience.Key) error {
 	g.mu.Lock()
 	done := g.settled[key]
 	delete(g.owed, key)
@@ -177,7 +178,7 @@ func (g *Guard) closeAll(ctx context.Context, p *providers.Provider, user int64)
 }
 
 // publishToAll tells everybody who shares the app of a connection that its state has changed.
-func (g *Guard) publishToAll(ctx context.Context, c providers.Connection) error {
+func (g *Guard) publishToAll(ctx context.Context, c library.Connection) error {
 	all, err := g.Store.Connections(ctx)
 	for _, other := range all {
 		if other.Provider == c.Provider && other.App == c.App {
@@ -187,11 +188,11 @@ func (g *Guard) publishToAll(ctx context.Context, c providers.Connection) error 
 	return err
 }
 
-func appKey(c providers.Connection) resilience.Key {
+func appKey(c library.Connection) resilience.Key {
 	return resilience.Key{Provider: c.Provider, App: c.App}
 }
 
-func (g *Guard) adviseApp(c providers.Connection, advice string) {
+func (g *Guard) adviseApp(c library.Connection, advice string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.advice == nil {
@@ -200,7 +201,7 @@ func (g *Guard) adviseApp(c providers.Connection, advice string) {
 	g.advice[appKey(c)] = advice
 }
 
-func (g *Guard) appAdvice(c providers.Connection) string {
+func (g *Guard) appAdvice(c library.Connection) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.advice[appKey(c)]

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -14,7 +14,7 @@ type Carrier interface {
 	// Release makes due what is parked for a connection.
 	Release(ctx context.Context, user int64, provider string) error
 	// Connected is told of every connection that has been made or renewed.
-	Connected(context.Context, providers.Connection) error
+	Connected(context.Context, library.Connection) error
 }
 
 // noteSuccessEvery is how often it is stored that something was carried: a backlog that goes out tells nothing new with
@@ -29,7 +29,7 @@ type successes struct {
 
 // due says whether a success of the stream is to be stored now.
 func (s *successes) due(k resilience.Key) bool {
-	if k.Stream != providers.Deliveries {
+	if k.Stream != library.Deliveries {
 		return true
 	}
 	s.mu.Lock()
@@ -45,8 +45,8 @@ func (s *successes) due(k resilience.Key) bool {
 }
 
 // Ready says whether nothing that needs a person stands against carrying something to a connection.
-func (g *Guard) Ready(c providers.Connection) bool {
-	return g.Backoff.State(keyOf(c, providers.Deliveries)).Kind != resilience.Stopped
+func (g *Guard) Ready(c library.Connection) bool {
+	return g.Backoff.State(keyOf(c, library.Deliveries)).Kind != resilience.Stopped
 }
 
 // Carriers let deliveries go out: the guard, and the syncer that knows what has been read.
@@ -63,12 +63,12 @@ const historyAgain = 30 * time.Second
 
 // CaughtUp is nil when everything that the provider had at that instant has been read, or cannot be read. Otherwise it
 // starts to read, and returns a *resilience.NotBeforeError.
-func (c Carriers) CaughtUp(conn providers.Connection, at time.Time) error {
+func (c Carriers) CaughtUp(conn library.Connection, at time.Time) error {
 	p := c.Registry.Get(conn.Provider)
-	if p == nil || !p.Pulls(providers.Listens) {
+	if p == nil || !p.Pulls(library.Listens) {
 		return nil
 	}
-	k := Key{conn.User, conn.Provider, providers.Listens}
+	k := Key{conn.User, conn.Provider, library.Listens}
 	begun, history, asked := c.Syncer.readAt(k)
 	if now := time.Now(); at.After(now) { // the clock was put back since
 		at = now.Add(-time.Minute)
@@ -76,7 +76,7 @@ func (c Carriers) CaughtUp(conn providers.Connection, at time.Time) error {
 	if begun.After(at) && !history {
 		return nil
 	}
-	state := c.Backoff.State(keyOf(conn, providers.Listens))
+	state := c.Backoff.State(keyOf(conn, library.Listens))
 	switch {
 	case state.Kind == resilience.Stopped && state.Scope == resilience.ScopeStream:
 		return nil // what it has cannot be known; that it is wanted there is

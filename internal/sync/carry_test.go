@@ -14,7 +14,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/enginetest"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	syncer "reprise/internal/sync"
 )
 
@@ -179,16 +179,16 @@ func TestABatchThatIsRefusedWholeIsHalvedUntilTheBadOnesAreFound(t *testing.T) {
 		up := enginetest.NewUpstreams()
 		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		user := e.AddUser("Alice", accounts.Admin)
-		var page []providers.Listen
+		var page []library.Listen
 		for i := range plays {
 			title := fmt.Sprintf("Song %05d", i)
 			if i%1000 == 500+i/1000 {
 				up.Refuse(title)
 			}
-			page = append(page, providers.Listen{Track: providers.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
+			page = append(page, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
 				PlayedAt: time.Now().Add(time.Duration(i-plays) * 4 * time.Minute)})
 		}
-		_, err := e.Store.SaveListens(context.Background(), providers.Intake{User: user, Provider: "spotify", Listens: page})
+		_, err := e.Store.SaveListens(context.Background(), library.Intake{User: user, Provider: "spotify", Listens: page})
 		require.NoError(t, err)
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		enginetest.Settle()

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
 // channelKey is where the backoff keeps a channel of a person, by the name that stands for it in its deliveries.
 func channelKey(user int64, channel string) resilience.Key {
-	return resilience.Key{User: user, Provider: channel, Stream: providers.Deliveries}
+	return resilience.Key{User: user, Provider: channel, Stream: library.Deliveries}
 }
 
 // DoForChannel lets call send something by a channel of that name and kind, if it may be sent now; otherwise the error is

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -18,13 +19,13 @@ import (
 
 // ConnectionStore keeps connections.
 type ConnectionStore interface {
-	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
-	SaveConnection(context.Context, providers.Connection) (providers.Connection, error)
+	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	SaveConnection(context.Context, library.Connection) (library.Connection, error)
 	DeleteConnection(ctx context.Context, user int64, provider string, data bool) error
 	SetPaused(ctx context.Context, user int64, provider string, paused bool) error
 	ClearStops(ctx context.Context, user int64, provider string) error
-	SavePending(context.Context, providers.Connection) error
-	Pending(ctx context.Context, user int64, provider string) (providers.Connection, error)
+	SavePending(context.Context, library.Connection) error
+	Pending(ctx context.Context, user int64, provider string) (library.Connection, error)
 	DropPending(ctx context.Context, user int64, provider string) error
 }
 
@@ -38,9 +39,9 @@ func (e *OtherAccountError) Error() string {
 
 // otherAccount names both accounts. Those that are called alike, as on two servers, are told apart by what else is known
 // of them.
-func otherAccount(old, now providers.Connection) *OtherAccountError {
+func otherAccount(old, now library.Connection) *OtherAccountError {
 	if old.Account == now.Account {
-		for _, c := range []*providers.Connection{&old, &now} {
+		for _, c := range []*library.Connection{&old, &now} {
 			c.Account += " (" + strings.TrimSuffix(c.AccountID, "#"+c.Account) + ")"
 		}
 	}
@@ -67,25 +68,25 @@ var ErrPaused = errors.New("the connection is paused")
 
 // ConnectOAuth proves a permission that has just been given on a provider's own page and stores it as the user's
 // connection.
-func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (providers.Connection, error) {
+func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (library.Connection, error) {
 	client := m.guard.Client
 	if p.OAuth != nil {
 		client = oauth.GrantClient(client, g.Credentials)
 	}
 	adapter := p.Open(client, g.Credentials)
-	c := providers.Connection{User: user, Provider: p.Name, Credentials: g.Credentials, AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
+	c := library.Connection{User: user, Provider: p.Name, Credentials: g.Credentials, AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
 	return m.connect(ctx, p, c, adapter)
 }
 
 // Connect proves what a person has typed in by a real call and stores it as the user's connection. Nothing is stored
 // when the proof fails; the error is the call's. When there is a connection to another account already, the new one
 // waits and the error is an *OtherAccountError.
-func (m *Connections) Connect(ctx context.Context, p *providers.Provider, user int64, fields providers.Credentials) (providers.Connection, error) {
-	c := providers.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
+func (m *Connections) Connect(ctx context.Context, p *providers.Provider, user int64, fields library.Credentials) (library.Connection, error) {
+	c := library.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
 	return m.connect(ctx, p, c, p.Open(m.guard.Client, fields))
 }
 
-func (m *Connections) connect(ctx context.Context, p *providers.Provider, c providers.Connection, adapter providers.Adapter) (providers.Connection, error) {
+func (m *Connections) connect(ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter) (library.Connection, error) {
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
@@ -103,13 +104,13 @@ func (m *Connections) connect(ctx context.Context, p *providers.Provider, c prov
 			return c, err
 		}
 		return c, otherAccount(old, c)
-	case err != nil && !errors.Is(err, providers.ErrNotFound):
+	case err != nil && !errors.Is(err, library.ErrNotFound):
 		return c, err
 	}
 	return m.take(ctx, c)
 }
 
-// Choice is between which accounts a person has to choose; the error is [providers.ErrNotFound] when there is nothing to.
+// Choice is between which accounts a person has to choose; the error is [library.ErrNotFound] when there is nothing to.
 func (m *Connections) Choice(ctx context.Context, user int64, p *providers.Provider) (*OtherAccountError, error) {
 	pending, err := m.store.Pending(ctx, user, p.Name)
 	if err != nil {
@@ -124,7 +125,7 @@ func (m *Connections) Choice(ctx context.Context, user int64, p *providers.Provi
 
 // Held is a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait. No call
 // may be made then, not even to connect.
-func (m *Connections) Held(p *providers.Provider, credentials providers.Credentials) error {
+func (m *Connections) Held(p *providers.Provider, credentials library.Credentials) error {
 	state := m.guard.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
 	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
 		return &resilience.NotBeforeError{State: state}
@@ -133,7 +134,7 @@ func (m *Connections) Held(p *providers.Provider, credentials providers.Credenti
 }
 
 // Refused keeps the wait that a provider has dictated in the answer to somebody who wanted to connect.
-func (m *Connections) Refused(ctx context.Context, p *providers.Provider, credentials providers.Credentials, err error) error {
+func (m *Connections) Refused(ctx context.Context, p *providers.Provider, credentials library.Credentials, err error) error {
 	v := resilience.Classify(err)
 	m.guard.count(p.Name, v)
 	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
@@ -148,7 +149,7 @@ func (m *Connections) Refused(ctx context.Context, p *providers.Provider, creden
 }
 
 // Choose ends the wait of another account's credential: it becomes the connection, or is forgotten.
-func (m *Connections) Choose(ctx context.Context, user int64, provider string, accept bool) (providers.Connection, error) {
+func (m *Connections) Choose(ctx context.Context, user int64, provider string, accept bool) (library.Connection, error) {
 	pending, err := m.store.Pending(ctx, user, provider)
 	if err != nil {
 		return pending, err
@@ -160,10 +161,10 @@ func (m *Connections) Choose(ctx context.Context, user int64, provider string, a
 }
 
 // take stores a proved connection as the next generation, forgets what stood against the old one, and starts to read.
-func (m *Connections) take(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+func (m *Connections) take(ctx context.Context, c library.Connection) (library.Connection, error) {
 	ctx = context.WithoutCancel(ctx)
 	did := activity.Reconnected
-	if _, err := m.store.Connection(ctx, c.User, c.Provider); errors.Is(err, providers.ErrNotFound) {
+	if _, err := m.store.Connection(ctx, c.User, c.Provider); errors.Is(err, library.ErrNotFound) {
 		did = activity.Connected
 	}
 	c, err := m.store.SaveConnection(ctx, c)
@@ -204,7 +205,7 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, provider strin
 	}
 	m.note(ctx, user, provider, activity.Disconnected, detail)
 	err := m.guard.closeAll(ctx, m.guard.Registry.Get(provider), user)
-	if all, listErr := m.guard.Store.Connections(ctx); listErr == nil && !slices.ContainsFunc(all, func(c providers.Connection) bool { return c.Provider == provider }) {
+	if all, listErr := m.guard.Store.Connections(ctx); listErr == nil && !slices.ContainsFunc(all, func(c library.Connection) bool { return c.Provider == provider }) {
 		err = errors.Join(err, m.guard.Notifier.Resolve(ctx, 0, provider, appCauses...)) // nobody is left whom it concerns
 	}
 	m.publish(user, provider)

@@ -14,7 +14,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -103,7 +103,7 @@ type faultyStore struct {
 	fails int // how many times still
 }
 
-func (s *faultyStore) SaveListens(ctx context.Context, in providers.Intake) (int, error) {
+func (s *faultyStore) SaveListens(ctx context.Context, in library.Intake) (int, error) {
 	if s.fails > 0 && len(in.Listens) > 0 {
 		s.fails--
 		return 0, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: errors.New("disk full")}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -40,7 +41,7 @@ func (s *Syncer) announceEnds(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s *Syncer) announceEnd(ctx context.Context, p *providers.Provider, c providers.Connection, left time.Duration) error {
+func (s *Syncer) announceEnd(ctx context.Context, p *providers.Provider, c library.Connection, left time.Duration) error {
 	for i, end := range ends {
 		if left > end.ahead {
 			continue

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -157,7 +158,7 @@ func TestAnotherAccountIsAskedAboutNotGuessed(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
 		require.Empty(t, e.Open(user))
 		_, err = e.Connections.Choose(ctx, user, "spotify", true)
-		require.ErrorIs(t, err, providers.ErrNotFound, "the choice is made once")
+		require.ErrorIs(t, err, library.ErrNotFound, "the choice is made once")
 	})
 }
 
@@ -195,12 +196,12 @@ func TestAReconnectStartsToReadAtOnce(t *testing.T) {
 func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
-		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user, providers.Credentials{"token": "token-of-"})
+		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user, library.Credentials{"token": "token-of-"})
 		require.Equal(t, resilience.Auth, resilience.Classify(err).Category)
 		up.Fail("listenbrainz", enginetest.Unreachable)
 		require.Error(t, e.ConnectListenBrainz(user, "alice"))
 		_, err = e.Store.Connection(ctx, user, "listenbrainz")
-		require.ErrorIs(t, err, providers.ErrNotFound)
+		require.ErrorIs(t, err, library.ErrNotFound)
 	})
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/enginetest"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
-func gaps(t *testing.T, e *enginetest.Engine, user int64) []providers.Gap {
+func gaps(t *testing.T, e *enginetest.Engine, user int64) []library.Gap {
 	t.Helper()
 	synctest.Wait()
 	all, err := e.Store.Gaps(t.Context(), user, "spotify")

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
@@ -27,7 +28,7 @@ type StateStore interface {
 	SaveStop(context.Context, resilience.Stop) error
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
-	Connections(context.Context) ([]providers.Connection, error)
+	Connections(context.Context) ([]library.Connection, error)
 	// Owing is what waits to be carried for a person, by provider.
 	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
 	KeyStore
@@ -56,20 +57,20 @@ type Guard struct {
 }
 
 // keyOf is where the backoff keeps a stream of a connection.
-func keyOf(c providers.Connection, stream string) resilience.Key {
+func keyOf(c library.Connection, stream string) resilience.Key {
 	return resilience.Key{User: c.User, Provider: c.Provider, App: c.App, Stream: stream}
 }
 
 // Do lets call work on one stream of a connection, if it may be called now; otherwise it returns a
 // *resilience.NotBeforeError. A failure of call is returned after its consequences have been drawn.
-func (g *Guard) Do(ctx context.Context, c providers.Connection, stream string, call func(context.Context, providers.Adapter) error) error {
+func (g *Guard) Do(ctx context.Context, c library.Connection, stream string, call func(context.Context, providers.Adapter) error) error {
 	p := g.Registry.Get(c.Provider)
 	if p == nil {
 		return fmt.Errorf("provider %q is not known to this version", c.Provider)
 	}
 	judge := func(err error) resilience.Verdict {
 		v := resilience.WholeCall(resilience.Classify(err))
-		if stream == providers.Deliveries && v.Scope == resilience.ScopeStream && v.FirstDelay == 0 {
+		if stream == library.Deliveries && v.Scope == resilience.ScopeStream && v.FirstDelay == 0 {
 			v.FirstDelay = g.FirstDelay
 		}
 		return v
@@ -126,7 +127,7 @@ func (g *Guard) count(provider string, v resilience.Verdict) {
 // nothing about anything else.
 func ofOneThing(err error) resilience.Verdict {
 	v := resilience.Classify(err)
-	if errors.Is(err, providers.ErrNotThere) || v.Scope == resilience.ScopeItem {
+	if errors.Is(err, library.ErrNotThere) || v.Scope == resilience.ScopeItem {
 		return resilience.Verdict{}
 	}
 	return v
@@ -160,7 +161,7 @@ func (g *Guard) recovered(ctx context.Context, user int64, p *providers.Provider
 }
 
 // learn draws the consequences of an outcome: what is kept, who is told.
-func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, o outcome) error {
+func (g *Guard) learn(ctx context.Context, p *providers.Provider, c library.Connection, stream string, o outcome) error {
 	key := keyOf(c, stream)
 	switch {
 	case o.verdict.Class == resilience.Canceled:
@@ -175,7 +176,7 @@ func (g *Guard) learn(ctx context.Context, p *providers.Provider, c providers.Co
 
 // succeed keeps that a stream has been read to its end, and closes the alerts that this disproves. A success that came
 // too late disproves nothing: what has failed since counts.
-func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c providers.Connection, key resilience.Key, ch resilience.Change) error {
+func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c library.Connection, key resilience.Key, ch resilience.Change) error {
 	state := g.Backoff.State(key)
 	if state.Kind == resilience.Stopped {
 		return nil
@@ -197,7 +198,7 @@ func (g *Guard) succeed(ctx context.Context, p *providers.Provider, c providers.
 }
 
 // failed keeps and tells what a failure that changed something has led to. It may be repeated.
-func (g *Guard) failed(ctx context.Context, p *providers.Provider, c providers.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
+func (g *Guard) failed(ctx context.Context, p *providers.Provider, c library.Connection, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
 	g.telling.Lock()
 	defer g.telling.Unlock()
 	g.unsettle(p, c, ch)

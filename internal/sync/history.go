@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -12,14 +13,14 @@ import (
 
 // HistoryStore keeps runs.
 type HistoryStore interface {
-	SaveRun(context.Context, providers.Run) error
+	SaveRun(context.Context, library.Run) error
 }
 
 // record notes what a run came to. One that was not let in, or that we ended ourselves, is none for people.
-func (s *Syncer) record(ctx context.Context, c providers.Connection, r providers.Run, err error) providers.Run {
+func (s *Syncer) record(ctx context.Context, c library.Connection, r library.Run, err error) library.Run {
 	r.Took = time.Since(r.Started)
 	v := resilience.Classify(err)
-	r.Result, r.Category = v.Class.String(), v.Category
+	r.Result, r.Category = v.Class.String(), v.Category.String()
 	state := s.guard.Backoff.State(keyOf(c, r.Stream))
 	if v.Failed() {
 		if state.Kind == resilience.Stopped {
@@ -46,7 +47,7 @@ func refused(err error) bool {
 
 // SurveyStore is what a survey is made of.
 type SurveyStore interface {
-	Standings(context.Context) ([]providers.Standing, error)
+	Standings(context.Context) ([]library.Standing, error)
 }
 
 // Survey is what there is to tell of all connections to one provider.
@@ -88,7 +89,7 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 	for _, p := range own {
 		s := found[p.Name]
 		for _, stream := range p.Guarded() {
-			s.note(m.guard.Backoff.State(keyOf(providers.Connection{Provider: p.Name}, stream)))
+			s.note(m.guard.Backoff.State(keyOf(library.Connection{Provider: p.Name}, stream)))
 		}
 		found[p.Name] = s
 	}
@@ -96,8 +97,8 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 }
 
 // worst is the condition of a connection, the gravest of its streams'; what stands against them is noted in s.
-func (m *Connections) worst(p *providers.Provider, st providers.Standing, s *Survey) Condition {
-	c := providers.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
+func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
+	c := library.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
 	worst := Healthy
 	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
 		worst = New
@@ -105,7 +106,7 @@ func (m *Connections) worst(p *providers.Provider, st providers.Standing, s *Sur
 	for _, stream := range p.Guarded() {
 		state := m.guard.Backoff.State(keyOf(c, stream))
 		s.note(state)
-		r := providers.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
+		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
 		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream})); gravity[now] > gravity[worst] {
 			worst = now
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"reprise/internal/activity"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -12,9 +13,9 @@ import (
 
 // DoForAll is Do for what is asked of a provider on behalf of the whole installation, such as facts about music: it
 // belongs to no person's connection, and its trouble is told to the administrators. A failure about one item, and
-// [providers.ErrNotThere], are returned and change nothing.
+// [library.ErrNotThere], are returned and change nothing.
 func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error {
-	c := providers.Connection{Provider: p.Name}
+	c := library.Connection{Provider: p.Name}
 	key := keyOf(c, stream)
 	o, made := g.attempt(ctx, p, key, 0, ofOneThing, call)
 	ctx = context.WithoutCancel(ctx)
@@ -33,14 +34,14 @@ func (g *Guard) DoForAll(ctx context.Context, p *providers.Provider, stream stri
 }
 
 // pages are where administrators see how the installation's own calls of a stream stand, and have them tried again.
-var pages = map[string]string{providers.Enrichment: "/settings#enrichment", providers.Digest: "/digest"}
+var pages = map[string]string{library.Enrichment: "/settings#enrichment", library.Digest: "/digest"}
 
 // failedForAll keeps and tells what a failure that changed something has led to. It may be repeated. A stop is not kept:
 // a restart may try again.
 func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream string, v resilience.Verdict, ch resilience.Change, err error) error {
 	g.telling.Lock()
 	defer g.telling.Unlock()
-	c := providers.Connection{Provider: p.Name}
+	c := library.Connection{Provider: p.Name}
 	g.unsettle(p, c, ch)
 	advice := adminAdvice(err)
 	g.adviseApp(c, advice)
@@ -71,7 +72,7 @@ func (g *Guard) failedForAll(ctx context.Context, p *providers.Provider, stream 
 
 // StateForAll is what stands against calls on behalf of the installation now, in words; no words when nothing does.
 func (g *Guard) StateForAll(p *providers.Provider) (resilience.State, notify.Words) {
-	c := providers.Connection{Provider: p.Name}
+	c := library.Connection{Provider: p.Name}
 	for _, stream := range p.Guarded() {
 		if s := g.Backoff.State(keyOf(c, stream)); s.Kind != resilience.Ready {
 			return s, notify.ExplainForAll(p, s, g.appAdvice(c))
@@ -89,7 +90,7 @@ func (g *Guard) RetryForAll(ctx context.Context, p *providers.Provider) (resilie
 	g.noteAnew(0, p.Name)
 	g.note(ctx, activity.Entry{Action: activity.Retried, Provider: p.Name})
 	for _, stream := range p.Guarded() {
-		g.eager.Store(keyOf(providers.Connection{Provider: p.Name}, stream), true)
+		g.eager.Store(keyOf(library.Connection{Provider: p.Name}, stream), true)
 	}
-	return g.Backoff.Retry(appKey(providers.Connection{Provider: p.Name}))
+	return g.Backoff.Retry(appKey(library.Connection{Provider: p.Name}))
 }

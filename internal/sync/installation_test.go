@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -20,17 +21,17 @@ import (
 // it, goes on after their "Try again", and a wait that was dictated to it outlives a restart.
 func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
-		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
+		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}
 		e := start()
 		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
 		do := func(answer error) error {
-			return e.Guard.DoForAll(t.Context(), p, providers.Enrichment, func(context.Context) error { return answer })
+			return e.Guard.DoForAll(t.Context(), p, library.Enrichment, func(context.Context) error { return answer })
 		}
 		blocked := &resilience.AnswerError{Endpoint: "GET /ws/2/artist", Status: http.StatusForbidden,
 			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Set contact."}}
 
 		require.NoError(t, do(nil))
-		require.ErrorIs(t, do(providers.ErrNotThere), providers.ErrNotThere)
+		require.ErrorIs(t, do(library.ErrNotThere), library.ErrNotThere)
 		require.Error(t, do(&resilience.AnswerError{Status: http.StatusNotFound}))
 		require.NoError(t, do(nil), "what is said about one item stops nothing")
 
@@ -70,8 +71,8 @@ func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 
 func TestAPanicOfTheInstallationsOwnCallIsItsFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, _ int64) {
-		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment}}
-		err := e.Guard.DoForAll(t.Context(), p, providers.Enrichment, func(context.Context) error { panic("a nil map") })
+		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}
+		err := e.Guard.DoForAll(t.Context(), p, library.Enrichment, func(context.Context) error { panic("a nil map") })
 		require.EqualError(t, err, "MusicBrainz: internal error")
 		state, _ := e.Guard.StateForAll(p)
 		require.Equal(t, resilience.Waiting, state.Kind)

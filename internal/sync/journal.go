@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/activity"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -27,7 +27,7 @@ func (g *Guard) note(ctx context.Context, e activity.Entry) {
 }
 
 // troubleOf is whom a state is about: a stream, a connection, or all who share an app.
-func troubleOf(c providers.Connection, key resilience.Key, s resilience.State) resilience.Key {
+func troubleOf(c library.Connection, key resilience.Key, s resilience.State) resilience.Key {
 	switch s.Scope {
 	case resilience.ScopeApp:
 		return appKey(c)
@@ -39,7 +39,7 @@ func troubleOf(c providers.Connection, key resilience.Key, s resilience.State) r
 
 // noteTrouble notes what happened to a connection, once until a person has done something about it, and sees to it that
 // its end is noted.
-func (g *Guard) noteTrouble(ctx context.Context, c providers.Connection, key resilience.Key, s resilience.State, what activity.Action, detail string) {
+func (g *Guard) noteTrouble(ctx context.Context, c library.Connection, key resilience.Key, s resilience.State, what activity.Action, detail string) {
 	about := troubleOf(c, key, s)
 	g.mu.Lock()
 	if g.down == nil {
@@ -55,7 +55,7 @@ func (g *Guard) noteTrouble(ctx context.Context, c providers.Connection, key res
 }
 
 // noteTold notes a trouble once it has been told; err is why it could not be, and is returned: it is told again later.
-func (g *Guard) noteTold(ctx context.Context, c providers.Connection, key resilience.Key, s resilience.State, what activity.Action, detail string, err error) error {
+func (g *Guard) noteTold(ctx context.Context, c library.Connection, key resilience.Key, s resilience.State, what activity.Action, detail string, err error) error {
 	if err == nil {
 		g.noteTrouble(ctx, c, key, s, what, detail)
 	}
@@ -63,9 +63,9 @@ func (g *Guard) noteTold(ctx context.Context, c providers.Connection, key resili
 }
 
 // noteHold notes a wait that was dictated, if it is a long one.
-func (g *Guard) noteHold(ctx context.Context, c providers.Connection, key resilience.Key, s resilience.State) {
+func (g *Guard) noteHold(ctx context.Context, c library.Connection, key resilience.Key, s resilience.State) {
 	if time.Until(s.Until) > noteworthy {
-		g.noteTrouble(ctx, c, key, s, activity.Held, "It lasts until "+providers.Stamp(s.Until)+".")
+		g.noteTrouble(ctx, c, key, s, activity.Held, "It lasts until "+library.Stamp(s.Until)+".")
 	}
 }
 
@@ -93,7 +93,7 @@ func (g *Guard) noteForgotten(user int64, provider string) {
 
 // noteRecovery notes the end of troubles that were noted, or of one that took long. s is the state that has ended, the
 // oldest of what stood against the stream.
-func (g *Guard) noteRecovery(ctx context.Context, c providers.Connection, key resilience.Key, s resilience.State) {
+func (g *Guard) noteRecovery(ctx context.Context, c library.Connection, key resilience.Key, s resilience.State) {
 	about := troubleOf(c, key, s)
 	ended := []resilience.Key{about}
 	if g.Backoff.State(key).Kind == resilience.Ready { // nothing has begun since, so that all of them have ended
@@ -109,7 +109,7 @@ func (g *Guard) noteRecovery(ctx context.Context, c providers.Connection, key re
 	for _, k := range ended {
 		since := ""
 		if k == about {
-			since = providers.Stamp(s.Since)
+			since = library.Stamp(s.Since)
 		}
 		g.note(ctx, activity.Entry{User: k.User, Action: activity.Recovered, Provider: c.Provider, Subject: k.Stream, Detail: since})
 	}

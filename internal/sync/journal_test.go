@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/enginetest"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	syncer "reprise/internal/sync"
@@ -178,7 +179,7 @@ func TestTheEndOfTheInstallationsOwnTroubleIsNotedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		source := &providers.Provider{Name: "facts", DisplayName: "Facts"}
 		ask := func(err error) error {
-			return e.Guard.DoForAll(t.Context(), source, providers.Enrichment, func(context.Context) error { return err })
+			return e.Guard.DoForAll(t.Context(), source, library.Enrichment, func(context.Context) error { return err })
 		}
 		require.Error(t, ask(&resilience.AnswerError{Endpoint: "GET /", Status: 429, NotBefore: time.Now().Add(time.Hour)}))
 		time.Sleep(2 * time.Hour)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"reprise/internal/activity"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -27,11 +28,11 @@ func (g *Guard) readmit(ctx context.Context, p *providers.Provider) error {
 
 // ResetKey is an administrator's "Try now" for the key of a provider that ends in these characters: its wait or its
 // refusal is forgotten, and with it what stood against everybody because no key was left. The next call uses it. It
-// returns how the key stood; providers.ErrNotFound when there is none. A key that is ready is left as it is.
+// returns how the key stood; library.ErrNotFound when there is none. A key that is ready is left as it is.
 func (m *Connections) ResetKey(ctx context.Context, p *providers.Provider, lastFour string) (before resilience.KeyStatus, err error) {
 	before, which := p.Keys.Reset(lastFour)
 	if which == nil {
-		return before, providers.ErrNotFound
+		return before, library.ErrNotFound
 	}
 	if before.State() == resilience.KeyReady {
 		return before, nil
@@ -48,7 +49,7 @@ func (m *Connections) ResetKey(ctx context.Context, p *providers.Provider, lastF
 	g.noteAnew(0, p.Name)
 	g.note(ctx, activity.Entry{Action: activity.KeyReset, Provider: p.Name, Subject: lastFour})
 	for _, stream := range p.Guarded() {
-		g.eager.Store(keyOf(providers.Connection{Provider: p.Name}, stream), true)
+		g.eager.Store(keyOf(library.Connection{Provider: p.Name}, stream), true)
 	}
 	all, err := g.Store.Connections(ctx)
 	for _, c := range all {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -14,27 +15,27 @@ import (
 type ListenStore interface {
 	Reading(ctx context.Context, user int64, provider, stream string) (string, error)
 	// SaveListens stores a page and its reading position in one transaction and says how many listens are new.
-	SaveListens(context.Context, providers.Intake) (added int, err error)
+	SaveListens(context.Context, library.Intake) (added int, err error)
 	// PlayCounts returns the play counts seen last of these tracks, by track id.
-	PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]providers.Listen, error)
+	PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]library.Listen, error)
 }
 
 // listenRun is the reading of one connection's listens in one run.
 type listenRun struct {
 	s       *Syncer
-	c       providers.Connection
+	c       library.Connection
 	source  providers.ListenSource
 	reading Reading
 	begun   time.Time
-	gap     *providers.Gap // that has ended, and is not stored yet
-	added   int            // listens that were new
-	history int            // pages of history still allowed in this run
+	gap     *library.Gap // that has ended, and is not stored yet
+	added   int          // listens that were new
+	history int          // pages of history still allowed in this run
 }
 
 // readListens returns how many listens were new.
-func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source providers.ListenSource) (added int, err error) {
+func (s *Syncer) readListens(ctx context.Context, c library.Connection, source providers.ListenSource) (added int, err error) {
 	begun := time.Now()
-	text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Listens)
+	text, err := s.store.Reading(ctx, c.User, c.Provider, library.Listens)
 	if err != nil {
 		return 0, err
 	}
@@ -55,8 +56,8 @@ func (s *Syncer) readListens(ctx context.Context, c providers.Connection, source
 			i++
 		}
 	}
-	if !slices.ContainsFunc(r.reading.Unread, func(span providers.Span) bool { return !isHistory(span) }) {
-		s.noteRead(Key{c.User, c.Provider, providers.Listens}, readTo{begun: begun, history: r.reading.History()})
+	if !slices.ContainsFunc(r.reading.Unread, func(span library.Span) bool { return !isHistory(span) }) {
+		s.noteRead(Key{c.User, c.Provider, library.Listens}, readTo{begun: begun, history: r.reading.History()})
 	}
 	return r.added, nil
 }
@@ -90,12 +91,12 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 }
 
 // save stores a page, so that it counts from here on, and tells who watches.
-func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
+func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	hidden, err := r.hidden(ctx, page)
 	if err != nil {
 		return err
 	}
-	added, err := r.s.store.SaveListens(ctx, providers.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
+	added, err := r.s.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
 		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.reading.String(), Gap: r.gap})
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
 		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
 	}
 	if r.reading.History() {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: providers.Listens,
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
 			Done: r.reading.Done, Total: r.reading.Total})
 	}
 	return nil
@@ -118,7 +119,7 @@ func (r *listenRun) save(ctx context.Context, page []providers.Listen) error {
 
 // hidden returns the plays that a page only counts: where a provider tells the last play of each track and their
 // number, a number that grew by more than one hides plays whose time is unknown.
-func (r *listenRun) hidden(ctx context.Context, page []providers.Listen) ([]providers.Listen, error) {
+func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]library.Listen, error) {
 	var tracks []string
 	for i := range page {
 		if page[i].PlayCount > 0 {
@@ -132,7 +133,7 @@ func (r *listenRun) hidden(ctx context.Context, page []providers.Listen) ([]prov
 	if err != nil {
 		return nil, err
 	}
-	var hidden []providers.Listen
+	var hidden []library.Listen
 	for _, l := range page {
 		before, ok := known[l.Track.SourceID]
 		if !ok || l.PlayCount == 0 {

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/go-co-op/gocron/v2"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/go-co-op/gocron/v2"
 )
 
 // loopJitter is the share by which the interval of a loop varies, so that installations do not call in step.
@@ -32,8 +32,8 @@ func (s *Syncer) startLoops(ctx context.Context) (gocron.Scheduler, error) {
 		return err
 	}
 	err = errors.Join(
-		add("listens", s.opt.ListensEvery, func(ctx context.Context) error { return s.Tick(ctx, providers.Listens) }),
-		add("playlists", s.opt.PlaylistsEvery, func(ctx context.Context) error { return s.Tick(ctx, providers.Playlists) }),
+		add("listens", s.opt.ListensEvery, func(ctx context.Context) error { return s.Tick(ctx, library.Listens) }),
+		add("playlists", s.opt.PlaylistsEvery, func(ctx context.Context) error { return s.Tick(ctx, library.Playlists) }),
 		add("authorizations", expiryEvery, s.announceEnds),
 	)
 	if err != nil {

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
 // PlaylistStore keeps playlists.
 type PlaylistStore interface {
-	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]providers.StoredPlaylist, error)
-	SavePlaylist(ctx context.Context, user int64, provider string, p providers.Playlist, position int, tracks []providers.Track) error
+	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error)
+	SavePlaylist(ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track) error
 	RenamePlaylist(ctx context.Context, id int64, name string) error
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
@@ -32,7 +33,7 @@ type playlistReading struct {
 	Refused map[string]string `json:"refused,omitempty"`
 }
 
-func (r playlistReading) refuses(p providers.Playlist) bool {
+func (r playlistReading) refuses(p library.Playlist) bool {
 	snapshot, ok := r.Refused[p.SourceID]
 	return ok && snapshot != "" && snapshot == p.Snapshot
 }
@@ -40,8 +41,8 @@ func (r playlistReading) refuses(p providers.Playlist) bool {
 // readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
 // read to its end, and a list that has lost more than half of what it held must be seen so twice.
 // It returns how many were read, because they had changed.
-func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, source providers.PlaylistSource) (changed int, err error) {
-	var now []providers.Playlist
+func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source providers.PlaylistSource) (changed int, err error) {
+	var now []library.Playlist
 	for page, err := range source.Playlists(ctx) {
 		if err != nil {
 			return 0, err
@@ -60,7 +61,7 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 	if reading.Shrunk, err = s.retire(ctx, before, stored, now); err != nil {
 		return 0, err
 	}
-	known := make(map[string]*providers.StoredPlaylist, len(stored))
+	known := make(map[string]*library.StoredPlaylist, len(stored))
 	for i := range stored {
 		known[stored[i].SourceID] = &stored[i]
 	}
@@ -81,18 +82,18 @@ func (s *Syncer) readPlaylists(ctx context.Context, c providers.Connection, sour
 			continue
 		}
 		changed++
-		s.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: providers.Playlists, Done: i + 1, Total: len(now)})
+		s.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: library.Playlists, Done: i + 1, Total: len(now)})
 	}
 	note := ""
 	if len(skipped) > 0 {
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
 	text, err := json.Marshal(reading)
-	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.Provider, providers.Playlists, string(text), note))
+	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.Provider, library.Playlists, string(text), note))
 }
 
 // arrange brings the order of the playlists in line with the provider's.
-func (s *Syncer) arrange(ctx context.Context, known map[string]*providers.StoredPlaylist, now []providers.Playlist) error {
+func (s *Syncer) arrange(ctx context.Context, known map[string]*library.StoredPlaylist, now []library.Playlist) error {
 	moved := map[int64]int{}
 	for i, p := range now {
 		if k := known[p.SourceID]; k != nil && k.Position != i {
@@ -105,8 +106,8 @@ func (s *Syncer) arrange(ctx context.Context, known map[string]*providers.Stored
 	return s.store.MovePlaylists(ctx, moved)
 }
 
-func (s *Syncer) playlistReading(ctx context.Context, c providers.Connection) (r playlistReading, err error) {
-	text, err := s.store.Reading(ctx, c.User, c.Provider, providers.Playlists)
+func (s *Syncer) playlistReading(ctx context.Context, c library.Connection) (r playlistReading, err error) {
+	text, err := s.store.Reading(ctx, c.User, c.Provider, library.Playlists)
 	if err != nil || text == "" {
 		return r, err
 	}
@@ -118,13 +119,13 @@ func (s *Syncer) playlistReading(ctx context.Context, c providers.Connection) (r
 
 // retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted:
 // then it says so, and nothing is marked.
-func (s *Syncer) retire(ctx context.Context, before playlistReading, stored []providers.StoredPlaylist, now []providers.Playlist) (doubted bool, err error) {
+func (s *Syncer) retire(ctx context.Context, before playlistReading, stored []library.StoredPlaylist, now []library.Playlist) (doubted bool, err error) {
 	listed := make(map[string]bool, len(now))
 	for _, p := range now {
 		listed[p.SourceID] = true
 	}
 	active := 0
-	var missing []providers.StoredPlaylist
+	var missing []library.StoredPlaylist
 	for _, p := range stored {
 		if !p.Active {
 			continue
@@ -146,14 +147,14 @@ func (s *Syncer) retire(ctx context.Context, before playlistReading, stored []pr
 }
 
 // readPlaylist stores one playlist with its tracks, after all of them have been read, and says whether it had to.
-func (s *Syncer) readPlaylist(ctx context.Context, c providers.Connection, source providers.PlaylistSource, p providers.Playlist, position int, known *providers.StoredPlaylist) (read bool, err error) {
+func (s *Syncer) readPlaylist(ctx context.Context, c library.Connection, source providers.PlaylistSource, p library.Playlist, position int, known *library.StoredPlaylist) (read bool, err error) {
 	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
 		if known.Name == p.Name {
 			return false, nil
 		}
 		return false, s.store.RenamePlaylist(ctx, known.ID, p.Name)
 	}
-	var tracks []providers.Track
+	var tracks []library.Track
 	for page, err := range source.Tracks(ctx, p) {
 		if err != nil {
 			return true, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -14,7 +15,7 @@ import (
 // pull is one run: it reads one stream of one connection, as far as it may.
 func (s *Syncer) pull(ctx context.Context, k Key) error {
 	c, err := s.store.Connection(ctx, k.User, k.Provider)
-	if errors.Is(err, providers.ErrNotFound) || err == nil && c.Paused {
+	if errors.Is(err, library.ErrNotFound) || err == nil && c.Paused {
 		return nil
 	}
 	if err != nil {
@@ -35,8 +36,8 @@ func (s *Syncer) pull(ctx context.Context, k Key) error {
 }
 
 // run reads a stream as far as it may, and notes what came of it.
-func (s *Syncer) run(ctx context.Context, c providers.Connection, k Key) error {
-	r := providers.Run{User: k.User, Provider: k.Provider, Stream: k.Stream, Started: time.Now()}
+func (s *Syncer) run(ctx context.Context, c library.Connection, k Key) error {
+	r := library.Run{User: k.User, Provider: k.Provider, Stream: k.Stream, Started: time.Now()}
 	began, end := s.opt.Began(ctx, k)
 	err := s.guard.Do(began, c, k.Stream, func(ctx context.Context, a providers.Adapter) (err error) {
 		s.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
@@ -52,16 +53,16 @@ func (s *Syncer) run(ctx context.Context, c providers.Connection, k Key) error {
 
 // read hands the stream to whoever reads it, and returns how many rows that brought. A server that does not offer it has
 // nothing to read.
-func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string, a providers.Adapter) (rows int, err error) {
+func (s *Syncer) read(ctx context.Context, c library.Connection, stream string, a providers.Adapter) (rows int, err error) {
 	begun := time.Now()
 	switch stream {
-	case providers.Listens:
+	case library.Listens:
 		source, ok := a.(providers.ListenSource)
 		if !ok {
 			return 0, fmt.Errorf("%s: adapter reads no listens", c.Provider)
 		}
 		rows, err = s.readListens(ctx, c, source)
-	case providers.Playlists:
+	case library.Playlists:
 		source, ok := a.(providers.PlaylistSource)
 		if !ok {
 			return 0, fmt.Errorf("%s: adapter reads no playlists", c.Provider)
@@ -71,7 +72,7 @@ func (s *Syncer) read(ctx context.Context, c providers.Connection, stream string
 		return 0, fmt.Errorf("%s: no such stream: %q", c.Provider, stream)
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
-		if stream == providers.Listens { // there is nothing, and that is all there is to know
+		if stream == library.Listens { // there is nothing, and that is all there is to know
 			s.noteRead(Key{c.User, c.Provider, stream}, readTo{begun: begun})
 		}
 		return 0, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -15,14 +16,14 @@ type Reading struct {
 	High time.Time `json:"high,omitzero"`
 	// Unread are the spans between plays that have not been read yet, the newest first. One without a start is the
 	// history before the first sync.
-	Unread []providers.Span `json:"unread,omitempty"`
+	Unread []library.Span `json:"unread,omitempty"`
 	// Done and Total count the plays of the history: read so far, and all of them as far as the provider says.
 	Done  int `json:"done,omitempty"`
 	Total int `json:"total,omitempty"`
 	// At is when everything but the history had been read last.
 	At time.Time `json:"at,omitzero"`
 	// Gap is the time before, in which nothing was read; nil when it is not worth telling, or has been told.
-	Gap *providers.Gap `json:"gap,omitempty"`
+	Gap *library.Gap `json:"gap,omitempty"`
 }
 
 func parseReading(text string) (Reading, error) {
@@ -43,7 +44,7 @@ func (r *Reading) String() string {
 
 // begin adds the span of what has been played since the newest stored play, to be read first.
 func (r *Reading) begin() {
-	r.Unread = append([]providers.Span{{After: r.High}}, r.Unread...)
+	r.Unread = append([]library.Span{{After: r.High}}, r.Unread...)
 }
 
 // took notes a page read now from the span at index i. A play that is dated in the future is read again until its time
@@ -77,15 +78,15 @@ func (r *Reading) resume(now time.Time, every time.Duration) {
 		return
 	}
 	if r.Gap == nil {
-		r.Gap = &providers.Gap{From: r.At}
+		r.Gap = &library.Gap{From: r.At}
 	}
 	r.Gap.To = now
 }
 
 // lost notes that what was played in a span before an instant is no longer offered.
-func (r *Reading) lost(span providers.Span, before, now time.Time) {
+func (r *Reading) lost(span library.Span, before, now time.Time) {
 	if r.Gap == nil {
-		r.Gap = &providers.Gap{From: span.After}
+		r.Gap = &library.Gap{From: span.After}
 		if r.At.After(span.After) {
 			r.Gap.From = r.At
 		}
@@ -97,8 +98,8 @@ func (r *Reading) lost(span providers.Span, before, now time.Time) {
 }
 
 // caughtUp ends a gap, which it returns, when all but the history has been read by a run that has begun at now.
-func (r *Reading) caughtUp(now time.Time) (ended *providers.Gap) {
-	if slices.ContainsFunc(r.Unread, func(s providers.Span) bool { return !isHistory(s) }) {
+func (r *Reading) caughtUp(now time.Time) (ended *library.Gap) {
+	if slices.ContainsFunc(r.Unread, func(s library.Span) bool { return !isHistory(s) }) {
 		return nil
 	}
 	r.At, ended, r.Gap = now, r.Gap, nil
@@ -110,4 +111,4 @@ func (r *Reading) History() bool {
 	return slices.ContainsFunc(r.Unread, isHistory)
 }
 
-func isHistory(s providers.Span) bool { return s.After.IsZero() }
+func isHistory(s library.Span) bool { return s.After.IsZero() }

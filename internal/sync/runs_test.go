@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/enginetest"
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -101,7 +101,7 @@ func TestARunEndsAtItsDeadline(t *testing.T) {
 		})
 		began := time.Now()
 		require.NoError(t, e.Connections.SyncNow(context.Background(), user, "spotify"))
-		reading := syncer.Key{User: user, Provider: "spotify", Stream: providers.Playlists}
+		reading := syncer.Key{User: user, Provider: "spotify", Stream: library.Playlists}
 		time.Sleep(10*time.Minute - 5*time.Second)
 		require.True(t, e.Syncer.Running(reading))
 		time.Sleep(10 * time.Second)
@@ -158,7 +158,7 @@ type closing struct {
 	close context.CancelFunc
 }
 
-func (s closing) SaveConnection(ctx context.Context, c providers.Connection) (providers.Connection, error) {
+func (s closing) SaveConnection(ctx context.Context, c library.Connection) (library.Connection, error) {
 	defer s.close()
 	return s.Store.SaveConnection(ctx, c)
 }
@@ -189,7 +189,7 @@ func TestWhatAPersonHasBegunIsFinishedAlthoughTheTabIsClosed(t *testing.T) {
 			require.Error(t, ctx.Err(), "the tab is closed")
 		}
 		act(func(ctx context.Context, m *syncer.Connections) error {
-			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), user, providers.Credentials{"token": "token-of-alice"})
+			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), user, library.Credentials{"token": "token-of-alice"})
 			return err
 		})
 		require.Empty(t, e.Open(user), "the alert is closed, and what was parked goes out")
@@ -212,6 +212,6 @@ func TestWhatAPersonHasBegunIsFinishedAlthoughTheTabIsClosed(t *testing.T) {
 			return m.Disconnect(ctx, user, "listenbrainz", true)
 		})
 		_, err := e.Store.Connection(context.Background(), user, "listenbrainz")
-		require.ErrorIs(t, err, providers.ErrNotFound)
+		require.ErrorIs(t, err, library.ErrNotFound)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -47,7 +48,7 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 		c, err := e.Store.Connection(t.Context(), user, "listenbrainz")
 		require.NoError(t, err)
 		refuse := func(why resilience.Category, offline bool) {
-			err := e.Guard.Do(t.Context(), c, providers.Deliveries, func(context.Context, providers.Adapter) error {
+			err := e.Guard.Do(t.Context(), c, library.Deliveries, func(context.Context, providers.Adapter) error {
 				return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
 					State: resilience.State{Kind: resilience.Waiting, Category: why, Scope: resilience.ScopeEndpoint, Until: time.Now().Add(time.Minute)}}
 			})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -44,7 +45,7 @@ type StreamStatus struct {
 
 // Status is what there is to know of one connection.
 type Status struct {
-	Connection    providers.Connection
+	Connection    library.Connection
 	Provider      *providers.Provider
 	Condition     Condition
 	State         resilience.State // the gravest of the streams'
@@ -57,8 +58,8 @@ type Status struct {
 
 // StatusStore is what a status is made of.
 type StatusStore interface {
-	UserConnections(ctx context.Context, user int64) ([]providers.Connection, error)
-	Streams(ctx context.Context, user int64) ([]providers.StreamRecord, error)
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	Streams(ctx context.Context, user int64) ([]library.StreamRecord, error)
 	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
 }
 
@@ -87,8 +88,8 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	return all, nil
 }
 
-func (m *Connections) status(p *providers.Provider, c providers.Connection, records []providers.StreamRecord, owing delivery.Owing) Status {
-	record := func(stream string) (r providers.StreamRecord) {
+func (m *Connections) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Owing) Status {
+	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
 			if r.Provider == c.Provider && r.Stream == stream {
 				return r
@@ -102,7 +103,7 @@ func (m *Connections) status(p *providers.Provider, c providers.Connection, reco
 	for _, stream := range p.Guarded() {
 		r := record(stream)
 		st := m.streamStatus(c, stream, r)
-		if stream == providers.Deliveries && st.Condition == New && len(p.Streams) > 0 {
+		if stream == library.Deliveries && st.Condition == New && len(p.Streams) > 0 {
 			continue // nothing was ever carried there, and nothing has to be
 		}
 		if st.LastSuccessAt.After(s.LastSuccessAt) {
@@ -131,9 +132,9 @@ func (m *Connections) status(p *providers.Provider, c providers.Connection, reco
 	return s
 }
 
-func (m *Connections) streamStatus(c providers.Connection, stream string, r providers.StreamRecord) StreamStatus {
+func (m *Connections) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
 	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.Backoff.State(keyOf(c, stream))}
-	if stream == providers.Listens {
+	if stream == library.Listens {
 		if reading, err := parseReading(r.Reading); err == nil {
 			st.History, st.Done, st.Total = reading.History(), reading.Done, reading.Total
 		}
@@ -142,7 +143,7 @@ func (m *Connections) streamStatus(c providers.Connection, stream string, r prov
 	return st
 }
 
-func condition(c providers.Connection, s resilience.State, r providers.StreamRecord, running bool) Condition {
+func condition(c library.Connection, s resilience.State, r library.StreamRecord, running bool) Condition {
 	switch {
 	case c.Paused:
 		return Paused

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/metrics"
-	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -26,7 +26,7 @@ type Options struct {
 	Metrics *metrics.Metrics // nil for none
 	// Began, when it is set, is told of every run that begins; what it returns goes on with the run, and is told of its
 	// end. A run that was not let in has no result.
-	Began func(context.Context, Key) (context.Context, func(providers.Run))
+	Began func(context.Context, Key) (context.Context, func(library.Run))
 }
 
 func (o Options) withDefaults() Options {
@@ -46,8 +46,8 @@ func (o Options) withDefaults() Options {
 		o.HistoryPages = 60
 	}
 	if o.Began == nil {
-		o.Began = func(ctx context.Context, _ Key) (context.Context, func(providers.Run)) {
-			return ctx, func(providers.Run) {}
+		o.Began = func(ctx context.Context, _ Key) (context.Context, func(library.Run)) {
+			return ctx, func(library.Run) {}
 		}
 	}
 	return o
@@ -55,8 +55,8 @@ func (o Options) withDefaults() Options {
 
 // Store is what pulling reads and writes.
 type Store interface {
-	Connections(context.Context) ([]providers.Connection, error)
-	Connection(ctx context.Context, user int64, provider string) (providers.Connection, error)
+	Connections(context.Context) ([]library.Connection, error)
+	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
 	ListenStore
 	PlaylistStore
 	HistoryStore
@@ -223,12 +223,12 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 }
 
 // Start makes all streams of a connection due now, and returns at once. A run that is under way is joined: it counts.
-func (s *Syncer) Start(c providers.Connection) { s.start(c, false) }
+func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 
 // StartAnew is Start for a connection that is not what it was: a run that is under way is followed by another.
-func (s *Syncer) StartAnew(c providers.Connection) { s.start(c, true) }
+func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
 
-func (s *Syncer) start(c providers.Connection, anew bool) {
+func (s *Syncer) start(c library.Connection, anew bool) {
 	p := s.guard.Registry.Get(c.Provider)
 	if p == nil {
 		return
@@ -297,7 +297,7 @@ func (s *Syncer) noteRead(k Key, r readTo) {
 func (s *Syncer) Forget(user int64, provider string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.known, Key{user, provider, providers.Listens})
+	delete(s.known, Key{user, provider, library.Listens})
 }
 
 // want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.
@@ -321,9 +321,9 @@ func (s *Syncer) Running(k Key) bool {
 // Every is about how often a stream is read; zero for what no loop reads.
 func (s *Syncer) Every(stream string) time.Duration {
 	switch stream {
-	case providers.Listens:
+	case library.Listens:
 		return s.opt.ListensEvery
-	case providers.Playlists:
+	case library.Playlists:
 		return s.opt.PlaylistsEvery
 	}
 	return 0

@@ -23,7 +23,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -83,19 +83,19 @@ func (t *Tracer) Run(ctx context.Context) error {
 }
 
 // Began begins the trace of a run; the function ends it.
-func (t *Tracer) Began(ctx context.Context, user int64, provider, stream string) (context.Context, func(providers.Run)) {
+func (t *Tracer) Began(ctx context.Context, user int64, provider, stream string) (context.Context, func(library.Run)) {
 	if t == nil {
-		return ctx, func(providers.Run) {}
+		return ctx, func(library.Run) {}
 	}
 	ctx, span := t.tracer.Start(ctx, "sync "+provider+" "+stream, trace.WithNewRoot(), trace.WithAttributes(
 		attribute.Int64("user_id", user), attribute.String("provider", provider), attribute.String("stream", stream)))
-	return ctx, func(r providers.Run) {
+	return ctx, func(r library.Run) {
 		if r.Result == "" {
 			r.Result = "not let in"
 		}
 		span.SetAttributes(attribute.String("result", r.Result), attribute.Int("rows", r.Rows))
 		if r.Words != "" {
-			span.SetAttributes(attribute.String("category", r.Category.String()))
+			span.SetAttributes(attribute.String("category", r.Category))
 			span.SetStatus(codes.Error, r.Words)
 		}
 		span.End()

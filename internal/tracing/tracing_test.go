@@ -17,7 +17,7 @@ import (
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -61,7 +61,7 @@ func TestARunIsATraceAndAnAttemptASpan(t *testing.T) {
 	tracer.Attempt(ctx, resilience.Attempt{User: 7, Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me", Number: 1, Start: start,
 		Took: 250 * time.Millisecond, Status: "503", Outcome: resilience.WasRetriable, Category: resilience.Upstream})
 	tracer.Attempt(ctx, resilience.Attempt{Provider: "spotify", Endpoint: "GET /v1/me", Outcome: resilience.BreakerStood}) // was not made
-	end(providers.Run{Result: "retriable", Category: resilience.Upstream, Words: "Spotify has trouble"})
+	end(library.Run{Result: "retriable", Category: "upstream", Words: "Spotify has trouble"})
 	stop, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, tracer.Run(stop))
@@ -95,7 +95,7 @@ func TestNoCollectorNoTraces(t *testing.T) {
 	var none *Tracer
 	ctx, end := none.Began(t.Context(), 1, "spotify", "listens")
 	require.Equal(t, t.Context(), ctx)
-	end(providers.Run{})
+	end(library.Run{})
 	none.Attempt(ctx, resilience.Attempt{Start: time.Now()})
 	require.NoError(t, none.Run(ctx))
 }

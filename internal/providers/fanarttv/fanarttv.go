@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -26,7 +27,7 @@ type Config struct {
 // Provider describes Fanart.tv, with the project's keys; nil for none. It has no connections: it is asked on behalf of
 // the installation.
 func Provider(keys *resilience.KeyPool) *providers.Provider {
-	return &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv", Streams: []string{providers.Enrichment},
+	return &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv", Streams: []string{library.Enrichment},
 		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)}, Keys: keys}
 }
 
@@ -53,29 +54,29 @@ const (
 func endpoint(route string) string { return http.MethodGet + " " + route + "{mbid}" }
 
 // Enrich implements providers.Enricher. It knows artists and albums, by their MBIDs alone.
-func (s *Source) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
-	route := map[string]string{providers.KindArtist: artistRoute, providers.KindAlbum: albumRoute}[e.Kind]
+func (s *Source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
+	route := map[string]string{library.KindArtist: artistRoute, library.KindAlbum: albumRoute}[e.Kind]
 	if route == "" || e.MBID == "" {
-		return providers.Facts{}, providers.ErrNotThere
+		return library.Facts{}, library.ErrNotThere
 	}
 	var a art
 	if err := s.get(ctx, route, e.MBID, &a); err != nil {
-		return providers.Facts{}, err
+		return library.Facts{}, err
 	}
-	facts := providers.Facts{MBID: e.MBID}
-	if e.Kind == providers.KindArtist {
+	facts := library.Facts{MBID: e.MBID}
+	if e.Kind == library.KindArtist {
 		facts.Name = a.Name
 		facts.Pictures = append(best("portrait", a.Thumbs), best("background", a.Backgrounds)...)
 	} else {
 		facts.Pictures = best("cover", a.Albums.covers(e.MBID))
 	}
 	if len(facts.Pictures) == 0 {
-		return providers.Facts{}, providers.ErrNotThere
+		return library.Facts{}, library.ErrNotThere
 	}
 	return facts, nil
 }
 
-// get reads all that there is about an id. Nothing is [providers.ErrNotThere].
+// get reads all that there is about an id. Nothing is [library.ErrNotThere].
 func (s *Source) get(ctx context.Context, route, mbid string, a *art) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+route+url.PathEscape(mbid), nil)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Source) get(ctx context.Context, route, mbid string, a *art) error {
 	endpoint := endpoint(route)
 	answer, err := refusals.Call(s.client, req, endpoint)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == noArt && !e.HTML {
-		return providers.ErrNotThere
+		return library.ErrNotThere
 	}
 	if err != nil {
 		return err

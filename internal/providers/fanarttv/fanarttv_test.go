@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -22,8 +23,8 @@ const (
 )
 
 var (
-	band  = providers.Entity{Kind: providers.KindArtist, Artist: "Sigur Rós", MBID: bandID}
-	album = providers.Entity{Kind: providers.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun", MBID: albumID}
+	band  = library.Entity{Kind: library.KindArtist, Artist: "Sigur Rós", MBID: bandID}
+	album = library.Entity{Kind: library.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun", MBID: albumID}
 )
 
 // healthy is a Fanart.tv that knows what is in testdata; version is the end of its files' names.
@@ -38,7 +39,7 @@ func source(far providertest.Respond) *Source { return New(providertest.Client(f
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, e := range map[string]providers.Entity{"artist": band, "album": album} {
+	for name, e := range map[string]library.Entity{"artist": band, "album": album} {
 		t.Run(name, func(t *testing.T) {
 			providertest.RunEnrichment(t, providertest.Enrichment{
 				New: func(c *http.Client) providers.Enricher {
@@ -83,9 +84,9 @@ func TestTable(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	wantBand := providers.Facts{MBID: bandID, Name: "Sigur Rós", Pictures: []providers.Picture{{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
+	wantBand := library.Facts{MBID: bandID, Name: "Sigur Rós", Pictures: []library.Picture{{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
 		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-1.jpg"}, {Kind: "background", URL: assets + "/artistbackground/sigur-ros-1.jpg"}}}
-	wantAlbum := providers.Facts{MBID: albumID, Pictures: []providers.Picture{{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
+	wantAlbum := library.Facts{MBID: albumID, Pictures: []library.Picture{{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
 		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"}}}
 	for _, version := range []string{"", "-v3.2"} {
 		got, err := source(healthy(t, version)).Enrich(t.Context(), band)
@@ -108,7 +109,7 @@ func TestPicturesThatAreNone(t *testing.T) {
 	all = append(all, picture{Likes: 90}, picture{URL: "file:///etc/passwd", Likes: 91}, picture{URL: "/relative.jpg", Likes: 92}, picture{URL: "https:///x", Likes: 93})
 	got := best("cover", all)
 	require.Len(t, got, perKind)
-	require.Equal(t, providers.Picture{Kind: "cover", URL: "https://assets.example.org/8.jpg"}, got[0])
+	require.Equal(t, library.Picture{Kind: "cover", URL: "https://assets.example.org/8.jpg"}, got[0])
 }
 
 func TestNoArtIsASuccess(t *testing.T) {
@@ -122,18 +123,18 @@ func TestNoArtIsASuccess(t *testing.T) {
 		"pictures of others":   providertest.Always(200, `{"name":"Sigur Rós","albums":{"x":{"albumcover":[{"url":"https://a/b.jpg"}]}},"hdmusiclogo":[{"url":"https://a/b.png"}]}`),
 		"a picture without it": providertest.Always(200, `{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
 	} {
-		for _, e := range []providers.Entity{band, album} {
+		for _, e := range []library.Entity{band, album} {
 			_, err := source(far).Enrich(t.Context(), e)
-			require.ErrorIs(t, err, providers.ErrNotThere, name)
+			require.ErrorIs(t, err, library.ErrNotThere, name)
 		}
 	}
 	// Nothing is asked about what has no id, nor about tracks.
-	for _, e := range []providers.Entity{{Kind: providers.KindArtist, Artist: "Sigur Rós"}, {Kind: providers.KindAlbum}, {Kind: providers.KindTrack, MBID: "x"}, {}} {
+	for _, e := range []library.Entity{{Kind: library.KindArtist, Artist: "Sigur Rós"}, {Kind: library.KindAlbum}, {Kind: library.KindTrack, MBID: "x"}, {}} {
 		_, err := source(func(*http.Request) (int, http.Header, string) {
 			t.Error("a request")
 			return 500, nil, ""
 		}).Enrich(t.Context(), e)
-		require.ErrorIs(t, err, providers.ErrNotThere)
+		require.ErrorIs(t, err, library.ErrNotThere)
 	}
 	// What others say with 404 tells nothing of Fanart.tv's art.
 	for body, want := range map[string]resilience.Category{"<html></html>": resilience.Upstream, "404 page not found\n": resilience.Item} {
@@ -182,7 +183,7 @@ func TestKeys(t *testing.T) {
 		refusals["fanart-key-one"] = 404
 		for range 3 {
 			_, err := s.Enrich(t.Context(), band)
-			require.ErrorIs(t, err, providers.ErrNotThere)
+			require.ErrorIs(t, err, library.ErrNotThere)
 		}
 
 		refusals["fanart-key-one"] = 401

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // art is what Fanart.tv has of an artist; in the answer about an album, of that one alone.
@@ -72,12 +72,12 @@ func (c *count) UnmarshalJSON(b []byte) error {
 const perKind = 5
 
 // best are the pictures that people like best.
-func best(kind string, all []picture) (pictures []providers.Picture) {
+func best(kind string, all []picture) (pictures []library.Picture) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })
 	for _, p := range all {
 		if u, err := url.Parse(p.URL); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(pictures) < perKind {
-			pictures = append(pictures, providers.Picture{Kind: kind, URL: p.URL})
+			pictures = append(pictures, library.Picture{Kind: kind, URL: p.URL})
 		}
 	}
 	return pictures

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -58,7 +59,7 @@ func New(cfg Config) *providers.Provider {
 	return &providers.Provider{
 		Name:        "lastfm",
 		DisplayName: "Last.fm",
-		Streams:     []string{providers.Listens},
+		Streams:     []string{library.Listens},
 		Endpoints:   []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
 		Takes:       providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
 		SignIn: &providers.SignIn{
@@ -68,8 +69,8 @@ func New(cfg Config) *providers.Provider {
 			SettingUp: settingUp,
 			Ready:     cfg.ClientID != "" && cfg.ClientSecret != "",
 		},
-		App: func(providers.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, cred providers.Credentials) providers.Adapter {
+		App: func(library.Credentials) string { return cfg.ClientID },
+		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
 			return &adapter{api: a, client: c, sessionKey: cred[sessionField], user: cred[userField]}
 		},
 	}
@@ -170,7 +171,7 @@ func consentURL(page, key string) func(string) (string, error) {
 }
 
 // session turns the token that the consent page gave out into a session key, which lasts until the person takes it back.
-func (a api) session(ctx context.Context, client *http.Client, token string) (providers.Credentials, error) {
+func (a api) session(ctx context.Context, client *http.Client, token string) (library.Credentials, error) {
 	var body struct {
 		Session struct {
 			Name string `json:"name"`
@@ -183,7 +184,7 @@ func (a api) session(ctx context.Context, client *http.Client, token string) (pr
 	if body.Session.Name == "" || body.Session.Key == "" {
 		return nil, broken(getSession, "a session without a name or a key")
 	}
-	return providers.Credentials{sessionField: body.Session.Key, userField: body.Session.Name}, nil
+	return library.Credentials{sessionField: body.Session.Key, userField: body.Session.Name}, nil
 }
 
 // Prove implements providers.Adapter. It asks without naming a user, so the answer is about whose session key it is.
@@ -202,5 +203,5 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	}
 	a.user = name
 	// Names differ in more than their case, and people may change the case of theirs.
-	return providers.Account{ID: strings.ToLower(name), Name: name, Learned: providers.Credentials{userField: name}}, nil
+	return providers.Account{ID: strings.ToLower(name), Name: name, Learned: library.Credentials{userField: name}}, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -26,7 +27,7 @@ const (
 
 var (
 	config = Config{ClientID: apiKey, ClientSecret: secret}
-	geoff  = providers.Credentials{sessionField: sessionKey, userField: "Geoff"}
+	geoff  = library.Credentials{sessionField: sessionKey, userField: "Geoff"}
 )
 
 // open returns an adapter of user Geoff whose upstream is far.
@@ -80,7 +81,7 @@ func TestConformance(t *testing.T) {
 	}
 	providertest.Run(t, providertest.Suite{
 		Provider:    New(Config{APIURL: "https://ws.example.org/2.0", ClientID: apiKey, ClientSecret: secret}),
-		Credentials: providers.Credentials{sessionField: sessionKey, userField: "geoff"},
+		Credentials: library.Credentials{sessionField: sessionKey, userField: "geoff"},
 		Secrets:     []string{apiKey, secret, sessionKey},
 		Prove:       providertest.Capability{Healthy: far},
 		Listens:     providertest.Capability{Healthy: far},
@@ -92,7 +93,7 @@ func TestProvider(t *testing.T) {
 	t.Parallel()
 	p := New(config)
 	require.Equal(t, apiKey, p.App(geoff))
-	require.Equal(t, []string{providers.Listens}, p.Streams)
+	require.Equal(t, []string{library.Listens}, p.Streams)
 	require.Equal(t, providers.Takes{Listens: "scrobble", Batch: 50, Oldest: 14 * 24 * time.Hour}, p.Takes)
 	require.True(t, p.InBrowser())
 	require.True(t, p.Registered())
@@ -126,7 +127,7 @@ func TestRequests(t *testing.T) {
 	})
 	_, err := a.Prove(t.Context())
 	require.NoError(t, err)
-	_, err = collect(a.Listens(t.Context(), providers.Span{}))
+	_, err = collect(a.Listens(t.Context(), library.Span{}))
 	require.NoError(t, err)
 	_, err = a.Submit(t.Context(), plays(3))
 	require.NoError(t, err)
@@ -187,7 +188,7 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	account, err := open(healthy(t)).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: providers.Credentials{userField: "Geoff"}}, account)
+	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"}}, account)
 	_, err = open(providertest.Always(200, `{"user":{"realname":"Geoff"}}`)).Prove(t.Context())
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
 }
@@ -217,7 +218,7 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 	case "prove":
 		_, err = a.Prove(t.Context())
 	case "listens":
-		_, err = collect(a.Listens(t.Context(), providers.Span{}))
+		_, err = collect(a.Listens(t.Context(), library.Span{}))
 	case "submit":
 		_, err = a.Submit(t.Context(), plays(3))
 	case "session":

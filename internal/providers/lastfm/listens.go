@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -60,20 +61,20 @@ func (r *row) playing() bool { return r.Attr.NowPlaying == "true" }
 
 func (r *row) usable() bool { return r.Title != "" && r.Artist != "" }
 
-func (r *row) plain() providers.Listen {
+func (r *row) plain() library.Listen {
 	at := int64(r.Date.UTS)
-	return providers.Listen{
-		Track:    providers.Track{Title: string(r.Title), Artist: string(r.Artist), Album: string(r.Album)},
+	return library.Listen{
+		Track:    library.Track{Title: string(r.Title), Artist: string(r.Artist), Album: string(r.Album)},
 		SourceID: strconv.FormatInt(at, 10) + ":" + nameHash(string(r.Artist), string(r.Title)),
 		PlayedAt: time.Unix(at, 0).UTC(),
 	}
 }
 
 // nameHash stands in for the id of a track, of which Last.fm has none; it is the same in every release of this program.
-func nameHash(artist, title string) string { return providers.NameHash(artist, title) }
+func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
-func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield func(providers.ListenPage, error) bool) {
 		w, total := newWalk(span), -1
 		for {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -21,15 +22,15 @@ func unix(s int64) time.Time { return time.Unix(s, 0).UTC() }
 
 func TestListens(t *testing.T) {
 	t.Parallel()
-	pages, err := collect(open(healthy(t)).Listens(t.Context(), providers.Span{}))
+	pages, err := collect(open(healthy(t)).Listens(t.Context(), library.Span{}))
 	require.NoError(t, err)
-	listen := func(at int64, artist, title, album string) providers.Listen {
-		return providers.Listen{Track: providers.Track{Title: title, Artist: artist, Album: album},
+	listen := func(at int64, artist, title, album string) library.Listen {
+		return library.Listen{Track: library.Track{Title: title, Artist: artist, Album: album},
 			SourceID: fmt.Sprint(at) + ":" + nameHash(artist, title), PlayedAt: unix(at)}
 	}
 	require.Equal(t, []providers.ListenPage{{
 		Oldest: unix(1795197539), Total: 3,
-		Listens: []providers.Listen{
+		Listens: []library.Listen{
 			listen(1795197851, "Sigur Rós", "Svefn-g-englar", "Ágætis byrjun"),
 			listen(1795197539, "R.E.M.", "Blue", ""),
 			listen(1795197539, "Björk", "Jóga", "Homogenic"),
@@ -60,7 +61,7 @@ func TestListensInOtherForms(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			pages, err := collect(open(providertest.Always(200, tt.body)).Listens(t.Context(), providers.Span{}))
+			pages, err := collect(open(providertest.Always(200, tt.body)).Listens(t.Context(), library.Span{}))
 			require.NoError(t, err)
 			n := 0
 			for _, p := range pages {
@@ -80,7 +81,7 @@ func TestBrokenListens(t *testing.T) {
 		"no names":          `{"recenttracks":{"track":[{"date":{"uts":"5"}}]}}`,
 		"a text for a list": `{"recenttracks":{"track":"none"}}`,
 	} {
-		_, err := collect(open(providertest.Always(200, body)).Listens(t.Context(), providers.Span{}))
+		_, err := collect(open(providertest.Always(200, body)).Listens(t.Context(), library.Span{}))
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, name)
 	}
 }
@@ -151,29 +152,29 @@ func TestWalk(t *testing.T) {
 	tests := []struct {
 		name    string
 		history history
-		span    providers.Span
+		span    library.Span
 		missing int // plays at the end of names that are not read
 		skipped int // plays at the start of names that are not read
 		asked   []string
 	}{
-		{"nothing", history{most: 3}, providers.Span{}, 0, 0, []string{"-/1"}},
-		{"one play", history{seconds: span(1000, 1), most: 3}, providers.Span{}, 0, 0, []string{"-/1"}},
-		{"one page", history{seconds: span(1000, 3), most: 3}, providers.Span{}, 0, 0, []string{"-/1"}},
-		{"three pages", history{seconds: span(1000, 7), most: 3}, providers.Span{}, 0, 0, []string{"-/1", "-999/1", "-997/1"}},
-		{"while something plays", history{seconds: span(1000, 7), most: 3, playing: true}, providers.Span{}, 0, 0, []string{"-/1", "-999/1", "-997/1"}},
-		{"to is included", history{seconds: span(1000, 7), most: 3, inclusive: true}, providers.Span{}, 0, 0, nil},
-		{"to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, providers.Span{}, 0, 0, []string{"-/1", "-999/1", "-999/2", "-996/3"}},
-		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, providers.Span{}, 0, 0, []string{"-/1", "-8/1"}},
-		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 7, 7, 5, 4}, most: 3}, providers.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
-		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, providers.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-8/3"}},
-		{"back to what is known", history{seconds: span(10*day, 9), most: 3}, providers.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
-		{"nothing new", history{seconds: span(10*day, 9), most: 3}, providers.Span{After: unix(10 * day)}, 6, 0, []string{"777600-/1"}},
-		{"nothing for days", history{seconds: span(5*day, 9), most: 3}, providers.Span{After: unix(10 * day)}, 9, 0, []string{"777600-/1"}},
-		{"sent late", history{seconds: late, most: 3}, providers.Span{After: unix(10 * day)}, 0, 0, []string{"777600-/1"}},
-		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, providers.Span{Before: unix(7)}, 0, 2, []string{"-8/1"}},
-		{"resumed at a second's end", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, providers.Span{Before: unix(7).Add(time.Millisecond)}, 0, 2, []string{"-8/1"}},
-		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, providers.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
-		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3}, providers.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1, []string{"777596-864000/1", "777596-863998/1"}},
+		{"nothing", history{most: 3}, library.Span{}, 0, 0, []string{"-/1"}},
+		{"one play", history{seconds: span(1000, 1), most: 3}, library.Span{}, 0, 0, []string{"-/1"}},
+		{"one page", history{seconds: span(1000, 3), most: 3}, library.Span{}, 0, 0, []string{"-/1"}},
+		{"three pages", history{seconds: span(1000, 7), most: 3}, library.Span{}, 0, 0, []string{"-/1", "-999/1", "-997/1"}},
+		{"while something plays", history{seconds: span(1000, 7), most: 3, playing: true}, library.Span{}, 0, 0, []string{"-/1", "-999/1", "-997/1"}},
+		{"to is included", history{seconds: span(1000, 7), most: 3, inclusive: true}, library.Span{}, 0, 0, nil},
+		{"to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0, []string{"-/1", "-999/1", "-999/2", "-996/3"}},
+		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0, []string{"-/1", "-8/1"}},
+		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 7, 7, 5, 4}, most: 3}, library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
+		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-8/3"}},
+		{"back to what is known", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
+		{"nothing new", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 6, 0, []string{"777600-/1"}},
+		{"nothing for days", history{seconds: span(5*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 9, 0, []string{"777600-/1"}},
+		{"sent late", history{seconds: late, most: 3}, library.Span{After: unix(10 * day)}, 0, 0, []string{"777600-/1"}},
+		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2, []string{"-8/1"}},
+		{"resumed at a second's end", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7).Add(time.Millisecond)}, 0, 2, []string{"-8/1"}},
+		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
+		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1, []string{"777596-864000/1", "777596-863998/1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,7 +191,7 @@ func TestWalk(t *testing.T) {
 
 // read walks h to the end and returns what it held, in order. Whatever page it stopped after, a run that resumes there
 // reads the rest.
-func read(t *testing.T, h *history, span providers.Span) (names []string) {
+func read(t *testing.T, h *history, span library.Span) (names []string) {
 	t.Helper()
 	pages, err := collect(open(h.respond).Listens(t.Context(), span))
 	require.NoError(t, err)
@@ -208,7 +209,7 @@ func read(t *testing.T, h *history, span providers.Span) (names []string) {
 			}
 		}
 		again := &history{seconds: h.seconds, most: h.most, deaf: h.deaf, inclusive: h.inclusive}
-		rest, err := collect(open(again.respond).Listens(t.Context(), providers.Span{After: span.After, Before: p.Oldest.Add(time.Millisecond)}))
+		rest, err := collect(open(again.respond).Listens(t.Context(), library.Span{After: span.After, Before: p.Oldest.Add(time.Millisecond)}))
 		require.NoError(t, err)
 		for _, p := range rest {
 			for _, l := range p.Listens {
@@ -229,7 +230,7 @@ func TestPlaysThatComeInDuringTheWalk(t *testing.T) {
 		h := &history{seconds: span(1000, 20), most: 3, deaf: deaf}
 		got := map[int64]bool{}
 		newest := int64(2000)
-		for page, err := range open(h.respond).Listens(t.Context(), providers.Span{}) {
+		for page, err := range open(h.respond).Listens(t.Context(), library.Span{}) {
 			require.NoError(t, err)
 			require.Equal(t, 20, page.Total, "what the whole span holds, as it was at first")
 			for _, l := range page.Listens {
@@ -257,7 +258,7 @@ func TestServerThatGoesRoundInCircles(t *testing.T) {
 		answer["recenttracks"].(map[string]any)["track"] = []any{map[string]any{"artist": "A", "name": "m", "date": map[string]any{"uts": "1000"}}}
 		text, _ := json.Marshal(answer)
 		return 200, nil, string(text)
-	}).Listens(t.Context(), providers.Span{}))
+	}).Listens(t.Context(), library.Span{}))
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
 	require.LessOrEqual(t, asked, 4)
 }
@@ -272,7 +273,7 @@ func TestOurOwnStopDuringTheWalk(t *testing.T) {
 				cancel()
 			}
 			return h.respond(r)
-		}).Listens(ctx, providers.Span{}))
+		}).Listens(ctx, library.Span{}))
 		require.Equal(t, resilience.Canceled, resilience.Classify(err).Class)
 		require.NotEmpty(t, pages)
 	})

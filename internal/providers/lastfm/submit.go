@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -59,7 +59,7 @@ func (c *code) UnmarshalJSON(b []byte) error {
 }
 
 // Submit implements providers.ListenTaker. A play that Last.fm has already is taken once more and kept once.
-func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([]error, error) {
+func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
 	if len(plays) == 0 {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([
 }
 
 // scrobbles are the parameters that carry plays.
-func scrobbles(plays []providers.StoredListen) url.Values {
+func scrobbles(plays []library.StoredListen) url.Values {
 	params := url.Values{}
 	for i := range plays {
 		p := &plays[i]

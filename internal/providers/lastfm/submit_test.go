@@ -11,16 +11,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
 // plays are n plays a minute apart.
-func plays(n int) []providers.StoredListen {
-	list := make([]providers.StoredListen, n)
+func plays(n int) []library.StoredListen {
+	list := make([]library.StoredListen, n)
 	for i := range list {
-		list[i].Listen = providers.Listen{Track: providers.Track{Title: fmt.Sprintf("Title %d", i), Artist: fmt.Sprintf("Artist %d", i)},
+		list[i].Listen = library.Listen{Track: library.Track{Title: fmt.Sprintf("Title %d", i), Artist: fmt.Sprintf("Artist %d", i)},
 			PlayedAt: time.Unix(1795197851+60*int64(i), 999e6).UTC()}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -18,7 +19,7 @@ type walk struct {
 	deaf     bool            // the server does not heed to, so only the page's number leads on
 }
 
-func newWalk(span providers.Span) *walk {
+func newWalk(span library.Span) *walk {
 	w := &walk{page: 1, last: math.MaxInt64, border: map[string]bool{}}
 	if !span.After.IsZero() {
 		w.from = max(span.After.Add(-lateness).Unix(), 1)
@@ -32,7 +33,7 @@ func newWalk(span providers.Span) *walk {
 // take is what an answer adds, and whether there can be more before it. It advances the walk.
 func (w *walk) take(body *listensBody) (page providers.ListenPage, more bool, err error) {
 	rows, usable := body.Recent.Tracks, 0
-	page.Listens = make([]providers.Listen, 0, len(rows))
+	page.Listens = make([]library.Listen, 0, len(rows))
 	oldest, reached := int64(math.MaxInt64), int64(math.MaxInt64) // of what was not read before, and of all
 	finished := 0
 	for i := range rows {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -41,7 +42,7 @@ func New(cfg Config) *providers.Provider {
 	return &providers.Provider{
 		Name:        "listenbrainz",
 		DisplayName: "ListenBrainz",
-		Streams:     []string{providers.Listens, providers.Playlists},
+		Streams:     []string{library.Listens, library.Playlists},
 		Endpoints: []string{endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute), endpoint(createdForRoute),
 			endpoint(playlistRoute), http.MethodPost + " " + submitRoute},
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
@@ -49,8 +50,8 @@ func New(cfg Config) *providers.Provider {
 			Name: tokenField, Label: "User token", Kind: "password",
 			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands there, to be copied.",
 		}},
-		App: func(providers.Credentials) string { return host },
-		Open: func(c *http.Client, cred providers.Credentials) providers.Adapter {
+		App: func(library.Credentials) string { return host },
+		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
 			return &adapter{client: c, base: base, token: strings.Join(strings.Fields(cred[tokenField]), ""), user: cred[userField]}
 		},
 	}
@@ -187,7 +188,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		})
 	}
 	a.user = body.User
-	return providers.Account{ID: body.User, Name: body.User, Learned: providers.Credentials{userField: body.User}}, nil
+	return providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}, nil
 }
 
 // Tables are the adapter's error tables, for the documentation.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -23,7 +24,7 @@ const (
 	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from a mail that broke its lines
 )
 
-var geoff = providers.Credentials{tokenField: pasted, userField: "geoff"}
+var geoff = library.Credentials{tokenField: pasted, userField: "geoff"}
 
 // open returns an adapter of user geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
@@ -59,8 +60,8 @@ func TestConformance(t *testing.T) {
 	far := healthy(t)
 	providertest.Run(t, providertest.Suite{
 		Provider:    New(Config{APIURL: "https://api.example.org/"}),
-		Credentials: providers.Credentials{tokenField: token, userField: "geoff"},
-		Playlist:    providers.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"},
+		Credentials: library.Credentials{tokenField: token, userField: "geoff"},
+		Playlist:    library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"},
 		Prove:       providertest.Capability{Healthy: far},
 		Listens: providertest.Capability{
 			Healthy: far, Fine: []int{204},
@@ -85,13 +86,13 @@ func TestProve(t *testing.T) {
 	a := New(Config{}).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
 		return far(r)
-	})), providers.Credentials{tokenField: pasted})
+	})), library.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: providers.Credentials{"user": "geoff"}}, account)
+	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"}}, account)
 	require.Equal(t, "Token "+token, authorization)
 	require.Empty(t, query, "the token is not in the address")
-	pages, err := collect(a.(providers.ListenSource).Listens(t.Context(), providers.Span{}))
+	pages, err := collect(a.(providers.ListenSource).Listens(t.Context(), library.Span{}))
 	require.NoError(t, err, "the name that Prove learned is used")
 	require.Len(t, pages, 1)
 }
@@ -188,13 +189,13 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 	case "prove":
 		_, err = a.Prove(t.Context())
 	case "listens":
-		_, err = collect(a.Listens(t.Context(), providers.Span{}))
+		_, err = collect(a.Listens(t.Context(), library.Span{}))
 	case "playlists":
 		_, err = collect(a.Playlists(t.Context()))
 	case "tracks":
-		_, err = collect(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+		_, err = collect(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}))
 	case "submit":
-		outcomes, e := a.Submit(t.Context(), []providers.StoredListen{{Listen: roygbiv}})
+		outcomes, e := a.Submit(t.Context(), []library.StoredListen{{Listen: roygbiv}})
 		require.Nil(t, outcomes, "no listen counts as handled")
 		err = e
 	default:
@@ -229,7 +230,7 @@ func TestPlaylists(t *testing.T) {
 	t.Parallel()
 	pages, err := collect(open(healthy(t)).Playlists(t.Context()))
 	require.NoError(t, err)
-	require.Equal(t, [][]providers.Playlist{
+	require.Equal(t, [][]library.Playlist{
 		{
 			{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3", Name: "Rain", Snapshot: "2026-11-01T10:00:00.123456+00:00"},
 			{SourceID: "5cfd32ae-1a6c-4a1f-8f0e-1a1b64b3e2f4", Name: "Sunday", TrackCount: 7},
@@ -278,9 +279,9 @@ func listing(u *url.URL, n int, withTotal bool) string {
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
-	pages, err := collect(open(healthy(t)).Tracks(t.Context(), providers.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}))
+	pages, err := collect(open(healthy(t)).Tracks(t.Context(), library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}))
 	require.NoError(t, err)
-	require.Equal(t, [][]providers.Track{{
+	require.Equal(t, [][]library.Track{{
 		{
 			Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
 			RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b", SourceID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",

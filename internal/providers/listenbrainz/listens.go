@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -53,15 +54,15 @@ func (l *listen) usable() bool {
 	return l.ListenedAt > 0 && l.Metadata.Title != "" && l.Metadata.Artist != ""
 }
 
-func (l *listen) plain() providers.Listen {
+func (l *listen) plain() library.Listen {
 	m := &l.Metadata
 	duration := time.Duration(m.Info.DurationMS) * time.Millisecond
 	if duration <= 0 {
 		duration = time.Duration(float64(m.Info.Duration) * float64(time.Second)).Truncate(time.Millisecond)
 	}
 	msid := cmp.Or(l.MSID, string(m.Info.MSID))
-	return providers.Listen{
-		Track: providers.Track{
+	return library.Listen{
+		Track: library.Track{
 			Title:         m.Title,
 			Artist:        m.Artist,
 			Album:         m.Album,
@@ -76,10 +77,10 @@ func (l *listen) plain() providers.Listen {
 }
 
 // nameHash stands in for the id of a recording that has none; it is the same in every release of this program.
-func nameHash(artist, title string) string { return providers.NameHash(artist, title) }
+func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
-func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield func(providers.ListenPage, error) bool) {
 		w, total := walk{count: listensPerPage}, -1
 		if !span.After.IsZero() && time.Since(span.After) < 24*time.Hour {
@@ -141,7 +142,7 @@ func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 }
 
 // total is how many listens the user has, asked only for a whole history. Not to know it stops nothing.
-func (a *adapter) total(ctx context.Context, span providers.Span) (int, error) {
+func (a *adapter) total(ctx context.Context, span library.Span) (int, error) {
 	if !span.After.IsZero() {
 		return 0, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -18,33 +19,33 @@ import (
 
 func TestListens(t *testing.T) {
 	t.Parallel()
-	pages, err := collect(open(healthy(t)).Listens(t.Context(), providers.Span{}))
+	pages, err := collect(open(healthy(t)).Listens(t.Context(), library.Span{}))
 	require.NoError(t, err)
 	at := func(unix int64) time.Time { return time.Unix(unix, 0).UTC() }
 	require.Equal(t, []providers.ListenPage{{
 		Oldest: at(1795197100),
 		Total:  4,
-		Listens: []providers.Listen{
+		Listens: []library.Listen{
 			{
-				Track: providers.Track{
+				Track: library.Track{
 					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
 					ISRC: "GBBPW9800012", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b", SourceID: "db9a7483-a8f4-4a2c-99af-c8ab58850200",
 				},
 				SourceID: "1795197851:db9a7483-a8f4-4a2c-99af-c8ab58850200", PlayedAt: at(1795197851),
 			},
 			{
-				Track: providers.Track{
+				Track: library.Track{
 					Title: "Blue", Artist: "R.E.M.", Duration: 311 * time.Second, ISRC: "USWB11100092",
 					RecordingMBID: "83b57de1-7f69-43cb-a0df-5f77a882e954", SourceID: "2cfad207-3f55-4aec-8120-86cf66e34d59",
 				},
 				SourceID: "1795197851:2cfad207-3f55-4aec-8120-86cf66e34d59", PlayedAt: at(1795197851),
 			},
 			{
-				Track:    providers.Track{Title: "Rehearsal", Artist: "The Neighbours"},
+				Track:    library.Track{Title: "Rehearsal", Artist: "The Neighbours"},
 				SourceID: "1795197300:" + nameHash("The Neighbours", "Rehearsal"), PlayedAt: at(1795197300),
 			},
 			{
-				Track: providers.Track{
+				Track: library.Track{
 					Title: "Rehearsal", Artist: "The Neighbours", Duration: 201500 * time.Millisecond, SourceID: "7f3d82ee-3817-4367-9eec-f33a312247a1",
 				},
 				SourceID: "1795197100:7f3d82ee-3817-4367-9eec-f33a312247a1", PlayedAt: at(1795197100),
@@ -110,22 +111,22 @@ func TestWalk(t *testing.T) {
 	tests := []struct {
 		name    string
 		history history
-		span    providers.Span
+		span    library.Span
 		missing int // listens at the end of ids that are not read
 		skipped int // listens at the start of ids that are not read
 		asked   []string
 	}{
-		{"nothing", history{most: 3}, providers.Span{}, 0, 0, []string{"", "count"}},
-		{"one page", history{seconds: span(1000, 2), most: 3}, providers.Span{}, 0, 0, []string{"", "count"}},
-		{"one page, older server", history{seconds: span(1000, 2), most: 3, old: true}, providers.Span{}, 0, 0, []string{"", "count", "1000", "999"}},
-		{"three pages", history{seconds: span(1000, 7), most: 3}, providers.Span{}, 0, 0, []string{"", "count", "999", "997"}},
-		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, providers.Span{}, 0, 0, []string{"", "count", "8"}},
-		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 5, 4}, most: 3}, providers.Span{}, 0, 0, []string{"", "count", "8", "7"}},
-		{"nothing but one second", history{seconds: []int64{7, 7, 7}, most: 3}, providers.Span{}, 0, 0, []string{"", "count"}},
-		{"back to what is known", history{seconds: span(1000, 9), most: 3}, providers.Span{After: unix(996)}, 4, 0, []string{"", "999"}},
-		{"nothing new", history{seconds: span(1000, 9), most: 3}, providers.Span{After: unix(1000)}, 6, 0, []string{""}},
-		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, providers.Span{Before: unix(7)}, 0, 2, []string{"8", "count"}},
-		{"resumed in a gap", history{seconds: span(1000, 9), most: 3}, providers.Span{After: unix(996), Before: unix(999)}, 3, 1, []string{"1000", "998"}},
+		{"nothing", history{most: 3}, library.Span{}, 0, 0, []string{"", "count"}},
+		{"one page", history{seconds: span(1000, 2), most: 3}, library.Span{}, 0, 0, []string{"", "count"}},
+		{"one page, older server", history{seconds: span(1000, 2), most: 3, old: true}, library.Span{}, 0, 0, []string{"", "count", "1000", "999"}},
+		{"three pages", history{seconds: span(1000, 7), most: 3}, library.Span{}, 0, 0, []string{"", "count", "999", "997"}},
+		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0, []string{"", "count", "8"}},
+		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 5, 4}, most: 3}, library.Span{}, 0, 0, []string{"", "count", "8", "7"}},
+		{"nothing but one second", history{seconds: []int64{7, 7, 7}, most: 3}, library.Span{}, 0, 0, []string{"", "count"}},
+		{"back to what is known", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0, []string{"", "999"}},
+		{"nothing new", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(1000)}, 6, 0, []string{""}},
+		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2, []string{"8", "count"}},
+		{"resumed in a gap", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996), Before: unix(999)}, 3, 1, []string{"1000", "998"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -140,7 +141,7 @@ func TestWalk(t *testing.T) {
 
 // read walks h to the end and returns what it held, in order. Whatever page it stopped after, a run that resumes there
 // reads the rest.
-func read(t *testing.T, h *history, span providers.Span) (ids []string) {
+func read(t *testing.T, h *history, span library.Span) (ids []string) {
 	t.Helper()
 	pages, err := collect(open(h.respond).Listens(t.Context(), span))
 	require.NoError(t, err)
@@ -158,7 +159,7 @@ func read(t *testing.T, h *history, span providers.Span) (ids []string) {
 			}
 		}
 		again := &history{seconds: h.seconds, most: h.most, old: h.old}
-		rest, err := collect(open(again.respond).Listens(t.Context(), providers.Span{After: span.After, Before: p.Oldest}))
+		rest, err := collect(open(again.respond).Listens(t.Context(), library.Span{After: span.After, Before: p.Oldest}))
 		require.NoError(t, err)
 		for _, p := range rest {
 			for _, l := range p.Listens {
@@ -180,7 +181,7 @@ func TestServerThatIgnoresMaxTS(t *testing.T) {
 		asked++
 		r.URL.RawQuery = ""
 		return h.respond(r)
-	}).Listens(t.Context(), providers.Span{}))
+	}).Listens(t.Context(), library.Span{}))
 	require.NoError(t, err)
 	require.Len(t, pages, 1)
 	require.LessOrEqual(t, asked, 4)
@@ -189,13 +190,13 @@ func TestServerThatIgnoresMaxTS(t *testing.T) {
 func TestFullPageOfOneSecond(t *testing.T) {
 	t.Parallel()
 	h := &history{seconds: append(slices.Repeat([]int64{1000}, listensPerPage+2), 900), most: listensPerPage}
-	pages, err := collect(open(h.respond).Listens(t.Context(), providers.Span{}))
+	pages, err := collect(open(h.respond).Listens(t.Context(), library.Span{}))
 	require.NoError(t, err)
 	require.Len(t, pages, 2)
 	require.Len(t, pages[0].Listens, listensPerPage)
 	require.Len(t, pages[1].Listens, 1)
 	resumed := &history{seconds: h.seconds, most: h.most}
-	pages, err = collect(open(resumed.respond).Listens(t.Context(), providers.Span{Before: pages[0].Oldest}))
+	pages, err = collect(open(resumed.respond).Listens(t.Context(), library.Span{Before: pages[0].Oldest}))
 	require.NoError(t, err)
 	require.Equal(t, "1000", resumed.asked[0], "a run that resumes does not read that second again")
 	require.Len(t, pages, 1)
@@ -203,7 +204,7 @@ func TestFullPageOfOneSecond(t *testing.T) {
 
 func TestEmptyAnswer(t *testing.T) {
 	t.Parallel()
-	pages, err := collect(open(providertest.Always(204, "")).Listens(t.Context(), providers.Span{}))
+	pages, err := collect(open(providertest.Always(204, "")).Listens(t.Context(), library.Span{}))
 	require.NoError(t, err)
 	require.Empty(t, pages)
 }
@@ -218,7 +219,7 @@ func TestTotal(t *testing.T) {
 					return status, nil, `{}`
 				}
 				return h.respond(r)
-			}).Listens(t.Context(), providers.Span{}))
+			}).Listens(t.Context(), library.Span{}))
 			require.NoError(t, err)
 			require.Len(t, pages, 1)
 			require.Zero(t, pages[0].Total)
@@ -233,7 +234,7 @@ func TestTotal(t *testing.T) {
 				return 503, nil, `{}`
 			}
 			return h.respond(r)
-		}).Listens(ctx, providers.Span{}))
+		}).Listens(ctx, library.Span{}))
 		require.Equal(t, resilience.Canceled, resilience.Classify(err).Class)
 	})
 }
@@ -262,7 +263,7 @@ func BenchmarkListens(b *testing.B) {
 			p++
 			return 200, nil, bodies[p-1]
 		}
-		for page, err := range open(far).Listens(b.Context(), providers.Span{After: time.Unix(1, 0)}) {
+		for page, err := range open(far).Listens(b.Context(), library.Span{After: time.Unix(1, 0)}) {
 			if err != nil {
 				b.Fatal(err)
 			}

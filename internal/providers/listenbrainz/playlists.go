@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -51,8 +52,8 @@ func mbid(identifier string) string {
 }
 
 // Playlists implements providers.PlaylistSource: first the user's own, then those that were made for the user.
-func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
-	return func(yield func([]providers.Playlist, error) bool) {
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
 		seen := map[string]bool{}
 		for _, route := range []string{playlistsRoute, createdForRoute} {
 			for page, err := range a.listing(ctx, route) {
@@ -76,8 +77,8 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist,
 }
 
 // listing yields the playlists of one route, page by page.
-func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]providers.Playlist, error] {
-	return func(yield func([]providers.Playlist, error) bool) {
+func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
 		for offset, more := 0, true; more; {
 			query := url.Values{"count": {strconv.Itoa(playlistsPerPage)}, "offset": {strconv.Itoa(offset)}}
 			page, total, err := a.listingPage(ctx, route, query)
@@ -98,7 +99,7 @@ func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]provide
 }
 
 // listingPage reads one page of a listing and how many playlists the whole of it holds.
-func (a *adapter) listingPage(ctx context.Context, route string, query url.Values) ([]providers.Playlist, int, error) {
+func (a *adapter) listingPage(ctx context.Context, route string, query url.Values) ([]library.Playlist, int, error) {
 	answer, err := a.getUser(ctx, route, query)
 	if err != nil || answer.Status == http.StatusNoContent {
 		return nil, 0, err
@@ -113,10 +114,10 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 	if body.Playlists == nil {
 		return nil, 0, broken(route, "no list of playlists")
 	}
-	page := make([]providers.Playlist, len(body.Playlists))
+	page := make([]library.Playlist, len(body.Playlists))
 	for i := range body.Playlists {
 		p := &body.Playlists[i].Playlist
-		page[i] = providers.Playlist{
+		page[i] = library.Playlist{
 			SourceID: mbid(p.Identifier), Name: p.Title, Snapshot: p.Extension.Playlist.ModifiedAt,
 			TrackCount: max(p.TrackCount, p.Extension.Playlist.TrackCount, len(p.Tracks)),
 		}
@@ -128,8 +129,8 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 }
 
 // Tracks implements providers.PlaylistSource. ListenBrainz sends a playlist whole: there is one page at most.
-func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]providers.Track, error] {
-	return func(yield func([]providers.Track, error) bool) {
+func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
 		tracks, err := a.tracks(ctx, l.SourceID)
 		if err != nil || len(tracks) > 0 {
 			yield(tracks, err)
@@ -137,7 +138,7 @@ func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]
 	}
 }
 
-func (a *adapter) tracks(ctx context.Context, id string) ([]providers.Track, error) {
+func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error) {
 	answer, err := a.get(ctx, playlistRoute, "/1/playlist/"+url.PathEscape(id), nil, playlistTable)
 	if err != nil || answer.Status == http.StatusNoContent {
 		return nil, err
@@ -149,11 +150,11 @@ func (a *adapter) tracks(ctx context.Context, id string) ([]providers.Track, err
 	if body.Playlist.Tracks == nil {
 		return nil, broken(playlistRoute, "a playlist without a list of tracks")
 	}
-	tracks := make([]providers.Track, len(body.Playlist.Tracks))
+	tracks := make([]library.Track, len(body.Playlist.Tracks))
 	for i := range body.Playlist.Tracks {
 		t := &body.Playlist.Tracks[i]
 		id := mbid(string(t.Identifier))
-		tracks[i] = providers.Track{
+		tracks[i] = library.Track{
 			Title: t.Title, Artist: t.Creator, Album: t.Album, Duration: time.Duration(t.DurationMS) * time.Millisecond,
 			RecordingMBID: id, SourceID: id,
 		}

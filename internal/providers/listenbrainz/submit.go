@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -74,7 +75,7 @@ type submitted struct {
 
 // Submit implements providers.ListenTaker. The same play makes the same JSON every time, so that ListenBrainz knows it
 // again and keeps it once. A play that is beyond its limits is not sent: it would cost the whole batch.
-func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([]error, error) {
+func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
 	outcomes := make([]error, len(plays))
 	call := submission{Type: "import", Payload: make([]json.RawMessage, 0, len(plays))}
 	for i := range plays {
@@ -107,7 +108,7 @@ func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([
 }
 
 // marshal is a play as ListenBrainz takes it; the error is an item failure.
-func marshal(play *providers.StoredListen) (json.RawMessage, error) {
+func marshal(play *library.StoredListen) (json.RawMessage, error) {
 	l := submitted{ListenedAt: play.PlayedAt.Unix()}
 	m := &l.Metadata
 	m.Title, m.Artist, m.Album = clean(play.Title), clean(play.Artist), clean(play.Album)
@@ -147,7 +148,7 @@ func unsent(why string, m resilience.Meaning) error {
 	}
 }
 
-func musicService(sources []providers.Source) string {
+func musicService(sources []library.Source) string {
 	for _, s := range sources {
 		if domain := musicServices[s.Provider]; domain != "" {
 			return domain

@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
-var roygbiv = providers.Listen{
-	Track: providers.Track{
+var roygbiv = library.Listen{
+	Track: library.Track{
 		Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
 		ISRC: "GBBPW9800015", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
 	},
@@ -44,15 +44,15 @@ func taker(t *testing.T) (*adapter, *[]string) {
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	a, bodies := taker(t)
-	plays := []providers.StoredListen{
-		{Listen: roygbiv, Sources: []providers.Source{{Provider: "lastfm", SourceID: "1"}, {Provider: "spotify", SourceID: "2"}}},
+	plays := []library.StoredListen{
+		{Listen: roygbiv, Sources: []library.Source{{Provider: "lastfm", SourceID: "1"}, {Provider: "spotify", SourceID: "2"}}},
 		{
-			Listen: providers.Listen{
+			Listen: library.Listen{
 				// What a tag may hold, and what would cost the whole batch.
-				Track:    providers.Track{Title: "Bl\x00ue ", Artist: " R.E.M.", Duration: -1, RecordingMBID: "unknown"},
+				Track:    library.Track{Title: "Bl\x00ue ", Artist: " R.E.M.", Duration: -1, RecordingMBID: "unknown"},
 				PlayedAt: time.Unix(1795198000, 0),
 			},
-			Sources: []providers.Source{{Provider: "navidrome", SourceID: "x@1795198000"}},
+			Sources: []library.Source{{Provider: "navidrome", SourceID: "x@1795198000"}},
 		},
 	}
 	outcomes, err := a.Submit(t.Context(), plays)
@@ -68,19 +68,19 @@ func TestSubmit(t *testing.T) {
 
 func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
 	t.Parallel()
-	change := func(f func(*providers.Listen)) providers.StoredListen {
+	change := func(f func(*library.Listen)) library.StoredListen {
 		l := roygbiv
 		f(&l)
-		return providers.StoredListen{Listen: l}
+		return library.StoredListen{Listen: l}
 	}
-	plays := []providers.StoredListen{
-		change(func(*providers.Listen) {}),
-		change(func(l *providers.Listen) { l.Album = strings.Repeat("ü", 5200) }),
-		change(func(l *providers.Listen) { l.Title = " \x00" }),
-		change(func(l *providers.Listen) { l.Artist = "" }),
-		change(func(l *providers.Listen) { l.PlayedAt = time.Unix(1033430399, 0) }),
-		change(func(l *providers.Listen) { l.PlayedAt = time.Unix(1033430400, 0) }),
-		change(func(l *providers.Listen) { l.Album = strings.Repeat("ü", 4900) }),
+	plays := []library.StoredListen{
+		change(func(*library.Listen) {}),
+		change(func(l *library.Listen) { l.Album = strings.Repeat("ü", 5200) }),
+		change(func(l *library.Listen) { l.Title = " \x00" }),
+		change(func(l *library.Listen) { l.Artist = "" }),
+		change(func(l *library.Listen) { l.PlayedAt = time.Unix(1033430399, 0) }),
+		change(func(l *library.Listen) { l.PlayedAt = time.Unix(1033430400, 0) }),
+		change(func(l *library.Listen) { l.Album = strings.Repeat("ü", 4900) }),
 	}
 	refused := map[int]string{1: "longer than ListenBrainz takes", 2: "without a title", 3: "without a title", 4: "October 2002"}
 	a, bodies := taker(t)
@@ -113,12 +113,12 @@ func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
 func TestSubmitLargest(t *testing.T) {
 	t.Parallel()
 	a, bodies := taker(t)
-	plays := make([]providers.StoredListen, listensPerSubmission)
+	plays := make([]library.StoredListen, listensPerSubmission)
 	for i := range plays {
 		l := roygbiv
 		l.Title = fmt.Sprintf("%04d ", i) + strings.Repeat("x", 9500)
 		l.PlayedAt = l.PlayedAt.Add(time.Duration(i) * time.Minute)
-		plays[i] = providers.StoredListen{Listen: l}
+		plays[i] = library.StoredListen{Listen: l}
 	}
 	outcomes, err := a.Submit(t.Context(), plays)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestSubmitLargest(t *testing.T) {
 // TestEcho reads back what was submitted: it is the same play, to the second.
 func TestEcho(t *testing.T) {
 	t.Parallel()
-	text, err := marshal(&providers.StoredListen{Listen: roygbiv})
+	text, err := marshal(&library.StoredListen{Listen: roygbiv})
 	require.NoError(t, err)
 	var l listen
 	require.NoError(t, json.Unmarshal(text, &l))

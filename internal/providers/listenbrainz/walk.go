@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -20,7 +21,7 @@ type walk struct {
 // page is what body adds, and whether there can be more before it. It advances the walk.
 func (w *walk) page(body *listensBody) (page providers.ListenPage, more bool) {
 	all := body.Payload.Listens
-	page.Listens = make([]providers.Listen, 0, len(all))
+	page.Listens = make([]library.Listen, 0, len(all))
 	oldest, newest := int64(math.MaxInt64), int64(0)
 	for i := range all {
 		l := &all[i]

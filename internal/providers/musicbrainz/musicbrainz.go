@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -26,7 +27,7 @@ type Config struct {
 
 // Provider describes MusicBrainz. It has no connections: it is asked on behalf of the installation.
 func Provider() *providers.Provider {
-	return &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{providers.Enrichment},
+	return &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment},
 		Endpoints: []string{artistResource.lookup(), artistResource.search(), groupResource.lookup(), groupResource.search(), recordingResource.lookup(), recordingResource.search()}}
 }
 
@@ -43,22 +44,22 @@ func New(client *http.Client, cfg Config) *Source {
 
 // Enrich implements providers.Enricher. An id that MusicBrainz does not know is an item failure; one that it has merged
 // into another is answered with the other.
-func (s *Source) Enrich(ctx context.Context, e providers.Entity) (providers.Facts, error) {
+func (s *Source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	switch e.Kind {
-	case providers.KindArtist:
+	case library.KindArtist:
 		return enrich[artist](ctx, s, artistResource, e)
-	case providers.KindAlbum:
+	case library.KindAlbum:
 		return enrich[releaseGroup](ctx, s, groupResource, e)
-	case providers.KindTrack:
+	case library.KindTrack:
 		return enrich[recording](ctx, s, recordingResource, e)
 	}
-	return providers.Facts{}, providers.ErrNotThere
+	return library.Facts{}, library.ErrNotThere
 }
 
 // resource is one kind of MusicBrainz' entities.
 type resource struct {
 	name  string // in the path
-	query func(providers.Entity) string
+	query func(library.Entity) string
 }
 
 var (
@@ -73,29 +74,29 @@ func (r resource) lookup() string { return r.search() + "/{mbid}" }
 
 // found is an entity of MusicBrainz, as lookup and search tell of it.
 type found interface {
-	key() string                           // its MBID
-	likeness(e *providers.Entity) likeness // to the entity that is asked for
-	facts() providers.Facts
+	key() string                         // its MBID
+	likeness(e *library.Entity) likeness // to the entity that is asked for
+	facts() library.Facts
 }
 
 // perSearch is how many hits a search asks for: one recording may be there many times, in other versions.
 const perSearch = 25
 
-func enrich[F found](ctx context.Context, s *Source, r resource, e providers.Entity) (providers.Facts, error) {
+func enrich[F found](ctx context.Context, s *Source, r resource, e library.Entity) (library.Facts, error) {
 	if e.MBID != "" {
 		var one F
 		endpoint := r.lookup()
 		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {"tags"}}, &one); err != nil {
-			return providers.Facts{}, err
+			return library.Facts{}, err
 		}
 		if one.key() == "" {
-			return providers.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "an entity without an id"}
+			return library.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "an entity without an id"}
 		}
 		return one.facts(), nil
 	}
 	query := r.query(e)
 	if query == "" {
-		return providers.Facts{}, providers.ErrNotThere
+		return library.Facts{}, library.ErrNotThere
 	}
 	var hits struct {
 		Artists    []F `json:"artists"`
@@ -104,15 +105,15 @@ func enrich[F found](ctx context.Context, s *Source, r resource, e providers.Ent
 	}
 	endpoint := r.search()
 	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}, &hits); err != nil {
-		return providers.Facts{}, err
+		return library.Facts{}, err
 	}
 	all := map[string][]F{artistResource.name: hits.Artists, groupResource.name: hits.Groups, recordingResource.name: hits.Recordings}[r.name]
 	if all == nil {
-		return providers.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "a search without hits"}
+		return library.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "a search without hits"}
 	}
 	best, ok := choose(all, &e)
 	if !ok {
-		return providers.Facts{}, providers.ErrNotThere
+		return library.Facts{}, library.ErrNotThere
 	}
 	return best.facts(), nil
 }

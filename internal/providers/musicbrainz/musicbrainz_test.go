@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -26,13 +27,13 @@ const (
 )
 
 var (
-	band  = providers.Entity{Kind: providers.KindArtist, Artist: "Sigur Rós"}
-	album = providers.Entity{Kind: providers.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun"}
-	track = providers.Entity{Kind: providers.KindTrack, Artist: "Sigur Rós", Title: "Svefn-g-englar", Duration: 604 * time.Second}
+	band  = library.Entity{Kind: library.KindArtist, Artist: "Sigur Rós"}
+	album = library.Entity{Kind: library.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun"}
+	track = library.Entity{Kind: library.KindTrack, Artist: "Sigur Rós", Title: "Svefn-g-englar", Duration: 604 * time.Second}
 )
 
 // known is e with the id that MusicBrainz has given it.
-func known(e providers.Entity, mbid string) providers.Entity {
+func known(e library.Entity, mbid string) library.Entity {
 	e.MBID = mbid
 	return e
 }
@@ -58,7 +59,7 @@ func source(far providertest.Respond) *Source { return New(providertest.Client(f
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	statuses := map[int]resilience.Meaning{503: throttled, 401: blocked, 403: blocked}
-	for name, e := range map[string]providers.Entity{"a search": album, "a lookup": known(track, trackID)} {
+	for name, e := range map[string]library.Entity{"a search": album, "a lookup": known(track, trackID)} {
 		t.Run(name, func(t *testing.T) {
 			providertest.RunEnrichment(t, providertest.Enrichment{
 				New:        func(c *http.Client) providers.Enricher { return New(c, Config{APIURL: "https://mb.example.org/"}) },
@@ -141,15 +142,15 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	bandTags := []string{"post-rock", "dream pop", "ambient", "icelandic"}
 	for name, c := range map[string]struct {
-		entity providers.Entity
-		want   providers.Facts
+		entity library.Entity
+		want   library.Facts
 	}{
-		"an artist by name":   {band, providers.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags[:2], Released: "1994"}},
-		"an artist by id":     {known(band, bandID), providers.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags, Released: "1994-01-04"}},
-		"an album by name":    {album, providers.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: bandTags[:1], Released: "1999-06-12"}},
-		"an album by id":      {known(album, albumID), providers.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: []string{"post-rock", "ambient"}, Released: "1999-06-12"}},
-		"a recording by id":   {known(track, trackID), providers.Facts{MBID: trackID, Name: "Svefn-g-englar", Tags: bandTags[:1], Released: "1999-06-12"}},
-		"a recording by name": {track, providers.Facts{MBID: trackID, Name: "Svefn‐g‐englar", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"an artist by name":   {band, library.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags[:2], Released: "1994"}},
+		"an artist by id":     {known(band, bandID), library.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags, Released: "1994-01-04"}},
+		"an album by name":    {album, library.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"an album by id":      {known(album, albumID), library.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: []string{"post-rock", "ambient"}, Released: "1999-06-12"}},
+		"a recording by id":   {known(track, trackID), library.Facts{MBID: trackID, Name: "Svefn-g-englar", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"a recording by name": {track, library.Facts{MBID: trackID, Name: "Svefn‐g‐englar", Tags: bandTags[:1], Released: "1999-06-12"}},
 	} {
 		requests := 0
 		far := healthy(t)
@@ -176,40 +177,40 @@ func TestManyTags(t *testing.T) {
 		tags = append(tags, tag{fmt.Sprintf(" Tag %02d", i), i})
 	}
 	names := tagNames(tags)
-	require.Len(t, names, providers.MaxTags)
+	require.Len(t, names, library.MaxTags)
 	require.Equal(t, "tag 29", names[0])
 }
 
 // query is what a search for e asks.
-func query(t *testing.T, e providers.Entity) (path, query string) {
+func query(t *testing.T, e library.Entity) (path, query string) {
 	t.Helper()
 	_, err := source(func(r *http.Request) (int, http.Header, string) {
 		path, query = r.URL.Path, r.URL.Query().Get("query")
 		return 200, nil, `{"artists":[],"release-groups":[],"recordings":[]}`
 	}).Enrich(t.Context(), e)
-	require.ErrorIs(t, err, providers.ErrNotThere)
+	require.ErrorIs(t, err, library.ErrNotThere)
 	return path, query
 }
 
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		entity      providers.Entity
+		entity      library.Entity
 		path, query string
 	}{
 		{band, "/ws/2/artist", `artist:"Sigur Rós" OR alias:"Sigur Rós"`},
 		{album, "/ws/2/release-group", `releasegroup:"Ágætis byrjun" AND artist:"Sigur Rós"`},
 		{track, "/ws/2/recording", `recording:"Svefn-g-englar" AND artist:"Sigur Rós"`},
-		{providers.Entity{Kind: providers.KindArtist, Artist: `AC/DC "live" \ (a:b) !`}, "/ws/2/artist", `artist:"AC/DC \"live\" \\ (a:b) !" OR alias:"AC/DC \"live\" \\ (a:b) !"`},
-		{providers.Entity{Kind: providers.KindTrack, Artist: "A", Title: "T (2011 Remaster)", ISRC: "GBAAA9900303"}, "/ws/2/recording",
+		{library.Entity{Kind: library.KindArtist, Artist: `AC/DC "live" \ (a:b) !`}, "/ws/2/artist", `artist:"AC/DC \"live\" \\ (a:b) !" OR alias:"AC/DC \"live\" \\ (a:b) !"`},
+		{library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T (2011 Remaster)", ISRC: "GBAAA9900303"}, "/ws/2/recording",
 			`isrc:"GBAAA9900303" OR (recording:"T" AND artist:"A")`},
-		{providers.Entity{Kind: providers.KindTrack, ISRC: "GBAAA9900303"}, "/ws/2/recording", `isrc:"GBAAA9900303"`},
-		{providers.Entity{Kind: providers.KindAlbum, Artist: "A", Title: "T - Deluxe Edition [Remastered]"}, "/ws/2/release-group", `releasegroup:"T" AND artist:"A"`},
+		{library.Entity{Kind: library.KindTrack, ISRC: "GBAAA9900303"}, "/ws/2/recording", `isrc:"GBAAA9900303"`},
+		{library.Entity{Kind: library.KindAlbum, Artist: "A", Title: "T - Deluxe Edition [Remastered]"}, "/ws/2/release-group", `releasegroup:"T" AND artist:"A"`},
 		// Nothing can be asked about what has no name.
-		{providers.Entity{Kind: providers.KindArtist, Artist: " "}, "", ""},
-		{providers.Entity{Kind: providers.KindAlbum, Title: "T"}, "", ""},
-		{providers.Entity{Kind: providers.KindTrack, Artist: "A"}, "", ""},
-		{providers.Entity{Kind: "label", Artist: "A"}, "", ""},
+		{library.Entity{Kind: library.KindArtist, Artist: " "}, "", ""},
+		{library.Entity{Kind: library.KindAlbum, Title: "T"}, "", ""},
+		{library.Entity{Kind: library.KindTrack, Artist: "A"}, "", ""},
+		{library.Entity{Kind: "label", Artist: "A"}, "", ""},
 	} {
 		path, got := query(t, c.entity)
 		require.Equal(t, c.path, path)
@@ -248,11 +249,11 @@ func credits(namesAndJoins ...string) (list []any) {
 func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
 	t.Parallel()
 	type change = map[string]any
-	plain := providers.Entity{Kind: providers.KindTrack, Artist: "A", Title: "T", Duration: 200 * time.Second}
-	with := func(f func(*providers.Entity)) providers.Entity { e := plain; f(&e); return e }
-	coded := with(func(e *providers.Entity) { e.ISRC = "GBAAA9900303" })
+	plain := library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Duration: 200 * time.Second}
+	with := func(f func(*library.Entity)) library.Entity { e := plain; f(&e); return e }
+	coded := with(func(e *library.Entity) { e.ISRC = "GBAAA9900303" })
 	for name, c := range map[string]struct {
-		entity providers.Entity
+		entity library.Entity
 		hits   []change
 		want   string // index of the hit; empty for none
 	}{
@@ -263,21 +264,21 @@ func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
 		"no artist":                          {plain, []change{{"artist-credit": []any{}}}, ""},
 		"a low score":                        {plain, []change{{"score": 89}}, ""},
 		"without an id":                      {plain, []change{{"id": ""}, {}}, "1"},
-		"accents and case":                   {with(func(e *providers.Entity) { e.Artist = "bjork"; e.Title = "joga" }), []change{{"title": "Jóga", "artist-credit": credits("Björk", "")}}, "0"},
+		"accents and case":                   {with(func(e *library.Entity) { e.Artist = "bjork"; e.Title = "joga" }), []change{{"title": "Jóga", "artist-credit": credits("Björk", "")}}, "0"},
 		"guests of the credit":               {plain, []change{{"artist-credit": credits("A", " feat. ", "B", "")}}, "0"},
-		"artists joined otherwise":           {with(func(e *providers.Entity) { e.Artist = "A, B" }), []change{{"artist-credit": credits("A", " with ", "B", "")}}, "0"},
-		"guests in the title":                {with(func(e *providers.Entity) { e.Title = "T (feat. B)" }), []change{{}}, "0"},
-		"a remaster":                         {with(func(e *providers.Entity) { e.Title = "T - 2011 Remaster" }), []change{{}}, "0"},
-		"a live version":                     {with(func(e *providers.Entity) { e.Title = "T (Live, Remastered)" }), []change{{}}, ""},
-		"a remix":                            {with(func(e *providers.Entity) { e.Title = "T (B Remix)" }), []change{{}}, ""},
+		"artists joined otherwise":           {with(func(e *library.Entity) { e.Artist = "A, B" }), []change{{"artist-credit": credits("A", " with ", "B", "")}}, "0"},
+		"guests in the title":                {with(func(e *library.Entity) { e.Title = "T (feat. B)" }), []change{{}}, "0"},
+		"a remaster":                         {with(func(e *library.Entity) { e.Title = "T - 2011 Remaster" }), []change{{}}, "0"},
+		"a live version":                     {with(func(e *library.Entity) { e.Title = "T (Live, Remastered)" }), []change{{}}, ""},
+		"a remix":                            {with(func(e *library.Entity) { e.Title = "T (B Remix)" }), []change{{}}, ""},
 		"about as long":                      {plain, []change{{"length": 209_000}}, "0"},
 		"much longer":                        {plain, []change{{"length": 211_000}}, ""},
 		"the nearest length":                 {plain, []change{{"length": 207_000}, {"length": 201_000}, {"length": 193_000}}, "1"},
-		"of unknown length":                  {with(func(e *providers.Entity) { e.Duration = 0 }), []change{{"length": 500_000}}, "0"},
+		"of unknown length":                  {with(func(e *library.Entity) { e.Duration = 0 }), []change{{"length": 500_000}}, "0"},
 		"live versions last":                 {plain, []change{{"disambiguation": "live, 1999"}, {}}, "1"},
 		"no films":                           {plain, []change{{"video": true}}, ""},
 		"the first of equals":                {plain, []change{{"first-release-date": "2001"}, {"first-release-date": "1999-02"}, {"first-release-date": "1999"}}, "1"},
-		"the album that is named":            {with(func(e *providers.Entity) { e.Album = "L (Deluxe)" }), []change{{"length": 200_000}, {"length": 205_000, "releases": []change{{"title": "L"}}}}, "1"},
+		"the album that is named":            {with(func(e *library.Entity) { e.Album = "L (Deluxe)" }), []change{{"length": 200_000}, {"length": 205_000, "releases": []change{{"title": "L"}}}}, "1"},
 		"the code before the names":          {coded, []change{{"length": 200_000}, {"score": 40, "length": 300_000, "isrcs": []string{"gbaaa9900303"}}}, "1"},
 		"the code, though the title differs": {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900303"}}}, "0"},
 		"the code of something else":         {coded, []change{{"title": "U", "artist-credit": credits("B", ""), "isrcs": []string{"GBAAA9900303"}}}, ""},
@@ -285,7 +286,7 @@ func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
 	} {
 		facts, err := source(hits(t, c.hits...)).Enrich(t.Context(), c.entity)
 		if c.want == "" {
-			require.ErrorIs(t, err, providers.ErrNotThere, name)
+			require.ErrorIs(t, err, library.ErrNotThere, name)
 			continue
 		}
 		require.NoError(t, err, name)
@@ -296,7 +297,7 @@ func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
 func TestArtistsWhoShareAName(t *testing.T) {
 	t.Parallel()
 	type change = map[string]any
-	nirvana := providers.Entity{Kind: providers.KindArtist, Artist: "Nirvana"}
+	nirvana := library.Entity{Kind: library.KindArtist, Artist: "Nirvana"}
 	for name, c := range map[string]struct {
 		hits []change
 		want string
@@ -308,7 +309,7 @@ func TestArtistsWhoShareAName(t *testing.T) {
 	} {
 		facts, err := source(hits(t, c.hits...)).Enrich(t.Context(), nirvana)
 		if c.want == "" {
-			require.ErrorIs(t, err, providers.ErrNotThere, name)
+			require.ErrorIs(t, err, library.ErrNotThere, name)
 			continue
 		}
 		require.NoError(t, err, name)

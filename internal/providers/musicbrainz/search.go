@@ -6,9 +6,9 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -31,13 +31,13 @@ type likeness struct {
 
 // choose returns the hit that is what was asked for. Of artists who share a name nothing tells which is meant, so that
 // there must be one only.
-func choose[F found](hits []F, e *providers.Entity) (best F, ok bool) {
+func choose[F found](hits []F, e *library.Entity) (best F, ok bool) {
 	var likely likeness
 	for _, h := range hits {
 		l := h.likeness(e)
 		switch {
 		case l.another || h.key() == "":
-		case ok && e.Kind == providers.KindArtist:
+		case ok && e.Kind == library.KindArtist:
 			return best, false
 		case !ok || l.better(likely):
 			best, likely, ok = h, l, true
@@ -62,17 +62,17 @@ func (l likeness) better(than likeness) bool {
 	return l.since < than.since
 }
 
-func (a artist) likeness(e *providers.Entity) likeness {
+func (a artist) likeness(e *library.Entity) likeness {
 	name := normal(e.Artist)
 	same := normal(a.Name) == name || slices.ContainsFunc(a.Aliases, func(o alias) bool { return normal(o.Name) == name })
 	return likeness{another: a.Score < sure || !same}
 }
 
-func (g releaseGroup) likeness(e *providers.Entity) likeness {
+func (g releaseGroup) likeness(e *library.Entity) likeness {
 	return likeness{another: g.Score < sure || !sameTitle(g.Title, e.Title, albumRemarks) || !g.Credit.is(e.Artist), rank: g.rank(), score: g.Score, since: sortable(g.Released)}
 }
 
-func (r recording) likeness(e *providers.Entity) likeness {
+func (r recording) likeness(e *library.Entity) likeness {
 	title, artist := sameTitle(r.Title, e.Title, trackRemarks), r.Credit.is(e.Artist)
 	l := likeness{score: r.Score, since: sortable(r.Released)}
 	l.code = e.ISRC != "" && slices.ContainsFunc(r.ISRCs, func(code string) bool { return strings.EqualFold(code, e.ISRC) })
@@ -105,21 +105,21 @@ func (c credit) is(name string) bool {
 	return slices.ContainsFunc([]string{joined.String(), names.String(), c[0].Name, c[0].Artist.Name}, func(own string) bool { return normal(own) == name })
 }
 
-func artistQuery(e providers.Entity) string {
+func artistQuery(e library.Entity) string {
 	if blank(e.Artist) {
 		return ""
 	}
 	return field("artist", e.Artist) + " OR " + field("alias", e.Artist)
 }
 
-func groupQuery(e providers.Entity) string {
+func groupQuery(e library.Entity) string {
 	if blank(e.Artist) || blank(e.Title) {
 		return ""
 	}
 	return field("releasegroup", plain(e.Title, albumRemarks)) + " AND " + field("artist", e.Artist)
 }
 
-func recordingQuery(e providers.Entity) string {
+func recordingQuery(e library.Entity) string {
 	query := ""
 	if !blank(e.Artist) && !blank(e.Title) {
 		query = field("recording", plain(e.Title, trackRemarks)) + " AND " + field("artist", e.Artist)

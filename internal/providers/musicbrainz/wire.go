@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 type artist struct {
@@ -71,16 +71,16 @@ func (a artist) key() string       { return a.ID }
 func (g releaseGroup) key() string { return g.ID }
 func (r recording) key() string    { return r.ID }
 
-func (a artist) facts() providers.Facts {
-	return providers.Facts{MBID: a.ID, Name: a.Name, Tags: tagNames(a.Tags), Released: date(a.LifeSpan.Begin)}
+func (a artist) facts() library.Facts {
+	return library.Facts{MBID: a.ID, Name: a.Name, Tags: tagNames(a.Tags), Released: date(a.LifeSpan.Begin)}
 }
 
-func (g releaseGroup) facts() providers.Facts {
-	return providers.Facts{MBID: g.ID, Name: g.Title, Tags: tagNames(g.Tags), Released: date(g.Released)}
+func (g releaseGroup) facts() library.Facts {
+	return library.Facts{MBID: g.ID, Name: g.Title, Tags: tagNames(g.Tags), Released: date(g.Released)}
 }
 
-func (r recording) facts() providers.Facts {
-	return providers.Facts{MBID: r.ID, Name: r.Title, Tags: tagNames(r.Tags), Released: date(r.Released)}
+func (r recording) facts() library.Facts {
+	return library.Facts{MBID: r.ID, Name: r.Title, Tags: tagNames(r.Tags), Released: date(r.Released)}
 }
 
 // rank puts plain albums before the rest.
@@ -109,7 +109,7 @@ func tagNames(tags []tag) (names []string) {
 	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(b.Count, a.Count) })
 	for _, t := range tags {
 		name := strings.ToLower(strings.TrimSpace(t.Name))
-		if name != "" && !slices.Contains(names, name) && len(names) < providers.MaxTags {
+		if name != "" && !slices.Contains(names, name) && len(names) < library.MaxTags {
 			names = append(names, name)
 		}
 	}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
 var deadCredential = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
 
-func merge(a, b providers.Credentials) providers.Credentials {
+func merge(a, b library.Credentials) library.Credentials {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	return all
@@ -39,15 +40,15 @@ func flat[T any](seq iter.Seq2[[]T, error]) (all []T, err error) {
 	return all, err
 }
 
-func listens(ctx context.Context, a providers.Adapter, span providers.Span) ([]providers.ListenPage, error) {
+func listens(ctx context.Context, a providers.Adapter, span library.Span) ([]providers.ListenPage, error) {
 	return collect(a.(providers.ListenSource).Listens(ctx, span))
 }
 
-func playlists(ctx context.Context, a providers.Adapter) ([]providers.Playlist, error) {
+func playlists(ctx context.Context, a providers.Adapter) ([]library.Playlist, error) {
 	return flat(a.(providers.PlaylistSource).Playlists(ctx))
 }
 
-func tracks(ctx context.Context, a providers.Adapter, p providers.Playlist) ([]providers.Track, error) {
+func tracks(ctx context.Context, a providers.Adapter, p library.Playlist) ([]library.Track, error) {
 	return flat(a.(providers.PlaylistSource).Tracks(ctx, p))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
@@ -42,20 +43,20 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 		}
 		return 200, nil, fmt.Sprintf(`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-%d","title":"T","artist":"A"%s}]}}}`, i, played)
 	}
-	return navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token", "native": "no"}))
+	return navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 }
 
 // TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the
 // server knows nothing about plays.
 func TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory(t *testing.T) {
 	t.Parallel()
-	pages, err := listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), providers.Span{})
+	pages, err := listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 26)
-	pages, err = listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), providers.Span{After: lastPlay.Add(-5 * time.Hour)})
+	pages, err = listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), library.Span{After: lastPlay.Add(-5 * time.Hour)})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 2, "it stops at what is known")
-	pages, err = listens(t.Context(), shelf(t, 30, 4, 5, 6), providers.Span{})
+	pages, err = listens(t.Context(), shelf(t, 30, 4, 5, 6), library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 4)
 }
@@ -66,7 +67,7 @@ func TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft(t *testing.T) {
 	t.Parallel()
 	a := shelf(t, 90)
 	before := lastPlay.Add(-50 * time.Hour)
-	pages, err := listens(t.Context(), a, providers.Span{Before: before.Add(time.Millisecond)})
+	pages, err := listens(t.Context(), a, library.Span{Before: before.Add(time.Millisecond)})
 	require.NoError(t, err)
 	require.Equal(t, before, pages[0].Listens[0].PlayedAt)
 	require.Len(t, all(pages), 40)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -57,9 +58,9 @@ type adapter struct {
 	moved    *url.URL // where the latest call was redirected to
 	askedWay bool     // the server refused its way in the middle of the run, and was asked again
 
-	choose    func(providers.Track, []providers.Track) (providers.Track, bool)
-	library   map[providers.Track]string // ids of the songs that were looked up in this run; empty for one that is not there
-	navidrome bool                       // the latest answer came from a Navidrome
+	choose    func(library.Track, []library.Track) (library.Track, bool)
+	library   map[library.Track]string // ids of the songs that were looked up in this run; empty for one that is not there
+	navidrome bool                     // the latest answer came from a Navidrome
 }
 
 // call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].

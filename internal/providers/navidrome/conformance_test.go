@@ -7,13 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
-var geoff = providers.Credentials{"url": "https://music.example.org/music/", "username": "geoff", "password": "correct-horse-battery"}
+var geoff = library.Credentials{"url": "https://music.example.org/music/", "username": "geoff", "password": "correct-horse-battery"}
 
 // navidromeRoutes answers as Navidrome 0.63 does, at /music.
 func navidromeRoutes(t testing.TB) map[string]providertest.Respond {
@@ -64,13 +65,13 @@ func TestConformance(t *testing.T) {
 	delete(older, "GET /music/api/scrobble")
 	servers := map[string]struct {
 		routes  map[string]providertest.Respond
-		learned providers.Credentials
+		learned library.Credentials
 		// faults are left to the requests that count: an older server's missing list of plays is no fault.
 		faults func(*http.Request) bool
 	}{
-		"every play":  {navidromeRoutes(t), providers.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
-		"last plays":  {older, providers.Credentials{"auth": "token", "native": "yes"}, func(req *http.Request) bool { return req.URL.Path != "/music/api/scrobble" }},
-		"albums":      {albumRoutes(t), providers.Credentials{"auth": "password", "form": "yes", "native": "no"}, nil},
+		"every play":  {navidromeRoutes(t), library.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
+		"last plays":  {older, library.Credentials{"auth": "token", "native": "yes"}, func(req *http.Request) bool { return req.URL.Path != "/music/api/scrobble" }},
+		"albums":      {albumRoutes(t), library.Credentials{"auth": "password", "form": "yes", "native": "no"}, nil},
 		"not learned": {albumRoutes(t), nil, nil},
 	}
 	for name, server := range servers {
@@ -88,8 +89,8 @@ func TestConformance(t *testing.T) {
 			providertest.Run(t, providertest.Suite{
 				Provider:    navidrome.New(navidrome.Config{}),
 				Credentials: merge(geoff, server.learned),
-				Span:        providers.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-				Playlist:    providers.Playlist{SourceID: "2oLgAYDkWcN0LNPHGM5nLr"},
+				Span:        library.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+				Playlist:    library.Playlist{SourceID: "2oLgAYDkWcN0LNPHGM5nLr"},
 				Prove:       healthy, Listens: plays, Playlists: lists, Tracks: lists, Submit: sent,
 			})
 		})
@@ -143,15 +144,15 @@ func TestErrorTable(t *testing.T) {
 		t.Run(row.golden, func(t *testing.T) {
 			t.Parallel()
 			client := providertest.Client(providertest.Always(row.status, providertest.Golden(t, row.golden)))
-			a := navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"auth": "token", "native": "no"}))
+			a := navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 			check := func(err error) {
 				t.Helper()
 				requireVerdict(t, row.want, err)
 				requireCode(t, row.code, err)
 			}
-			_, err := tracks(t.Context(), a, providers.Playlist{SourceID: "x"})
+			_, err := tracks(t.Context(), a, library.Playlist{SourceID: "x"})
 			check(err)
-			_, err = listens(t.Context(), a, providers.Span{})
+			_, err = listens(t.Context(), a, library.Span{})
 			check(err)
 			_, err = playlists(t.Context(), a)
 			check(err)
@@ -163,12 +164,12 @@ func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, native := range []string{"yes", "no"} {
 		client := providertest.Client(providertest.Always(http.StatusNotImplemented, "This endpoint is not implemented"))
-		a := navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"auth": "token", "native": native}))
+		a := navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": native}))
 		_, err := playlists(t.Context(), a)
 		require.ErrorIs(t, err, providers.ErrNotOffered)
-		_, err = tracks(t.Context(), a, providers.Playlist{SourceID: "x"})
+		_, err = tracks(t.Context(), a, library.Playlist{SourceID: "x"})
 		require.ErrorIs(t, err, providers.ErrNotOffered)
-		_, err = listens(t.Context(), a, providers.Span{})
+		_, err = listens(t.Context(), a, library.Span{})
 		require.ErrorIs(t, err, providers.ErrNotOffered)
 		_, err = a.Prove(t.Context())
 		requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}, err)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -41,7 +42,7 @@ type listenYield = func(providers.ListenPage, error) bool
 //
 // A play's SourceID is the song and the second of the play, whatever the source, so that a play that a client reported
 // twice is one, and stays the same one when the server is upgraded.
-func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield listenYield) {
 		if err := a.ready(ctx); err != nil {
 			yield(providers.ListenPage{}, err)
@@ -57,7 +58,7 @@ func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[pr
 	}
 }
 
-func (a *adapter) nativeListens(ctx context.Context, span providers.Span, yield listenYield) error {
+func (a *adapter) nativeListens(ctx context.Context, span library.Span, yield listenYield) error {
 	err := a.scrobbles(ctx, span, yield)
 	if errors.Is(err, errNoScrobbles) {
 		return a.songListens(ctx, span, yield)
@@ -67,7 +68,7 @@ func (a *adapter) nativeListens(ctx context.Context, span providers.Span, yield 
 
 // scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed, and what is new
 // is looked for as far back as something may have been submitted late.
-func (a *adapter) scrobbles(ctx context.Context, span providers.Span, yield listenYield) error {
+func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listenYield) error {
 	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}}
 	if from := span.After; !from.IsZero() {
 		if span.Before.IsZero() {
@@ -78,7 +79,7 @@ func (a *adapter) scrobbles(ctx context.Context, span providers.Span, yield list
 	if !span.Before.IsZero() {
 		query.Set("to", strconv.FormatInt(span.Before.Unix(), 10))
 	}
-	songs := map[text]*providers.Track{}
+	songs := map[text]*library.Track{}
 	for start := 0; ; start += scrobblePage {
 		query.Set("_start", strconv.Itoa(start))
 		query.Set("_end", strconv.Itoa(start+scrobblePage))
@@ -107,8 +108,8 @@ func (a *adapter) scrobbles(ctx context.Context, span providers.Span, yield list
 	}
 }
 
-func plays(rows []scrobble, songs map[text]*providers.Track) []providers.Listen {
-	listens := make([]providers.Listen, 0, len(rows))
+func plays(rows []scrobble, songs map[text]*library.Track) []library.Listen {
+	listens := make([]library.Listen, 0, len(rows))
 	seen := make(map[scrobble]bool, len(rows))
 	for _, row := range rows {
 		if t := songs[row.MediaFileID]; t != nil && !seen[row] {
@@ -119,12 +120,12 @@ func plays(rows []scrobble, songs map[text]*providers.Track) []providers.Listen 
 	return listens
 }
 
-func listen(t providers.Track, at time.Time, count number) providers.Listen {
-	return providers.Listen{Track: t, SourceID: t.SourceID + "@" + strconv.FormatInt(at.Unix(), 10), PlayedAt: at, PlayCount: int(count)}
+func listen(t library.Track, at time.Time, count number) library.Listen {
+	return library.Listen{Track: t, SourceID: t.SourceID + "@" + strconv.FormatInt(at.Unix(), 10), PlayedAt: at, PlayCount: int(count)}
 }
 
 // join looks up the songs of the plays that are not in songs yet. A song that is gone for good gets a nil.
-func (a *adapter) join(ctx context.Context, rows []scrobble, songs map[text]*providers.Track) error {
+func (a *adapter) join(ctx context.Context, rows []scrobble, songs map[text]*library.Track) error {
 	wanted := map[text]bool{}
 	for _, row := range rows {
 		if _, known := songs[row.MediaFileID]; !known {
@@ -155,7 +156,7 @@ func (a *adapter) join(ctx context.Context, rows []scrobble, songs map[text]*pro
 	return nil
 }
 
-func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*providers.Track) error {
+func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*library.Track) error {
 	songs[id] = nil
 	var s ownSong
 	_, err := a.get(ctx, "GET /api/song/{id}", []string{"api", "song", url.PathEscape(string(id))}, nil, &s)
@@ -174,7 +175,7 @@ func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*providers
 }
 
 // songListens reads the last play of each song, the latest first.
-func (a *adapter) songListens(ctx context.Context, span providers.Span, yield listenYield) error {
+func (a *adapter) songListens(ctx context.Context, span library.Span, yield listenYield) error {
 	query := url.Values{"_sort": {"play_date"}, "_order": {"DESC"}}
 	for start := 0; ; start += songPage {
 		query.Set("_start", strconv.Itoa(start))
@@ -207,7 +208,7 @@ func (a *adapter) songListens(ctx context.Context, span providers.Span, yield li
 
 // albumListens reads the last play of each song from the recently played albums. An album further down the list has
 // been played no later than those above it, so that after each page nothing later than its last album is missing.
-func (a *adapter) albumListens(ctx context.Context, span providers.Span, yield listenYield) error {
+func (a *adapter) albumListens(ctx context.Context, span library.Span, yield listenYield) error {
 	w := albumWalk{span: span}
 	for offset := 0; !w.done; offset += albumPage {
 		r, err := a.call(ctx, "getAlbumList2", url.Values{
@@ -233,7 +234,7 @@ func (a *adapter) albumListens(ctx context.Context, span providers.Span, yield l
 			}
 		}
 		w.done = w.done || len(r.AlbumList2.Album) < albumPage
-		slices.SortStableFunc(w.page.Listens, func(x, y providers.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
+		slices.SortStableFunc(w.page.Listens, func(x, y library.Listen) int { return y.PlayedAt.Compare(x.PlayedAt) })
 		if w.tells() && !yield(w.page, nil) {
 			return nil
 		}
@@ -257,7 +258,7 @@ func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
 
 // albumWalk goes down the list of recently played albums.
 type albumWalk struct {
-	span   providers.Span
+	span   library.Span
 	page   providers.ListenPage
 	barren int // albums in a row none of whose songs has a known play
 	done   bool

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
@@ -16,7 +17,7 @@ import (
 
 var lastPlay = time.Date(2026, 11, 1, 20, 15, 0, 0, time.UTC)
 
-func all(pages []providers.ListenPage) (listens []providers.Listen) {
+func all(pages []providers.ListenPage) (listens []library.Listen) {
 	for _, p := range pages {
 		listens = append(listens, p.Listens...)
 	}
@@ -33,7 +34,7 @@ func TestEveryPlay(t *testing.T) {
 	delete(s.songs, "song000000000000000005") // its two plays have no name any more
 	a := navidrome.New(navidrome.Config{}).Open(s.client, s.credentials())
 
-	pages, err := listens(t.Context(), a, providers.Span{})
+	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Len(t, pages, 3)
 	got := all(pages)
@@ -44,8 +45,8 @@ func TestEveryPlay(t *testing.T) {
 		seen[l.SourceID] = true
 		require.True(t, i == 0 || !l.PlayedAt.After(got[i-1].PlayedAt), "newest first")
 	}
-	require.Equal(t, providers.Listen{
-		Track:    providers.Track{Title: "Song 0", Artist: "Artist", Album: "Album", Duration: 180500 * time.Millisecond, SourceID: "song000000000000000000"},
+	require.Equal(t, library.Listen{
+		Track:    library.Track{Title: "Song 0", Artist: "Artist", Album: "Album", Duration: 180500 * time.Millisecond, SourceID: "song000000000000000000"},
 		SourceID: "song000000000000000000@" + strconv.FormatInt(lastPlay.Unix(), 10), PlayedAt: lastPlay,
 	}, got[0])
 	require.Equal(t, "Song 3", got[3].Title, "left out of lists, but known")
@@ -64,8 +65,8 @@ func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
 		routes := navidromeRoutes(t)
 		routes["GET /music/api/song"] = providertest.Always(200, "[]")
 		routes["GET /music/api/song/{id}"] = providertest.Always(404, notFound)
-		a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token", "native": "yes"}))
-		return listens(t.Context(), a, providers.Span{})
+		a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "yes"}))
+		return listens(t.Context(), a, library.Span{})
 	}
 	pages, err := read(`{"error":"data not found"}`)
 	require.NoError(t, err)
@@ -76,7 +77,7 @@ func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	t.Parallel()
-	span := providers.Span{After: lastPlay.Add(-20 * time.Minute), Before: lastPlay.Add(-10 * time.Minute)}
+	span := library.Span{After: lastPlay.Add(-20 * time.Minute), Before: lastPlay.Add(-10 * time.Minute)}
 	for _, older := range []bool{false, true} {
 		s := newServer(t)
 		s.fill(60, 60, lastPlay)
@@ -102,7 +103,7 @@ func TestPlaysThatWereSubmittedLate(t *testing.T) {
 	s.fill(3, 3, lastPlay)
 	onTheWay := lastPlay.Add(-6 * time.Hour)
 	s.plays = append(s.plays, play{4, "song000000000000000001", onTheWay.Unix()})
-	pages, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(s.client, s.credentials()), providers.Span{After: lastPlay})
+	pages, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(s.client, s.credentials()), library.Span{After: lastPlay})
 	require.NoError(t, err)
 	got := all(pages)
 	require.Len(t, got, 4)
@@ -115,7 +116,7 @@ func TestTokenEndsInTheMiddle(t *testing.T) {
 	s.fill(1203, 20, lastPlay)
 	s.revokeAt = 3
 	a := navidrome.New(navidrome.Config{}).Open(s.client, s.credentials())
-	pages, err := listens(t.Context(), a, providers.Span{})
+	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 1203)
 	require.Equal(t, 2, s.signIns)
@@ -127,11 +128,11 @@ func TestTokenIsNeverAccepted(t *testing.T) {
 	s.tokenUses = -1
 	p := navidrome.New(navidrome.Config{})
 	for want := 2; want <= 5; want++ { // two in the first run, then one: the token of the run before is tried first
-		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), providers.Span{})
+		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
 		requireVerdict(t, deadCredential, err)
 		require.Equal(t, want, s.signIns)
 	}
-	_, err := listens(t.Context(), p.Open(s.client, s.credentials()), providers.Span{})
+	_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
 	v := resilience.Classify(err) // the sixth sign-in
 	require.Equal(t, resilience.RateLimit, v.Category, "%v", err)
 	require.Equal(t, resilience.ScopeApp, v.Scope)
@@ -145,12 +146,12 @@ func TestTokenIsKept(t *testing.T) {
 	s.tokenUses = 1
 	p := navidrome.New(navidrome.Config{})
 	for range 8 {
-		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), providers.Span{})
+		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, s.signIns, "one sign-in serves many runs")
-	wrong := merge(s.credentials(), providers.Credentials{"password": "wrong-horse"})
-	_, err := listens(t.Context(), p.Open(s.client, wrong), providers.Span{})
+	wrong := merge(s.credentials(), library.Credentials{"password": "wrong-horse"})
+	_, err := listens(t.Context(), p.Open(s.client, wrong), library.Span{})
 	requireVerdict(t, deadCredential, err)
 	require.Equal(t, 2, s.signIns, "another password does not find the token of the right one")
 }
@@ -163,7 +164,7 @@ func TestOlderNavidrome(t *testing.T) {
 	s.songs["never"] = map[string]any{"id": "never", "title": "Never played", "artist": "Nobody"}
 	a := navidrome.New(navidrome.Config{}).Open(s.client, s.credentials())
 
-	pages, err := listens(t.Context(), a, providers.Span{})
+	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Len(t, pages, 3)
 	got := all(pages)
@@ -176,7 +177,7 @@ func TestOlderNavidrome(t *testing.T) {
 	require.Equal(t, lastPlay.Add(-199*time.Minute), pages[0].Oldest)
 
 	before := s.calls
-	pages, err = listens(t.Context(), a, providers.Span{After: lastPlay.Add(-5 * time.Minute)})
+	pages, err = listens(t.Context(), a, library.Span{After: lastPlay.Add(-5 * time.Minute)})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 5)
 	require.Equal(t, before+2, s.calls, "it stops at what is known")
@@ -189,16 +190,16 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 	delete(routes, "GET /music/api/scrobble")
 	client := resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes), Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})
 	for range 5 {
-		_, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"auth": "token", "native": "yes"})), providers.Span{})
+		_, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})
 		require.NoError(t, err)
 	}
 }
 
 func TestAlbums(t *testing.T) {
 	t.Parallel()
-	creds := merge(geoff, providers.Credentials{"auth": "token", "native": "no"})
+	creds := merge(geoff, library.Credentials{"auth": "token", "native": "no"})
 	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(albumRoutes(t))), creds)
-	read := func(span providers.Span) (ids []string, oldest time.Time) {
+	read := func(span library.Span) (ids []string, oldest time.Time) {
 		pages, err := listens(t.Context(), a, span)
 		require.NoError(t, err)
 		for _, l := range all(pages) {
@@ -209,13 +210,13 @@ func TestAlbums(t *testing.T) {
 		}
 		return ids, oldest
 	}
-	ids, oldest := read(providers.Span{})
+	ids, oldest := read(library.Span{})
 	require.Equal(t, []string{"tr-1@1793700000#7", "tr-4@1793613600#1", "tr-2@1790841600#2", "tr-5@1735689600#1"}, ids)
 	require.Equal(t, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), oldest)
-	ids, oldest = read(providers.Span{After: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)})
+	ids, oldest = read(library.Span{After: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)})
 	require.Equal(t, []string{"tr-1@1793700000#7", "tr-4@1793613600#1"}, ids)
 	require.Equal(t, time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC), oldest)
-	ids, _ = read(providers.Span{After: time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)})
+	ids, _ = read(library.Span{After: time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)})
 	require.Empty(t, ids)
 }
 
@@ -231,14 +232,14 @@ func TestNoPlays(t *testing.T) {
 		asked++
 		return 200, nil, `{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-1","title":"Rain","artist":"Cloud"}]}}}`
 	}
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token"}))
-	pages, err := listens(t.Context(), a, providers.Span{})
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token"}))
+	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Empty(t, pages)
 	require.Equal(t, 3, asked, "it does not open every album in vain")
 
 	routes["/music/rest/getAlbum.view"] = providertest.Always(200, providertest.Golden(t, "error_70.json"))
-	pages, err = listens(t.Context(), a, providers.Span{})
+	pages, err = listens(t.Context(), a, library.Span{})
 	require.NoError(t, err, "albums that are gone are no failure")
 	require.Empty(t, pages)
 }

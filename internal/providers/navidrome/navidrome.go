@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -22,7 +23,7 @@ type Config struct {
 	ClientName string // how servers name us to their users; default "reprise"
 	// Choose picks the song of a library that is track; false when none is. By default only a song of the same
 	// MusicBrainz id or ISRC, or of the same names and about the same length, is.
-	Choose func(track providers.Track, songs []providers.Track) (providers.Track, bool)
+	Choose func(track library.Track, songs []library.Track) (library.Track, bool)
 }
 
 // The names of the credentials: the first five are the form's fields, the others are learned.
@@ -49,7 +50,7 @@ func New(cfg Config) *providers.Provider {
 	return &providers.Provider{
 		Name:        "navidrome",
 		DisplayName: "Navidrome",
-		Streams:     []string{providers.Listens, providers.Playlists},
+		Streams:     []string{library.Listens, library.Playlists},
 		Endpoints:   endpoints(),
 		Takes:       providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
 		Fields: []providers.Field{
@@ -63,24 +64,24 @@ func New(cfg Config) *providers.Provider {
 			{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox", Optional: true,
 				Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete history, need the password itself. Tick this only if you trust every part of the network between here and your server."},
 		},
-		App: func(c providers.Credentials) string {
+		App: func(c library.Credentials) string {
 			u, err := normalise(c[credURL])
 			if err != nil {
 				return ""
 			}
 			return u.Host
 		},
-		Open: func(client *http.Client, c providers.Credentials) providers.Adapter {
+		Open: func(client *http.Client, c library.Credentials) providers.Adapter {
 			return open(client, c, &cfg, held)
 		},
 	}
 }
 
-func open(client *http.Client, c providers.Credentials, cfg *Config, held *sessions) *adapter {
+func open(client *http.Client, c library.Credentials, cfg *Config, held *sessions) *adapter {
 	a := &adapter{
 		clientName: cfg.ClientName,
 		choose:     cfg.Choose,
-		library:    map[providers.Track]string{},
+		library:    map[library.Track]string{},
 		user:       strings.TrimSpace(c[credUser]),
 		password:   c[credPassword],
 		apiKey:     strings.TrimSpace(c[credAPIKey]),

@@ -6,12 +6,12 @@ import (
 	"net/url"
 	"strconv"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // Playlists yields all playlists that the user may play, which the Subsonic API returns at once.
-func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
-	return func(yield func([]providers.Playlist, error) bool) {
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
 		r, err := a.call(ctx, "getPlaylists", nil)
 		if err == nil && r.Playlists == nil {
 			err = r.lacks("playlists")
@@ -20,13 +20,13 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist,
 			yield(nil, err)
 			return
 		}
-		page := make([]providers.Playlist, 0, len(r.Playlists.Playlist))
+		page := make([]library.Playlist, 0, len(r.Playlists.Playlist))
 		for _, p := range r.Playlists.Playlist {
 			if p.ID == "" {
 				yield(nil, r.lacks("id of a playlist"))
 				return
 			}
-			page = append(page, providers.Playlist{
+			page = append(page, library.Playlist{
 				SourceID: string(p.ID), Name: string(p.Name), TrackCount: int(p.SongCount), Snapshot: p.snapshot(),
 			})
 		}
@@ -44,8 +44,8 @@ func (p *playlist) snapshot() string {
 }
 
 // Tracks yields the tracks of one playlist, which the Subsonic API returns at once.
-func (a *adapter) Tracks(ctx context.Context, p providers.Playlist) iter.Seq2[[]providers.Track, error] {
-	return func(yield func([]providers.Track, error) bool) {
+func (a *adapter) Tracks(ctx context.Context, p library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
 		r, err := a.call(ctx, "getPlaylist", url.Values{"id": {p.SourceID}})
 		if err == nil && r.Playlist == nil {
 			err = r.lacks("playlist")
@@ -54,7 +54,7 @@ func (a *adapter) Tracks(ctx context.Context, p providers.Playlist) iter.Seq2[[]
 			yield(nil, err)
 			return
 		}
-		page := make([]providers.Track, 0, len(r.Playlist.Entry))
+		page := make([]library.Track, 0, len(r.Playlist.Entry))
 		for _, s := range r.Playlist.Entry {
 			page = append(page, s.track())
 		}

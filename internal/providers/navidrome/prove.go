@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -41,7 +42,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	return providers.Account{
 		ID:   base + "#" + a.user,
 		Name: a.user,
-		Learned: providers.Credentials{
+		Learned: library.Credentials{
 			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form), credNative: yesNo(a.native),
 		},
 	}, nil

@@ -11,13 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
-func prove(t *testing.T, upstream providertest.Respond, creds providers.Credentials) (providers.Account, error) {
+func prove(t *testing.T, upstream providertest.Respond, creds library.Credentials) (providers.Account, error) {
 	t.Helper()
 	return navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), creds).Prove(t.Context())
 }
@@ -32,21 +33,21 @@ func adviceOf(t *testing.T, err error) string {
 func TestProveAtNavidrome(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	creds := providers.Credentials{"url": s.URL + "/app/#/album/all", "username": "geoff", "password": s.password}
+	creds := library.Credentials{"url": s.URL + "/app/#/album/all", "username": "geoff", "password": s.password}
 	p := navidrome.New(navidrome.Config{})
 	account, err := p.Open(s.client, creds).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
 		ID: s.URL + "#geoff", Name: "geoff",
-		Learned: providers.Credentials{"url": s.URL, "username": "geoff", "auth": "token", "form": "yes", "native": "yes"},
+		Learned: library.Credentials{"url": s.URL, "username": "geoff", "auth": "token", "form": "yes", "native": "yes"},
 	}, account)
 
 	s.fill(10, 10, lastPlay)
-	pages, err := listens(t.Context(), p.Open(s.client, merge(creds, account.Learned)), providers.Span{})
+	pages, err := listens(t.Context(), p.Open(s.client, merge(creds, account.Learned)), library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 10)
 	require.Equal(t, 1, s.signIns, "the session of the proof serves the first run")
-	pages, err = listens(t.Context(), p.Open(s.client, creds), providers.Span{})
+	pages, err = listens(t.Context(), p.Open(s.client, creds), library.Span{})
 	require.NoError(t, err, "without what was learned")
 	require.Len(t, all(pages), 10)
 
@@ -101,33 +102,33 @@ func TestWayToSignIn(t *testing.T) {
 	}
 	never := func(*http.Request) bool { return false }
 	cases := map[string]struct {
-		creds   providers.Credentials
+		creds   library.Credentials
 		refusal string
 		accepts func(*http.Request) bool
 		ways    []string
 		auth    string
 		advice  string
 	}{
-		"password over TLS":          {providers.Credentials{"url": "https://m.example.org"}, "error_41.json", inForm, []string{"GET t", "POST p"}, "password", ""},
-		"password to loopback":       {providers.Credentials{"url": "127.0.0.1:4533"}, "error_10.json", inForm, []string{"GET t", "POST p"}, "password", ""},
-		"password when ticked":       {providers.Credentials{"url": "192.168.1.5:4533", "insecure": "on"}, "error_42.json", inForm, []string{"GET t", "POST p"}, "password", ""},
-		"password never unprotected": {providers.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm, []string{"GET t"}, "", "tick"},
-		"no forms": {providers.Credentials{"url": "https://m.example.org"}, "error_10.json",
+		"password over TLS":          {library.Credentials{"url": "https://m.example.org"}, "error_41.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password to loopback":       {library.Credentials{"url": "127.0.0.1:4533"}, "error_10.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password when ticked":       {library.Credentials{"url": "192.168.1.5:4533", "insecure": "on"}, "error_42.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password never unprotected": {library.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm, []string{"GET t"}, "", "tick"},
+		"no forms": {library.Credentials{"url": "https://m.example.org"}, "error_10.json",
 			func(req *http.Request) bool { return req.URL.Query().Has("p") }, []string{"GET t", "POST p", "GET p"}, "password", ""},
-		"key": {providers.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
+		"key": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
 			func(req *http.Request) bool {
 				return req.PostForm.Get("apiKey") == "key-of-geoff" && !req.Form.Has("u")
 			}, []string{"POST apiKey"}, "apikey", ""},
-		"key refused, token taken": {providers.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
+		"key refused, token taken": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
 			func(req *http.Request) bool { return req.Form.Has("t") }, []string{"POST apiKey", "GET apiKey", "GET t"}, "token", ""},
-		"only a key, and not taken": {providers.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff", "password": ""}, "error_42.json",
+		"only a key, and not taken": {library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff", "password": ""}, "error_42.json",
 			never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
-		"nothing taken": {providers.Credentials{"url": "https://m.example.org"}, "error_41.json", never, []string{"GET t", "POST p", "GET p"}, "", "API key"},
+		"nothing taken": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never, []string{"GET t", "POST p", "GET p"}, "", "API key"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			creds := merge(providers.Credentials{"username": "geoff", "password": password}, c.creds)
+			creds := merge(library.Credentials{"username": "geoff", "password": password}, c.creds)
 			upstream, ways := picky(t, c.refusal, c.accepts)
 			account, err := prove(t, upstream, creds)
 			require.Equal(t, c.ways, *ways)
@@ -159,7 +160,7 @@ func TestWayChanges(t *testing.T) {
 		return status, header, body
 	}
 	accepted = "p"
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Respond(answer)), merge(geoff, providers.Credentials{"auth": "token"}))
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Respond(answer)), merge(geoff, library.Credentials{"auth": "token"}))
 	got, err := playlists(t.Context(), a)
 	require.NoError(t, err)
 	require.Len(t, got, 3)
@@ -177,7 +178,7 @@ func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "error_41.json")
 	})
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, providers.Credentials{"auth": "token"}))
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
 		requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
@@ -193,7 +194,7 @@ func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
 	require.Zero(t, resilience.Classify(err).FirstDelay, "it is there, and says so itself")
 	client := resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})
-	_, err = navidrome.New(navidrome.Config{}).Open(client, merge(geoff, providers.Credentials{"url": far.URL})).Prove(t.Context())
+	_, err = navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
 	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network, Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
 }
 
@@ -243,7 +244,7 @@ func TestServerMoved(t *testing.T) {
 			}
 			return 200, nil, providertest.Golden(t, "ping_other.json")
 		})
-		account, err := prove(t, upstream, merge(geoff, providers.Credentials{"url": "http://Music.Example.org:80", "apikey": key}))
+		account, err := prove(t, upstream, merge(geoff, library.Credentials{"url": "http://Music.Example.org:80", "apikey": key}))
 		require.NoError(t, err)
 		require.Equal(t, "https://music.example.org", account.Learned["url"])
 		require.Equal(t, "https://music.example.org#geoff", account.ID)
@@ -262,7 +263,7 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 		salts[salt] = true
 		return 200, nil, providertest.Golden(t, "playlists.json")
 	})
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, providers.Credentials{"auth": "token"}))
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
 		require.NoError(t, err)
@@ -277,7 +278,7 @@ func TestNoStepBackFromTLS(t *testing.T) {
 		require.Equal(t, "https", req.URL.Scheme)
 		return 301, http.Header{"Location": {"http://music.example.org/rest/ping.view?" + req.URL.RawQuery}}, ""
 	})
-	_, err := prove(t, upstream, merge(geoff, providers.Credentials{"url": "https://music.example.org"}))
+	_, err := prove(t, upstream, merge(geoff, library.Credentials{"url": "https://music.example.org"}))
 	require.Contains(t, adviceOf(t, err), "http://music.example.org")
 }
 
@@ -288,7 +289,7 @@ func TestKeyNamesItsUser(t *testing.T) {
 		"/music/rest/getOpenSubsonicExtensions.view": providertest.Always(200, providertest.Golden(t, "extensions.json")),
 		"/music/rest/tokenInfo.view":                 providertest.Always(200, providertest.Golden(t, "token_info.json")),
 	})
-	account, err := prove(t, upstream, merge(geoff, providers.Credentials{"username": "jeff", "apikey": "key-of-geoff"}))
+	account, err := prove(t, upstream, merge(geoff, library.Credentials{"username": "jeff", "apikey": "key-of-geoff"}))
 	require.NoError(t, err)
 	require.Equal(t, "geoff", account.Name)
 	require.Equal(t, "geoff", account.Learned["username"])
@@ -299,7 +300,7 @@ func TestAddress(t *testing.T) {
 	p := navidrome.New(navidrome.Config{})
 	base := func(typed string) (string, error) {
 		account, err := p.Open(providertest.Client(providertest.Always(200, providertest.Golden(t, "ping_other.json"))),
-			merge(geoff, providers.Credentials{"url": typed})).Prove(t.Context())
+			merge(geoff, library.Credentials{"url": typed})).Prove(t.Context())
 		return account.Learned["url"], err
 	}
 	for typed, want := range map[string]string{
@@ -322,21 +323,21 @@ func TestAddress(t *testing.T) {
 		got, err := base(typed)
 		require.NoError(t, err, typed)
 		require.Equal(t, want, got, typed)
-		require.Equal(t, want[strings.Index(want, "://")+3:][:len(p.App(providers.Credentials{"url": typed}))], p.App(providers.Credentials{"url": typed}))
+		require.Equal(t, want[strings.Index(want, "://")+3:][:len(p.App(library.Credentials{"url": typed}))], p.App(library.Credentials{"url": typed}))
 	}
 	for _, typed := range []string{"", "https://", "ftp://music.example.org", "my server", "https://geoff:secret-word@music.example.org", "http://[::1", "https://a b/"} {
 		_, err := base(typed)
 		requireSetting(t, "url", err)
 		require.NotContains(t, err.Error(), "secret-word")
 	}
-	require.Empty(t, p.App(providers.Credentials{"url": "my server"}))
-	for missing, c := range map[string]providers.Credentials{"username": {"username": " "}, "password": {"password": ""}} {
+	require.Empty(t, p.App(library.Credentials{"url": "my server"}))
+	for missing, c := range map[string]library.Credentials{"username": {"username": " "}, "password": {"password": ""}} {
 		a := p.Open(http.DefaultClient, merge(geoff, c))
 		_, err := a.Prove(t.Context())
 		requireSetting(t, missing, err)
 		_, err = playlists(t.Context(), a)
 		requireSetting(t, missing, err)
-		_, err = listens(t.Context(), a, providers.Span{})
+		_, err = listens(t.Context(), a, library.Span{})
 		requireSetting(t, missing, err)
 	}
 }
@@ -352,10 +353,10 @@ func TestPlaylists(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "playlist.json")
 	}
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, providers.Credentials{"auth": "token", "form": "yes"}))
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
 	lists, err := playlists(t.Context(), a)
 	require.NoError(t, err)
-	require.Equal(t, []providers.Playlist{
+	require.Equal(t, []library.Playlist{
 		{SourceID: "2oLgAYDkWcN0LNPHGM5nLr", Name: "Rain", Snapshot: "2026-10-11T07:30:00.987654321Z/3", TrackCount: 3},
 		{SourceID: "L211c2ljL1JhaW4.bTN1-", Name: "From a file", Snapshot: "2026-01-03T18:04:05/0"},
 		{SourceID: "12", Name: "Numbered", TrackCount: 2},
@@ -364,7 +365,7 @@ func TestPlaylists(t *testing.T) {
 		got, err := tracks(t.Context(), a, l)
 		require.NoError(t, err)
 		require.Len(t, got, 3)
-		require.Equal(t, providers.Track{
+		require.Equal(t, library.Track{
 			Title: "Riders on the Storm", Artist: "The Doors", Album: "L.A. Woman", Duration: 434e9,
 			ISRC: "USEE19900741", RecordingMBID: "5be29ccd-5d9d-4b3c-a9a7-bd3d4e0bdcd7", SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
 		}, got[0])
@@ -378,7 +379,7 @@ func TestPlaylists(t *testing.T) {
 func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
 	body := `{"subsonic-response":{"status":"ok","playlists":{"playlist":[{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, providers.Credentials{"auth": "token"}))
+	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, library.Credentials{"auth": "token"}))
 	_, err := playlists(t.Context(), a)
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }

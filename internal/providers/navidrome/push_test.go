@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/providers/providertest"
@@ -51,14 +52,14 @@ func (f *far) respond(r *http.Request) (int, http.Header, string) {
 }
 
 func (f *far) open(cfg navidrome.Config, learned ...string) providers.Adapter {
-	creds := merge(geoff, providers.Credentials{"auth": "token", "form": "yes", "native": "no"})
+	creds := merge(geoff, library.Credentials{"auth": "token", "form": "yes", "native": "no"})
 	for pair := range slices.Chunk(learned, 2) {
 		creds[pair[0]] = pair[1]
 	}
 	return navidrome.New(cfg).Open(providertest.Client(providertest.Respond(f.respond)), creds)
 }
 
-func (f *far) submit(plays ...providers.StoredListen) ([]error, error) {
+func (f *far) submit(plays ...library.StoredListen) ([]error, error) {
 	return f.open(navidrome.Config{}).(providers.ListenTaker).Submit(f.t.Context(), plays)
 }
 
@@ -161,7 +162,7 @@ func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
 		require.Nil(t, outcomes)
 	}
 	f := newFar(t, map[string][]string{"ping": {"status 404"}})
-	_, err := f.open(navidrome.Config{}, "auth", "").(providers.ListenTaker).Submit(t.Context(), []providers.StoredListen{joga})
+	_, err := f.open(navidrome.Config{}, "auth", "").(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{joga})
 	requireVerdict(t, generic, err)
 }
 
@@ -169,20 +170,20 @@ func TestSongOfAPlay(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search.json"}, "scrobble": {"done.json"}})
 	known := played("Roygbiv (as it was named)", "BoC")
-	known.Sources = []providers.Source{{Provider: "spotify", SourceID: "x"}, {Provider: "navidrome", SourceID: roygbivID + "@1795208651"}}
+	known.Sources = []library.Source{{Provider: "spotify", SourceID: "x"}, {Provider: "navidrome", SourceID: roygbivID + "@1795208651"}}
 	gone := joga
-	gone.Sources = []providers.Source{{Provider: "navidrome", SourceID: "from-an-older-library@1795208651"}}
+	gone.Sources = []library.Source{{Provider: "navidrome", SourceID: "from-an-older-library@1795208651"}}
 	outcomes, err := f.submit(known, gone)
 	require.NoError(t, err)
 	require.Equal(t, make([]error, 2), outcomes)
 	require.Equal(t, []string{roygbivID, jogaID}, f.of("scrobble")[0]["id"])
 
-	picky := navidrome.Config{Choose: func(track providers.Track, songs []providers.Track) (providers.Track, bool) {
+	picky := navidrome.Config{Choose: func(track library.Track, songs []library.Track) (library.Track, bool) {
 		require.Equal(t, "Roygbiv", track.Title)
 		require.Len(t, songs, 3)
 		return songs[2], true
 	}}
-	_, err = f.open(picky).(providers.ListenTaker).Submit(t.Context(), []providers.StoredListen{roygbiv})
+	_, err = f.open(picky).(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{roygbiv})
 	require.NoError(t, err)
 	require.Equal(t, []string{jogaID}, f.of("scrobble")[1]["id"], "whoever wires may choose")
 }
@@ -191,10 +192,10 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search_nothing.json", "search.json"}})
 	w := f.open(navidrome.Config{}).(providers.PlaylistWriter)
-	found, err := w.Find(t.Context(), providers.Track{Title: "Jóga (Live)", Artist: "Björk, Guests"})
+	found, err := w.Find(t.Context(), library.Track{Title: "Jóga (Live)", Artist: "Björk, Guests"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Svefn-g-englar", "Roygbiv", "Jóga"}, titles(found), "in the server's order")
-	require.Equal(t, providers.Track{
+	require.Equal(t, library.Track{
 		Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun", Duration: 201 * time.Second, ISRC: "ISL019900002",
 		RecordingMBID: "2d6f5bd6-3a4f-4f9e-9d3a-5b9a5f2f8a11", SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
 	}, found[0])

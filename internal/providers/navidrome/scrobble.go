@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -32,7 +32,7 @@ type play struct {
 // Submit implements providers.ListenTaker. All songs are looked up before the first play is sent. Navidrome takes many
 // plays in one call; other servers read only the first of them (supysonic and gonic do) and answer that all is well, so
 // that they get one call per play.
-func (a *adapter) Submit(ctx context.Context, plays []providers.StoredListen) ([]error, error) {
+func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
 	outcomes := make([]error, len(plays))
 	var found []play
 	for i := range plays {
@@ -81,7 +81,7 @@ func (a *adapter) scrobble(ctx context.Context, plays ...play) error {
 }
 
 // songOf is the id of the song that was played; empty when the library does not have it.
-func (a *adapter) songOf(ctx context.Context, p *providers.StoredListen) (string, error) {
+func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, error) {
 	t := p.Track
 	t.SourceID = knownID(p.Sources)
 	if id, asked := a.library[t]; asked {
@@ -92,7 +92,7 @@ func (a *adapter) songOf(ctx context.Context, p *providers.StoredListen) (string
 		return "", err
 	}
 	id := ""
-	if slices.ContainsFunc(songs, func(s providers.Track) bool { return s.SourceID == t.SourceID }) {
+	if slices.ContainsFunc(songs, func(s library.Track) bool { return s.SourceID == t.SourceID }) {
 		id = t.SourceID
 	} else if s, ok := a.choose(t, songs); ok {
 		id = s.SourceID
@@ -103,7 +103,7 @@ func (a *adapter) songOf(ctx context.Context, p *providers.StoredListen) (string
 
 // knownID is the song's id at the time when this server itself told of the play; empty when it did not. A library that
 // was built anew has other ids, and Navidrome takes a play of an unknown one without a word: so it is looked up, too.
-func knownID(sources []providers.Source) string {
+func knownID(sources []library.Source) string {
 	for _, s := range sources {
 		if s.Provider == "navidrome" {
 			id, _, _ := strings.Cut(s.SourceID, "@")

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // Find implements providers.PlaylistWriter. Servers search differently: one wants every word to stand somewhere in a
 // song's names, another the whole text in the title alone; so the first question that has an answer counts.
-func (a *adapter) Find(ctx context.Context, t providers.Track) ([]providers.Track, error) {
+func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, error) {
 	for _, query := range queries(t) {
 		r, err := a.call(ctx, "search3", url.Values{
 			"query": {query}, "songCount": {strconv.Itoa(songsPerSearch)}, "artistCount": {"0"}, "albumCount": {"0"},
@@ -33,7 +33,7 @@ func (a *adapter) Find(ctx context.Context, t providers.Track) ([]providers.Trac
 		if err != nil { // what a search does not find is no error: a missing thing is the method
 			return nil, whole(err)
 		}
-		songs := make([]providers.Track, 0, len(r.SearchResult3.Song))
+		songs := make([]library.Track, 0, len(r.SearchResult3.Song))
 		for _, s := range r.SearchResult3.Song {
 			if s.ID != "" && len(songs) < songsPerSearch { // some servers do not count
 				songs = append(songs, s.track())
@@ -47,7 +47,7 @@ func (a *adapter) Find(ctx context.Context, t providers.Track) ([]providers.Trac
 }
 
 // queries are what to search for, the most telling first.
-func queries(t providers.Track) []string {
+func queries(t library.Track) []string {
 	title := before(t.Title, " (", " [", " - ", " feat")
 	artist := before(t.Artist, ",", ";", " feat", " & ", " • ", " / ")
 	var all []string
@@ -73,8 +73,8 @@ func before(name string, marks ...string) string {
 
 // choose is the default of Config.Choose. Of several copies it prefers one on the same album, then the one whose length
 // is the nearest.
-func choose(t providers.Track, songs []providers.Track) (providers.Track, bool) {
-	var best providers.Track
+func choose(t library.Track, songs []library.Track) (library.Track, bool) {
+	var best library.Track
 	bestScore := 0
 	for _, s := range songs {
 		if score := likeness(&t, &s); score > bestScore {
@@ -85,7 +85,7 @@ func choose(t providers.Track, songs []providers.Track) (providers.Track, bool) 
 }
 
 // likeness is 0 for another song, and grows with the certainty that s is t.
-func likeness(t, s *providers.Track) int {
+func likeness(t, s *library.Track) int {
 	switch {
 	case t.RecordingMBID != "" && strings.EqualFold(t.RecordingMBID, s.RecordingMBID):
 		return 4000

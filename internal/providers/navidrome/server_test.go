@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -60,8 +60,8 @@ func newServer(t testing.TB) *server {
 	return s
 }
 
-func (s *server) credentials() providers.Credentials {
-	return providers.Credentials{"url": s.URL, "username": "geoff", "password": s.password, "auth": "token", "form": "yes", "native": "yes"}
+func (s *server) credentials() library.Credentials {
+	return library.Credentials{"url": s.URL, "username": "geoff", "password": s.password, "auth": "token", "form": "yes", "native": "yes"}
 }
 
 // fill plays n songs one minute apart up to last; each of the songs again and again, in turn.

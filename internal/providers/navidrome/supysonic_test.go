@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/resilience"
 	"reprise/internal/supysonictest"
@@ -20,16 +20,16 @@ func TestRealServer(t *testing.T) {
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})
-	creds := providers.Credentials{"url": server.URL + "/rest/", "username": server.Username, "password": server.Password}
+	creds := library.Credentials{"url": server.URL + "/rest/", "username": server.Username, "password": server.Password}
 
 	account, err := p.Open(client, creds).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, server.URL+"#"+server.Username, account.ID)
-	require.Equal(t, providers.Credentials{
+	require.Equal(t, library.Credentials{
 		"url": server.URL, "username": server.Username, "auth": "password", "form": "yes", "native": "no",
 	}, account.Learned, "a token is refused with code 10, the password itself is not")
 
-	for name, c := range map[string]providers.Credentials{"learned": merge(creds, account.Learned), "not learned": creds} {
+	for name, c := range map[string]library.Credentials{"learned": merge(creds, account.Learned), "not learned": creds} {
 		t.Run(name, func(t *testing.T) {
 			a := p.Open(client, c)
 			lists, err := playlists(t.Context(), a)
@@ -44,10 +44,10 @@ func TestRealServer(t *testing.T) {
 			require.Equal(t, "Test Signals", got[0].Album)
 			require.InDelta(t, 1, got[0].Duration.Seconds(), 0.1)
 			require.NotEmpty(t, got[0].SourceID)
-			pages, err := listens(t.Context(), a, providers.Span{})
+			pages, err := listens(t.Context(), a, library.Span{})
 			require.NoError(t, err)
 			require.Empty(t, pages)
-			_, err = tracks(t.Context(), a, providers.Playlist{SourceID: "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"})
+			_, err = tracks(t.Context(), a, library.Playlist{SourceID: "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"})
 			require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}, resilience.Classify(err), "%v", err)
 		})
 	}
@@ -72,7 +72,7 @@ func TestRealServer(t *testing.T) {
 	require.NotZero(t, v.FirstDelay, "a server at home is soon back")
 }
 
-func titles(ts []providers.Track) []string {
+func titles(ts []library.Track) []string {
 	var all []string
 	for _, t := range ts {
 		all = append(all, t.Title)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
 	"reprise/internal/resilience"
@@ -22,13 +23,13 @@ func TestRealServerIsWritten(t *testing.T) {
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})
-	creds := providers.Credentials{"url": server.URL, "username": server.Username, "password": server.Password}
+	creds := library.Credentials{"url": server.URL, "username": server.Username, "password": server.Password}
 	account, err := p.Open(client, creds).Prove(t.Context())
 	require.NoError(t, err)
 
 	for _, form := range []string{"yes", "no"} {
 		t.Run("form="+form, func(t *testing.T) {
-			a := p.Open(client, merge(merge(creds, account.Learned), providers.Credentials{"form": form}))
+			a := p.Open(client, merge(merge(creds, account.Learned), library.Credentials{"form": form}))
 			name := "Rain & “Fog” form=" + form
 			w := written{t, a.(providers.PlaylistWriter)}
 			low, middle, high := w.song("Low"), w.song("middle"), w.song("High")
@@ -62,7 +63,7 @@ func TestRealServerIsWritten(t *testing.T) {
 	}
 	t.Run("plays", func(t *testing.T) {
 		a := p.Open(client, merge(creds, account.Learned))
-		outcomes, err := a.(providers.ListenTaker).Submit(t.Context(), []providers.StoredListen{
+		outcomes, err := a.(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{
 			played("Low", "The Tones"), played("LOW", "the tones"), played("Low", "Somebody Else"), played("High", "The Tones"),
 		})
 		require.NoError(t, err)
@@ -77,9 +78,9 @@ var (
 	generic = resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
 )
 
-func played(title, artist string) providers.StoredListen {
-	return providers.StoredListen{Listen: providers.Listen{
-		Track: providers.Track{Title: title, Artist: artist}, PlayedAt: time.Date(2026, 11, 20, 21, 4, 11, 123e6, time.UTC),
+func played(title, artist string) library.StoredListen {
+	return library.StoredListen{Listen: library.Listen{
+		Track: library.Track{Title: title, Artist: artist}, PlayedAt: time.Date(2026, 11, 20, 21, 4, 11, 123e6, time.UTC),
 	}}
 }
 
@@ -92,7 +93,7 @@ type written struct {
 // song is the id of the track of that title.
 func (w written) song(title string) string {
 	w.t.Helper()
-	found, err := w.Find(w.t.Context(), providers.Track{Title: title, Artist: "The Tones"})
+	found, err := w.Find(w.t.Context(), library.Track{Title: title, Artist: "The Tones"})
 	require.NoError(w.t, err)
 	require.Len(w.t, found, 1)
 	require.Equal(w.t, "The Tones", found[0].Artist)
@@ -104,7 +105,7 @@ func (w written) holds(id, name string, want ...string) {
 	w.t.Helper()
 	lists, err := flat(w.Playlists(w.t.Context()))
 	require.NoError(w.t, err)
-	i := slices.IndexFunc(lists, func(p providers.Playlist) bool { return p.SourceID == id })
+	i := slices.IndexFunc(lists, func(p library.Playlist) bool { return p.SourceID == id })
 	require.GreaterOrEqual(w.t, i, 0)
 	require.Equal(w.t, name, lists[i].Name)
 	got, err := flat(w.Tracks(w.t.Context(), lists[i]))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -99,8 +99,8 @@ type song struct {
 	PlayCount     number     `json:"playCount"`
 }
 
-func (s *song) track() providers.Track {
-	t := providers.Track{
+func (s *song) track() library.Track {
+	t := library.Track{
 		Title: string(s.Title), Artist: string(s.Artist), Album: string(s.Album),
 		Duration: s.Duration.seconds(), RecordingMBID: string(s.MusicBrainzID), SourceID: string(s.ID),
 	}
@@ -128,8 +128,8 @@ type ownSong struct {
 	} `json:"tags"`
 }
 
-func (s *ownSong) track() providers.Track {
-	t := providers.Track{
+func (s *ownSong) track() library.Track {
+	t := library.Track{
 		Title: string(s.Title), Artist: string(s.Artist), Album: string(s.Album),
 		Duration: s.Duration.seconds(), RecordingMBID: string(s.RecordingMBID), SourceID: string(s.ID),
 	}

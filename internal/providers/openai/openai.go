@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -40,7 +41,7 @@ func New(client *http.Client, cfg Config) *Client {
 
 // Provider returns the provider as the rest of the program knows it. keys may be nil.
 func Provider(keys *resilience.KeyPool) *providers.Provider {
-	return &providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{providers.Digest},
+	return &providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{library.Digest},
 		Endpoints: []string{endpoint}, Keys: keys}
 }
 

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
 // Enrichment is a source of facts under test, asked about one entity.
 type Enrichment struct {
 	New    func(*http.Client) providers.Enricher
-	Entity providers.Entity
+	Entity library.Entity
 	// Nothing are bodies of a successful answer that say that the source has nothing.
 	Nothing []string
 	Secrets []string // see Suite
@@ -26,15 +27,15 @@ type Enrichment struct {
 var notForAll = []string{"takes a refused credential for fatal", "keeps the wait of a rate limit", "stops at the request that fails", "can be left early"}
 
 // RunEnrichment shows that the source keeps what every capability of every adapter promises, as far as it is about
-// calls on behalf of the installation. [providers.ErrNotThere] counts as no failure.
+// calls on behalf of the installation. [library.ErrNotThere] counts as no failure.
 func RunEnrichment(t *testing.T, e Enrichment) {
 	t.Helper()
-	s := &Suite{Provider: &providers.Provider{Open: func(client *http.Client, _ providers.Credentials) providers.Adapter { return enriching{e.New(client)} }}}
+	s := &Suite{Provider: &providers.Provider{Open: func(client *http.Client, _ library.Credentials) providers.Adapter { return enriching{e.New(client)} }}}
 	c := &capability{name: "Enrich", Capability: e.Capability, suite: s, secrets: e.Secrets, nothing: e.Nothing,
 		read: func(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
 			facts, err := a.(enriching).Enrich(ctx, e.Entity)
 			switch {
-			case errors.Is(err, providers.ErrNotThere):
+			case errors.Is(err, library.ErrNotThere):
 				return nil, nil
 			case err != nil:
 				return nil, err

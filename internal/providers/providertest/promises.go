@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -60,12 +61,12 @@ func checkHealthy(t *testing.T, c *capability) {
 			for _, l := range p.Listens {
 				checkListen(t, l)
 			}
-		case []providers.Playlist:
+		case []library.Playlist:
 			for _, l := range p {
 				require.NotEmpty(t, l.SourceID)
 				require.NotEmpty(t, l.Name)
 			}
-		case []providers.Track:
+		case []library.Track:
 			for _, tr := range p {
 				require.NotEmpty(t, tr.Title)
 			}
@@ -73,7 +74,7 @@ func checkHealthy(t *testing.T, c *capability) {
 	}
 }
 
-func checkListen(t *testing.T, l providers.Listen) {
+func checkListen(t *testing.T, l library.Listen) {
 	t.Helper()
 	require.NotEmpty(t, l.SourceID)
 	require.NotEmpty(t, l.Title)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -21,20 +22,20 @@ import (
 const taken = "taken"
 
 // examplePlays are what is submitted when a suite names nothing else: three tracks of three artists.
-func examplePlays() []providers.StoredListen {
+func examplePlays() []library.StoredListen {
 	names := []struct{ artist, title, album string }{
 		{"Sigur Rós", "Svefn-g-englar", "Ágætis byrjun"}, {"Boards of Canada", "Roygbiv", "Music Has the Right to Children"}, {"Björk", "Jóga", ""},
 	}
-	plays := make([]providers.StoredListen, len(names))
+	plays := make([]library.StoredListen, len(names))
 	for i, n := range names {
 		at := time.Date(2026, 11, 20, 21, 4+5*i, 11, 123e6, time.UTC)
-		plays[i] = providers.StoredListen{
+		plays[i] = library.StoredListen{
 			ID: int64(i + 1),
-			Listen: providers.Listen{
-				Track:    providers.Track{Title: n.title, Artist: n.artist, Album: n.album, Duration: 200 * time.Second},
+			Listen: library.Listen{
+				Track:    library.Track{Title: n.title, Artist: n.artist, Album: n.album, Duration: 200 * time.Second},
 				SourceID: fmt.Sprintf("play-%d", i), PlayedAt: at,
 			},
-			Sources: []providers.Source{{Provider: "spotify", SourceID: fmt.Sprintf("play-%d", i)}},
+			Sources: []library.Source{{Provider: "spotify", SourceID: fmt.Sprintf("play-%d", i)}},
 		}
 	}
 	return plays

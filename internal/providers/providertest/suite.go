@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -22,11 +23,11 @@ import (
 type Suite struct {
 	Provider *providers.Provider
 	// Credentials are those of a healthy connection of a user named "geoff", who contains "eof".
-	Credentials providers.Credentials
-	Span        providers.Span     // for Listens; zero for everything
-	Playlist    providers.Playlist // for Tracks
+	Credentials library.Credentials
+	Span        library.Span     // for Listens; zero for everything
+	Playlist    library.Playlist // for Tracks
 	// Plays are what Submit sends, at most Takes.Batch of them; nil for three of the suite's own.
-	Plays []providers.StoredListen
+	Plays []library.StoredListen
 	// Secrets are further texts that no error may hold, beside the fields that are passwords.
 	Secrets []string
 
@@ -103,16 +104,16 @@ type capability struct {
 func (s *Suite) capabilities(t *testing.T) []*capability {
 	t.Helper()
 	all := []*capability{{name: "Prove", Capability: s.Prove, read: prove}}
-	if s.Provider.Pulls(providers.Listens) {
+	if s.Provider.Pulls(library.Listens) {
 		all = append(all, paged("Listens", s.Listens, func(ctx context.Context, a providers.Adapter) iter.Seq2[providers.ListenPage, error] {
 			return a.(providers.ListenSource).Listens(ctx, s.Span)
 		}))
 	}
-	if s.Provider.Pulls(providers.Playlists) {
-		all = append(all, paged("Playlists", s.Playlists, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]providers.Playlist, error] {
+	if s.Provider.Pulls(library.Playlists) {
+		all = append(all, paged("Playlists", s.Playlists, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Playlist, error] {
 			return a.(providers.PlaylistSource).Playlists(ctx)
 		}))
-		all = append(all, paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]providers.Track, error] {
+		all = append(all, paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Track, error] {
 			return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist)
 		}))
 	}

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/minio/minio-go/v7/pkg/s3utils"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
 const adviceAddress = "This is not a web address. Enter the S3 endpoint of your storage, for example https://s3.example.org."
 
 // read takes what a person typed. The error is a [resilience.SettingError] and does not repeat what was typed.
-func (a *adapter) read(c providers.Credentials) (err error) {
+func (a *adapter) read(c library.Credentials) (err error) {
 	if a.endpoint, err = normalise(c[credEndpoint]); err != nil {
 		return err
 	}

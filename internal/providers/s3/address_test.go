@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/s3"
 )
 
 // with is geoff's credentials with one of them changed.
-func with(field, typed string) providers.Credentials {
+func with(field, typed string) library.Credentials {
 	c := maps.Clone(geoff)
 	c[field] = typed
 	return c
@@ -61,7 +61,7 @@ func TestFolders(t *testing.T) {
 }
 
 // asked is the address of the first request.
-func asked(t *testing.T, c providers.Credentials) string {
+func asked(t *testing.T, c library.Credentials) string {
 	t.Helper()
 	address := ""
 	client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {

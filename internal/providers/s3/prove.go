@@ -9,6 +9,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -38,7 +39,7 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	return providers.Account{
 		ID:   a.endpoint.String() + "/" + place,
 		Name: strings.TrimSuffix(place, "/") + " at " + a.endpoint.Host,
-		Learned: providers.Credentials{
+		Learned: library.Credentials{
 			credEndpoint: a.endpoint.String(), credBucket: a.bucket, credPrefix: firstOf(a.prefix, "/"), credRegion: a.region,
 		},
 	}, nil

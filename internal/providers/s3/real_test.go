@@ -12,6 +12,7 @@ import (
 	"code.dny.dev/ssrf"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/s3"
 	"reprise/internal/resilience"
@@ -21,7 +22,7 @@ import (
 // real is a real server with a bucket "music", and a connection to it.
 type real struct {
 	*s3test.Server
-	credentials providers.Credentials
+	credentials library.Credentials
 	client      *http.Client
 	requests    *requests
 }
@@ -34,7 +35,7 @@ func setupReal(t *testing.T, args ...string) *real {
 	t.Cleanup(base.CloseIdleConnections)
 	r := &requests{next: base}
 	return &real{Server: s, requests: r, client: resilience.NewClient(&resilience.Transport{Base: r, UserAgent: "Reprise/test"}),
-		credentials: providers.Credentials{"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey, "secret_key": s.SecretKey, "region": s.Region}}
+		credentials: library.Credentials{"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey, "secret_key": s.SecretKey, "region": s.Region}}
 }
 
 // open returns an adapter with some of the credentials changed.

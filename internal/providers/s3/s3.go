@@ -15,6 +15,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -54,14 +55,14 @@ func New() *providers.Provider {
 			{Name: credPrefix, Label: "Folder in the bucket", Kind: "text", Optional: true,
 				Help: "All names begin with it. Without one it is reprise/; a single / puts everything at the top of the bucket."},
 		},
-		App: func(c providers.Credentials) string {
+		App: func(c library.Credentials) string {
 			u, err := normalise(c[credEndpoint])
 			if err != nil {
 				return ""
 			}
 			return u.Host
 		},
-		Open: func(client *http.Client, c providers.Credentials) providers.Adapter { return open(client, c) },
+		Open: func(client *http.Client, c library.Credentials) providers.Adapter { return open(client, c) },
 	}
 }
 
@@ -81,7 +82,7 @@ type adapter struct {
 	moved   string // the host that the latest answer sent on to, with its scheme
 }
 
-func open(client *http.Client, c providers.Credentials) *adapter {
+func open(client *http.Client, c library.Credentials) *adapter {
 	a := &adapter{
 		next:      client.Transport,
 		bucket:    strings.TrimSpace(c[credBucket]),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/s3"
@@ -40,7 +41,7 @@ func TestConformance(t *testing.T) {
 	provider := s3.New()
 	var opened atomic.Int64
 	openReal := provider.Open
-	provider.Open = func(client *http.Client, c providers.Credentials) providers.Adapter {
+	provider.Open = func(client *http.Client, c library.Credentials) providers.Adapter {
 		c = with("access_key", c["access_key"]+fmt.Sprint(opened.Add(1))) // objects of its own
 		return openReal(client, c)
 	}

@@ -15,12 +15,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/s3"
 )
 
-var geoff = providers.Credentials{"endpoint": "https://s3.example.org", "bucket": "music", "access_key": "geoff-access-key", "secret_key": "correct-horse-battery"}
+var geoff = library.Credentials{"endpoint": "https://s3.example.org", "bucket": "music", "access_key": "geoff-access-key", "secret_key": "correct-horse-battery"}
 
 // storage answers as S3 does, from memory. Each access key has objects of its own, so that tests do not meet.
 type storage struct {

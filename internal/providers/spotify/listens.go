@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -71,8 +72,8 @@ func (t *track) artist() string {
 	return strings.Join(names, ", ")
 }
 
-func (t *track) plain() providers.Track {
-	return providers.Track{
+func (t *track) plain() library.Track {
+	return library.Track{
 		Title:    t.Name,
 		Artist:   t.artist(),
 		Album:    t.Album.Name,
@@ -83,7 +84,7 @@ func (t *track) plain() providers.Track {
 }
 
 // Listens implements providers.ListenSource. There is one page at most.
-func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[providers.ListenPage, error] {
+func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield func(providers.ListenPage, error) bool) {
 		page, err := a.plays(ctx, span)
 		if err != nil {
@@ -94,7 +95,7 @@ func (a *adapter) Listens(ctx context.Context, span providers.Span) iter.Seq2[pr
 	}
 }
 
-func (a *adapter) plays(ctx context.Context, span providers.Span) (page providers.ListenPage, err error) {
+func (a *adapter) plays(ctx context.Context, span library.Span) (page providers.ListenPage, err error) {
 	query := url.Values{"limit": {strconv.Itoa(lastPlays)}}
 	switch { // Spotify takes one of the two
 	case !span.After.IsZero():
@@ -114,7 +115,7 @@ func (a *adapter) plays(ctx context.Context, span providers.Span) (page provider
 	if body.Items == nil {
 		return page, broken(recentlyPlayed, "no list of plays")
 	}
-	page.Listens = make([]providers.Listen, 0, len(body.Items))
+	page.Listens = make([]library.Listen, 0, len(body.Items))
 	for i := range body.Items {
 		row := &body.Items[i]
 		at, err := time.Parse(time.RFC3339, row.PlayedAt)
@@ -126,7 +127,7 @@ func (a *adapter) plays(ctx context.Context, span providers.Span) (page provider
 			page.Oldest = at
 		}
 		if row.Track.usable() {
-			page.Listens = append(page.Listens, providers.Listen{
+			page.Listens = append(page.Listens, library.Listen{
 				Track:    row.Track.plain(),
 				SourceID: strconv.FormatInt(at.UnixMilli(), 10) + ":" + row.Track.sourceID(),
 				PlayedAt: at,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
@@ -44,15 +45,15 @@ type row struct {
 }
 
 // Playlists implements providers.PlaylistSource.
-func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return walk(playlistsPerPage, playlistsRoute, func(query url.Values, p *page[playlist]) error {
 		return a.playlistPage(ctx, query, p)
-	}, func(l *playlist) (_ providers.Playlist, keep bool, err error) {
+	}, func(l *playlist) (_ library.Playlist, keep bool, err error) {
 		if l.ID == "" {
-			return providers.Playlist{}, false, broken(playlistsRoute, "a playlist without an id")
+			return library.Playlist{}, false, broken(playlistsRoute, "a playlist without an id")
 		}
 		total := max(l.Items.Total, l.Tracks.Total)
-		return providers.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: l.Snapshot, TrackCount: total}, true, nil
+		return library.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: l.Snapshot, TrackCount: total}, true, nil
 	})
 }
 
@@ -81,20 +82,20 @@ func (a *adapter) playlistPage(ctx context.Context, query url.Values, p *page[pl
 }
 
 // Tracks implements providers.PlaylistSource.
-func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]providers.Track, error] {
+func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
 	path := "/v1/playlists/" + url.PathEscape(l.SourceID) + "/items"
 	return walk(itemsPerPage, itemsRoute, func(query url.Values, p *page[row]) error {
 		return a.get(ctx, itemsRoute, path, query, playlistTable, p)
-	}, func(r *row) (_ providers.Track, keep bool, err error) {
+	}, func(r *row) (_ library.Track, keep bool, err error) {
 		s := r.Item
 		if s.track == nil {
 			s = r.Track
 		}
 		if !r.Item.present && !r.Track.present {
-			return providers.Track{}, false, broken(itemsRoute, "a row without an item")
+			return library.Track{}, false, broken(itemsRoute, "a row without an item")
 		}
 		if !s.usable() {
-			return providers.Track{}, false, nil
+			return library.Track{}, false, nil
 		}
 		return s.plain(), true, nil
 	})

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -46,7 +47,7 @@ func New(cfg Config) *providers.Provider {
 	return &providers.Provider{
 		Name:        "spotify",
 		DisplayName: "Spotify",
-		Streams:     []string{providers.Listens, providers.Playlists},
+		Streams:     []string{library.Listens, library.Playlists},
 		Endpoints:   []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute)},
 		OAuth: &providers.OAuth{
 			ClientID:     cfg.ClientID,
@@ -57,8 +58,8 @@ func New(cfg Config) *providers.Provider {
 			Months:       authorizationMonths,
 			SettingUp:    settingUp,
 		},
-		App: func(providers.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, credentials providers.Credentials) providers.Adapter {
+		App: func(library.Credentials) string { return cfg.ClientID },
+		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
 			return &adapter{client: c, base: base, known: known, account: credentials[accountField]}
 		},
 	}
@@ -120,5 +121,5 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if me.ID == "" {
 		return providers.Account{}, broken(meRoute, "an account without an id")
 	}
-	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID), Learned: providers.Credentials{accountField: me.ID}}, nil
+	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID), Learned: library.Credentials{accountField: me.ID}}, nil
 }

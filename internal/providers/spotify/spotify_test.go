@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -41,8 +42,8 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, providertest.Suite{
 		Provider:    New(Config{APIURL: "https://api.example.org/", ClientID: "client"}),
-		Playlist:    providers.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
-		Credentials: providers.Credentials{accountField: "geoff"},
+		Playlist:    library.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
+		Credentials: library.Credentials{accountField: "geoff"},
 		Prove:       providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "me.json"))},
 		Listens:     providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "recently-played.json"))},
 		Playlists:   providertest.Capability{Healthy: paged(t, "playlists-1.json", "playlists-2.json")},
@@ -108,7 +109,7 @@ func TestTable(t *testing.T) {
 				a := open(func(*http.Request) (int, http.Header, string) { return status, header, body })
 				var err error
 				if tt.tracks {
-					err = last(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+					err = last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"}))
 				} else {
 					_, err = a.Prove(t.Context())
 				}
@@ -142,14 +143,14 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	account, err := open(providertest.Always(200, providertest.Golden(t, "me.json"))).Prove(t.Context())
 	require.NoError(t, err)
-	learned := providers.Credentials{"account": "geoff"}
+	learned := library.Credentials{"account": "geoff"}
 	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: learned}, account)
 	account, err = open(providertest.Always(200, `{"id":"geoff","display_name":null}`)).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: learned}, account)
 }
 
-func readListens(t *testing.T, a *adapter, span providers.Span) []providers.ListenPage {
+func readListens(t *testing.T, a *adapter, span library.Span) []providers.ListenPage {
 	t.Helper()
 	var pages []providers.ListenPage
 	for page, err := range a.Listens(t.Context(), span) {
@@ -161,7 +162,7 @@ func readListens(t *testing.T, a *adapter, span providers.Span) []providers.List
 
 func TestListens(t *testing.T) {
 	t.Parallel()
-	pages := readListens(t, open(providertest.Always(200, providertest.Golden(t, "recently-played.json"))), providers.Span{})
+	pages := readListens(t, open(providertest.Always(200, providertest.Golden(t, "recently-played.json"))), library.Span{})
 	at := func(text string) time.Time {
 		v, err := time.Parse(time.RFC3339, text)
 		require.NoError(t, err)
@@ -169,23 +170,23 @@ func TestListens(t *testing.T) {
 	}
 	require.Equal(t, []providers.ListenPage{{
 		Oldest: at("2026-11-20T17:55:00.5Z"),
-		Listens: []providers.Listen{
+		Listens: []library.Listen{
 			{
-				Track: providers.Track{
+				Track: library.Track{
 					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
 					ISRC: "GBBPW9800012", SourceID: "3hxIUxnT27p5WcmjGUXNwx",
 				},
 				SourceID: "1795197851123:3hxIUxnT27p5WcmjGUXNwx", PlayedAt: at("2026-11-20T18:04:11.123Z"),
 			},
 			{
-				Track: providers.Track{
+				Track: library.Track{
 					Title: "Blue", Artist: "R.E.M., Patti Smith", Album: "Collapse Into Now", Duration: 311 * time.Second,
 					ISRC: "USWB11100092", SourceID: "5Kjbtk49Bx5ZQAzKFfFBGu",
 				},
 				SourceID: "1795197539000:5Kjbtk49Bx5ZQAzKFfFBGu", PlayedAt: at("2026-11-20T17:58:59Z"),
 			},
 			{
-				Track: providers.Track{
+				Track: library.Track{
 					Title: "Rehearsal", Artist: "The Neighbours", Album: "Kitchen tapes", Duration: 201 * time.Second,
 					SourceID: "spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
 				},
@@ -193,7 +194,7 @@ func TestListens(t *testing.T) {
 			},
 		},
 	}}, pages)
-	require.Empty(t, readListens(t, open(providertest.Always(200, `{"items":[]}`)), providers.Span{}))
+	require.Empty(t, readListens(t, open(providertest.Always(200, `{"items":[]}`)), library.Span{}))
 }
 
 // plays is an answer with n plays a minute apart, the oldest at first.
@@ -211,17 +212,17 @@ func TestListensSpan(t *testing.T) {
 	at := time.UnixMilli(1795197851123).UTC()
 	tests := []struct {
 		name  string
-		span  providers.Span
+		span  library.Span
 		rows  int
 		query string
 		lost  bool
 	}{
-		{"everything", providers.Span{}, 50, "limit=50", false},
-		{"a full page after", providers.Span{After: at}, 50, "after=1795197851123&limit=50", true},
-		{"part of a page after", providers.Span{After: at}, 49, "after=1795197851123&limit=50", false},
-		{"a full page that reaches back", providers.Span{After: at.Add(time.Hour)}, 50, "after=1795201451123&limit=50", false},
-		{"a gap", providers.Span{After: at, Before: at.Add(time.Hour)}, 3, "after=1795197851123&limit=50", false},
-		{"before", providers.Span{Before: at}, 3, "before=1795197851123&limit=50", false},
+		{"everything", library.Span{}, 50, "limit=50", false},
+		{"a full page after", library.Span{After: at}, 50, "after=1795197851123&limit=50", true},
+		{"part of a page after", library.Span{After: at}, 49, "after=1795197851123&limit=50", false},
+		{"a full page that reaches back", library.Span{After: at.Add(time.Hour)}, 50, "after=1795201451123&limit=50", false},
+		{"a gap", library.Span{After: at, Before: at.Add(time.Hour)}, 3, "after=1795197851123&limit=50", false},
+		{"before", library.Span{Before: at}, 3, "before=1795197851123&limit=50", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -248,12 +249,12 @@ func TestPlaylists(t *testing.T) {
 		urls = append(urls, r.URL.String())
 		return far(r)
 	})
-	var got []providers.Playlist
+	var got []library.Playlist
 	for page, err := range a.Playlists(t.Context()) {
 		require.NoError(t, err)
 		got = append(got, page...)
 	}
-	require.Equal(t, []providers.Playlist{
+	require.Equal(t, []library.Playlist{
 		{SourceID: "37i9dQZF1EP6YuccBxUcC1", Name: "Rain", Snapshot: "AAAAB8jq2XU3W2VyB8Vpo5uYbJ3Q", TrackCount: 4},
 		{SourceID: "5v8hqSDZ9dJeKnVNnVN1aV", Name: "Sunday", Snapshot: "AAAAAn8jq2XUrrW2VyB8Vpo5uYbJ", TrackCount: 12},
 	}, got)
@@ -283,8 +284,8 @@ func TestAnUnchangedListOfPlaylistsIsNotSentAgain(t *testing.T) {
 		version := "one"
 		far, unchanged := tagged(paged(t, "playlists-1.json", "playlists-2.json"), &version)
 		p := New(Config{ClientID: "client"})
-		read := func(account string) (all []providers.Playlist) {
-			a := p.Open(providertest.Client(far), providers.Credentials{accountField: account})
+		read := func(account string) (all []library.Playlist) {
+			a := p.Open(providertest.Client(far), library.Credentials{accountField: account})
 			for page, err := range a.(providers.PlaylistSource).Playlists(t.Context()) {
 				require.NoError(t, err)
 				all = append(all, page...)
@@ -330,7 +331,7 @@ func TestTracks(t *testing.T) {
 		return far(r)
 	})
 	var titles []string
-	for page, err := range a.Tracks(t.Context(), providers.Playlist{SourceID: "a/b"}) {
+	for page, err := range a.Tracks(t.Context(), library.Playlist{SourceID: "a/b"}) {
 		require.NoError(t, err)
 		for _, tr := range page {
 			titles = append(titles, tr.Title+" by "+tr.Artist)
@@ -343,9 +344,9 @@ func TestTracks(t *testing.T) {
 func TestBrokenShapes(t *testing.T) {
 	t.Parallel()
 	prove := func(a *adapter) (err error) { _, err = a.Prove(t.Context()); return err }
-	listens := func(a *adapter) error { return last(a.Listens(t.Context(), providers.Span{})) }
+	listens := func(a *adapter) error { return last(a.Listens(t.Context(), library.Span{})) }
 	playlists := func(a *adapter) error { return last(a.Playlists(t.Context())) }
-	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"})) }
+	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"})) }
 	tests := []struct {
 		name, body string
 		read       func(*adapter) error

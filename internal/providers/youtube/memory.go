@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // The bounds of the memory: what is beyond is forgotten all at once, and asked for anew.
@@ -34,7 +34,7 @@ func newMemory() *memory {
 }
 
 // ownerOf tells connections apart by what does not change while they last; empty for credentials that have no such thing.
-func ownerOf(c providers.Credentials) string {
+func ownerOf(c library.Credentials) string {
 	token := c["refresh_token"]
 	if token == "" {
 		return ""

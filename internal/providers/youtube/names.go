@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // topic ends the names of the channels that YouTube makes of an artist's records; their videos have plain titles.
@@ -21,22 +21,22 @@ var (
 )
 
 // nameOf finds artist and title in what a video and its channel are called.
-func nameOf(title, channel string) providers.Track {
+func nameOf(title, channel string) library.Track {
 	if artist, ok := strings.CutSuffix(channel, topic); ok {
-		return providers.Track{Title: title, Artist: artist}
+		return library.Track{Title: title, Artist: artist}
 	}
 	plain := strings.TrimSpace(noise.ReplaceAllString(title, ""))
 	if plain == "" {
 		plain = title
 	}
 	if at := dash.FindStringIndex(plain); at != nil && at[0] > 0 && at[1] < len(plain) {
-		return providers.Track{Title: plain[at[1]:], Artist: strings.TrimSpace(plain[:at[0]])}
+		return library.Track{Title: plain[at[1]:], Artist: strings.TrimSpace(plain[:at[0]])}
 	}
 	artist := strings.TrimSpace(vevo.ReplaceAllString(channel, ""))
 	if artist == "" {
 		artist = channel
 	}
-	return providers.Track{Title: plain, Artist: artist}
+	return library.Track{Title: plain, Artist: artist}
 }
 
 // parseLength reads an ISO 8601 duration such as PT4M13S; 0 for what is none.

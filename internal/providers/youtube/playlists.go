@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -83,8 +83,8 @@ type video struct {
 }
 
 // Playlists implements providers.PlaylistSource. The liked videos are the last.
-func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist, error] {
-	return func(yield func([]providers.Playlist, error) bool) {
+func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
 		query := url.Values{"part": {"snippet,contentDetails"}, "mine": {"true"}, "maxResults": {strconv.Itoa(perPage)}}
 		pages, err := walk[playlist](ctx, a, playlistsRoute, query, true)
 		if err != nil {
@@ -108,8 +108,8 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]providers.Playlist,
 	}
 }
 
-func convert(p *page[playlist]) ([]providers.Playlist, error) {
-	lists := make([]providers.Playlist, 0, len(p.Items))
+func convert(p *page[playlist]) ([]library.Playlist, error) {
+	lists := make([]library.Playlist, 0, len(p.Items))
 	for _, l := range p.Items {
 		if l == nil {
 			continue
@@ -117,13 +117,13 @@ func convert(p *page[playlist]) ([]providers.Playlist, error) {
 		if l.ID == "" || l.Snippet.Title == "" {
 			return nil, broken(playlistsRoute, "a playlist without an id or a title")
 		}
-		lists = append(lists, providers.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag), TrackCount: l.ContentDetails.Count})
+		lists = append(lists, library.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag), TrackCount: l.ContentDetails.Count})
 	}
 	return lists, nil
 }
 
 // liked is the list of liked videos, alone; nothing where an account has none.
-func (a *adapter) liked(ctx context.Context) ([]providers.Playlist, error) {
+func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 	p, err := fetch[place](ctx, a, itemsRoute, itemsQuery(likedID), true)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains([]string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}, e.Code) {
 		return nil, nil
@@ -131,7 +131,7 @@ func (a *adapter) liked(ctx context.Context) ([]providers.Playlist, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []providers.Playlist{{SourceID: likedID, Name: likedName, Snapshot: snapshot(likedID, p.ETag), TrackCount: p.total()}}, nil
+	return []library.Playlist{{SourceID: likedID, Name: likedName, Snapshot: snapshot(likedID, p.ETag), TrackCount: p.total()}}, nil
 }
 
 // snapshot is the list's ETag, and the day: YouTube promises no new ETag when tracks only change places, so that every
@@ -151,15 +151,15 @@ func itemsQuery(id string) url.Values {
 }
 
 // Tracks implements providers.PlaylistSource. Videos that are gone or private are left out.
-func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]providers.Track, error] {
-	return func(yield func([]providers.Track, error) bool) {
+func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
 		pages, err := a.places(ctx, l)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, p := range pages {
-			tracks := make([]providers.Track, 0, len(p.Items))
+			tracks := make([]library.Track, 0, len(p.Items))
 			for _, r := range p.Items {
 				if r == nil || r.Snippet.Owner == "" {
 					continue
@@ -176,7 +176,7 @@ func (a *adapter) Tracks(ctx context.Context, l providers.Playlist) iter.Seq2[[]
 }
 
 // places reads a playlist to its end, and the lengths of what it holds.
-func (a *adapter) places(ctx context.Context, l providers.Playlist) ([]*page[place], error) {
+func (a *adapter) places(ctx context.Context, l library.Playlist) ([]*page[place], error) {
 	pages, err := walk[place](ctx, a, itemsRoute, itemsQuery(l.SourceID), false)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strings"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -46,7 +47,7 @@ func New(cfg Config) *providers.Provider {
 	return &providers.Provider{
 		Name:        "youtube",
 		DisplayName: "YouTube",
-		Streams:     []string{providers.Playlists},
+		Streams:     []string{library.Playlists},
 		Endpoints:   []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute)},
 		Keys:        cfg.Keys,
 		OAuth: &providers.OAuth{
@@ -59,8 +60,8 @@ func New(cfg Config) *providers.Provider {
 			AuthParams:   map[string]string{"access_type": "offline", "prompt": "consent"}, // else Google gives no refresh token
 			SettingUp:    settingUp,
 		},
-		App: func(providers.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, credentials providers.Credentials) providers.Adapter {
+		App: func(library.Credentials) string { return cfg.ClientID },
+		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
 			return &adapter{client: c, public: cmp.Or(cfg.Public, c), base: base, known: known, owner: ownerOf(credentials)}
 		},
 	}

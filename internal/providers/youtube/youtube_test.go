@@ -13,12 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
-func open(cfg Config, far providertest.Respond, credentials providers.Credentials) *adapter {
+func open(cfg Config, far providertest.Respond, credentials library.Credentials) *adapter {
 	cfg.ClientID = "client"
 	return New(cfg).Open(providertest.Client(far), credentials).(*adapter)
 }
@@ -58,7 +59,7 @@ func TestConformance(t *testing.T) {
 	statuses := map[int]resilience.Meaning{409: later}
 	providertest.Run(t, providertest.Suite{
 		Provider:  New(Config{APIURL: "https://api.example.org/youtube/v3/", ClientID: "client"}),
-		Playlist:  providers.Playlist{SourceID: "PLrain0001"},
+		Playlist:  library.Playlist{SourceID: "PLrain0001"},
 		Prove:     providertest.Capability{Healthy: healthy(t), Statuses: statuses},
 		Playlists: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
 		Tracks:    providertest.Capability{Healthy: healthy(t), Statuses: statuses},
@@ -174,7 +175,7 @@ func TestPlaylistsAndLikedVideos(t *testing.T) {
 	t.Parallel()
 	lists := all(t, open(Config{}, healthy(t), nil).Playlists(t.Context()))
 	require.Len(t, lists, 3)
-	for i, want := range []providers.Playlist{{SourceID: "PLrain0001", Name: "Rain", TrackCount: 3, Snapshot: "e-rain"},
+	for i, want := range []library.Playlist{{SourceID: "PLrain0001", Name: "Rain", TrackCount: 3, Snapshot: "e-rain"},
 		{SourceID: "PLsunday01", Name: "Sunday", TrackCount: 12, Snapshot: "e-sunday"}, {SourceID: "LL", Name: "Liked videos", TrackCount: 120, Snapshot: "liked-1"}} {
 		require.True(t, strings.HasPrefix(lists[i].Snapshot, want.Snapshot+"/"))
 		lists[i].Snapshot = want.Snapshot
@@ -210,8 +211,8 @@ func TestASnapshotChangesWithTheETagAndOnceADay(t *testing.T) {
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
-	tracks := all(t, open(Config{}, healthy(t), nil).Tracks(t.Context(), providers.Playlist{SourceID: "PLrain0001"}))
-	require.Equal(t, []providers.Track{
+	tracks := all(t, open(Config{}, healthy(t), nil).Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"}))
+	require.Equal(t, []library.Track{
 		{Title: "Roygbiv", Artist: "Boards of Canada", Duration: 151 * time.Second, SourceID: "uXPwxxMzbd0"},
 		{Title: "Svefn-g-englar", Artist: "Sigur Rós", Duration: 604 * time.Second, SourceID: "8L64BcCRDAE"},
 		{Title: "Jóga", Artist: "Björk", SourceID: "u9K-SO7uJqs"},
@@ -232,7 +233,7 @@ func TestLengthsAreAskedForOnce(t *testing.T) {
 	far, count := calls(healthy(t))
 	a := open(Config{}, far, nil)
 	for range 3 {
-		require.NotEmpty(t, all(t, a.Tracks(t.Context(), providers.Playlist{SourceID: "PLrain0001"})))
+		require.NotEmpty(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"})))
 	}
 	require.Equal(t, 1, count(videosRoute))
 	require.Equal(t, 6, count(itemsRoute))
@@ -251,7 +252,7 @@ func TestFiftyVideosACall(t *testing.T) {
 			return 200, nil, `{"items":[]}`
 		}
 		return 200, nil, `{"items":[` + strings.Join(rows, ",") + `]}`
-	}, nil).Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+	}, nil).Tracks(t.Context(), library.Playlist{SourceID: "x"}))
 	require.Len(t, tracks, 120)
 	require.Equal(t, []int{50, 50, 20}, sizes)
 }
@@ -269,8 +270,8 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 		return status, header, body
 	}
 	p := New(Config{ClientID: "client"})
-	read := func(owner string) []providers.Playlist {
-		a := p.Open(providertest.Client(providertest.Respond(far)), providers.Credentials{"refresh_token": owner})
+	read := func(owner string) []library.Playlist {
+		a := p.Open(providertest.Client(providertest.Respond(far)), library.Credentials{"refresh_token": owner})
 		return all(t, a.(providers.PlaylistSource).Playlists(t.Context()))
 	}
 	first := read("geoff")
@@ -301,8 +302,8 @@ func TestAListingWhosePlaceIsForgottenStartsAgainOnce(t *testing.T) {
 			return well(r)
 		}, nil)
 	}
-	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), providers.Playlist{SourceID: "x"})), 3)
-	err := last(forgetful(5).Tracks(t.Context(), providers.Playlist{SourceID: "x"}))
+	require.Len(t, all(t, forgetful(1).Tracks(t.Context(), library.Playlist{SourceID: "x"})), 3)
+	err := last(forgetful(5).Tracks(t.Context(), library.Playlist{SourceID: "x"}))
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
 	require.Equal(t, 2, refusals)
 }
@@ -320,14 +321,14 @@ func TestPublicDataGoesByTheKeys(t *testing.T) {
 	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey})
 	a := open(Config{Public: public, Keys: pool}, far, nil)
 	require.Len(t, all(t, a.Playlists(t.Context())), 3)
-	require.Len(t, all(t, a.Tracks(t.Context(), providers.Playlist{SourceID: "x"})), 3)
+	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"})), 3)
 	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute: "", videosRoute: "AIza-first-key"}, used)
 }
 
 func TestBrokenShapes(t *testing.T) {
 	t.Parallel()
 	playlists := func(a *adapter) error { return last(a.Playlists(t.Context())) }
-	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), providers.Playlist{SourceID: "x"})) }
+	tracks := func(a *adapter) error { return last(a.Tracks(t.Context(), library.Playlist{SourceID: "x"})) }
 	for name, c := range map[string]struct {
 		body string
 		read func(*adapter) error
@@ -367,7 +368,7 @@ func TestNames(t *testing.T) {
 		{"Title", "VEVO", "Title", "VEVO"},
 	} {
 		got := nameOf(c.title, c.channel)
-		require.Equal(t, providers.Track{Title: c.wantTitle, Artist: c.wantArtist}, got, c.title)
+		require.Equal(t, library.Track{Title: c.wantTitle, Artist: c.wantArtist}, got, c.title)
 	}
 }
 

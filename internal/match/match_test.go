@@ -1,22 +1,22 @@
-package delivery
+package match
 
 import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/stretchr/testify/require"
 )
 
 // song is a track with its length in seconds; 0 is unknown.
-func song(title, artist, album string, seconds float64) providers.Track {
-	return providers.Track{Title: title, Artist: artist, Album: album, Duration: time.Duration(seconds * float64(time.Second))}
+func song(title, artist, album string, seconds float64) library.Track {
+	return library.Track{Title: title, Artist: artist, Album: album, Duration: time.Duration(seconds * float64(time.Second))}
 }
 
 // withISRC and withMBID give a track an identifier.
-func withISRC(t providers.Track, isrc string) providers.Track { t.ISRC = isrc; return t }
-func withMBID(t providers.Track, mbid string) providers.Track { t.RecordingMBID = mbid; return t }
+func withISRC(t library.Track, isrc string) library.Track { t.ISRC = isrc; return t }
+func withMBID(t library.Track, mbid string) library.Track { t.RecordingMBID = mbid; return t }
 
 const (
 	isrc = "GBAYE0601498"
@@ -25,7 +25,7 @@ const (
 
 // pairs are a track of a playlist and the only candidate for it.
 var pairs = []struct {
-	want, candidate providers.Track
+	want, candidate library.Track
 	how             How
 }{
 	// The same identifier.
@@ -181,13 +181,13 @@ func TestAPairIsRecognisedByWhatItHasInCommon(t *testing.T) {
 	for _, p := range pairs {
 		name := p.want.Title + " by " + p.want.Artist + " = " + p.candidate.Title + " by " + p.candidate.Artist
 		t.Run(name, func(t *testing.T) {
-			for _, pair := range [][2]providers.Track{{p.want, p.candidate}, {p.candidate, p.want}} {
+			for _, pair := range [][2]library.Track{{p.want, p.candidate}, {p.candidate, p.want}} {
 				got := Choose(pair[0], pair[1:])
 				require.Equal(t, p.how, got.How, "score %.3f", likeness(recordingOf(pair[0]), recordingOf(pair[1])))
 				require.Equal(t, pair[0], got.Track)
 				switch p.how {
 				case ByNothing:
-					require.Equal(t, Match{Track: pair[0]}, got)
+					require.Equal(t, Result{Track: pair[0]}, got)
 				case ByScore:
 					require.Equal(t, pair[1], got.Found)
 					require.GreaterOrEqual(t, got.Score, scoreFloor)
@@ -214,36 +214,36 @@ func TestTheBestOfSeveralIsChosen(t *testing.T) {
 	t.Parallel()
 	yesterday := song("Yesterday", "The Beatles", "Help!", 125)
 	cases := map[string]struct {
-		want       providers.Track
-		candidates []providers.Track
+		want       library.Track
+		candidates []library.Track
 		found      int // -1 for none
 		how        How
 	}{
 		"nobody offers anything":                  {yesterday, nil, -1, ByNothing},
-		"the identifier before the name":          {withISRC(yesterday, isrc), []providers.Track{yesterday, withISRC(song("Yesterday", "Beatles", "1", 128), isrc)}, 1, ByISRC},
-		"the ISRC before the MusicBrainz id":      {withISRC(withMBID(yesterday, mbid), isrc), []providers.Track{withMBID(yesterday, mbid), withISRC(yesterday, isrc)}, 1, ByISRC},
-		"an identifier on the same album":         {withISRC(yesterday, isrc), []providers.Track{withISRC(song("Yesterday", "The Beatles", "1", 125), isrc), withISRC(yesterday, isrc)}, 1, ByISRC},
-		"a wrong identifier, and the name":        {withISRC(yesterday, isrc), []providers.Track{withISRC(song("Hey Jude", "The Beatles", "Help!", 125), isrc), yesterday}, 1, ByName},
-		"the plain one before a remix":            {yesterday, []providers.Track{song("Yesterday (Remix)", "The Beatles", "Help!", 125), yesterday}, 1, ByName},
-		"the live one for a live one":             {song("Yesterday - Live", "The Beatles", "", 125), []providers.Track{yesterday, song("Yesterday (Live)", "The Beatles", "", 125)}, 1, ByName},
-		"the same album":                          {yesterday, []providers.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "Help! (Deluxe Edition)", 127)}, 1, ByName},
-		"the same album, called a single":         {song("Titanium", "Ann", "Titanium - Single", 245), []providers.Track{song("Titanium", "Ann", "Hits", 245), song("Titanium", "Ann", "Titanium", 245)}, 1, ByName},
-		"the first of equals":                     {yesterday, []providers.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "Blue", 125)}, 0, ByName},
-		"the exact one before a like one":         {yesterday, []providers.Track{song("Yesterdays", "The Beatles", "Help!", 125), song("Yesterday", "The Beatles", "1", 128)}, 1, ByName},
-		"one of the same length before another":   {song("Yesterday", "The Beatles", "", 125), []providers.Track{song("Yesterday", "The Beatles", "", 130), song("Yesterday", "The Beatles", "", 126)}, 1, ByName},
-		"like ones of one recording":              {song("Bohemain Rhapsody", "Queen", "", 354), []providers.Track{song("Bohemian Rhapsody", "Queen", "Hits", 355), song("Bohemian Rhapsody", "Queen", "Opera", 354)}, 0, ByScore},
-		"like ones, one of them on the album":     {song("Bohemain Rhapsody", "Queen", "Opera", 354), []providers.Track{song("Bohemian Rhapsody", "Queen", "Hits", 354), song("Bohemian Rhapsody", "Queen", "Opera", 354)}, 1, ByScore},
-		"two titles that are equally like":        {song("Wonderful Mornings", "Ann", "", 200), []providers.Track{song("Wonderful Morning", "Ann", "", 200), song("Wonderful Mornins", "Ann", "", 200)}, -1, ByNothing},
-		"two titles, one a little more like":      {song("Wonderful Mornings", "Ann", "", 200), []providers.Track{song("Wonderful Morning", "Ann", "", 200), song("Wonderful Mornins", "Ann", "", 204)}, -1, ByNothing},
-		"two titles, one on the album":            {song("Wonderful Mornings", "Ann", "A", 200), []providers.Track{song("Wonderful Morning", "Ann", "B", 200), song("Wonderful Mornins", "Ann", "A", 200)}, 1, ByScore},
-		"two titles, one of them far less like":   {song("Wonderful Mornings", "Ann", "A", 200), []providers.Track{song("Wonderful Morning", "Ann", "B", 206), song("Wonderful Mornins", "Ann", "A", 200)}, 1, ByScore},
-		"identifiers of odd lengths":              {withISRC(yesterday, isrc), []providers.Track{withISRC(song("Yesterday", "The Beatles", "1", 300), isrc), withISRC(song("Yesterday", "The Beatles", "Help!", 400), isrc)}, 1, ByISRC},
-		"two lengths around the wanted":           {song("Yesterday", "The Beatles", "", 240), []providers.Track{song("Yesterday", "The Beatles", "", 232), song("Yesterday", "The Beatles", "", 248)}, -1, ByNothing},
-		"two lengths, none wanted":                {song("Yesterday", "The Beatles", "", 0), []providers.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "2", 185)}, -1, ByNothing},
-		"two lengths, one on the album":           {song("Yesterday", "The Beatles", "2", 0), []providers.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "2", 185)}, 1, ByName},
-		"two lengths on one album":                {song("Yesterday", "The Beatles", "1", 0), []providers.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "1", 185)}, -1, ByNothing},
-		"two concerts for one of no name":         {song("Yesterday (Live)", "The Beatles", "", 125), []providers.Track{song("Yesterday (Live in Rome)", "The Beatles", "", 125), song("Yesterday (Live in Paris)", "The Beatles", "", 126)}, -1, ByNothing},
-		"other people's only":                     {yesterday, []providers.Track{song("Yesterday", "Ray Charles", "Help!", 125), song("Yesterday", "Marvin Gaye", "", 125)}, -1, ByNothing},
+		"the identifier before the name":          {withISRC(yesterday, isrc), []library.Track{yesterday, withISRC(song("Yesterday", "Beatles", "1", 128), isrc)}, 1, ByISRC},
+		"the ISRC before the MusicBrainz id":      {withISRC(withMBID(yesterday, mbid), isrc), []library.Track{withMBID(yesterday, mbid), withISRC(yesterday, isrc)}, 1, ByISRC},
+		"an identifier on the same album":         {withISRC(yesterday, isrc), []library.Track{withISRC(song("Yesterday", "The Beatles", "1", 125), isrc), withISRC(yesterday, isrc)}, 1, ByISRC},
+		"a wrong identifier, and the name":        {withISRC(yesterday, isrc), []library.Track{withISRC(song("Hey Jude", "The Beatles", "Help!", 125), isrc), yesterday}, 1, ByName},
+		"the plain one before a remix":            {yesterday, []library.Track{song("Yesterday (Remix)", "The Beatles", "Help!", 125), yesterday}, 1, ByName},
+		"the live one for a live one":             {song("Yesterday - Live", "The Beatles", "", 125), []library.Track{yesterday, song("Yesterday (Live)", "The Beatles", "", 125)}, 1, ByName},
+		"the same album":                          {yesterday, []library.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "Help! (Deluxe Edition)", 127)}, 1, ByName},
+		"the same album, called a single":         {song("Titanium", "Ann", "Titanium - Single", 245), []library.Track{song("Titanium", "Ann", "Hits", 245), song("Titanium", "Ann", "Titanium", 245)}, 1, ByName},
+		"the first of equals":                     {yesterday, []library.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "Blue", 125)}, 0, ByName},
+		"the exact one before a like one":         {yesterday, []library.Track{song("Yesterdays", "The Beatles", "Help!", 125), song("Yesterday", "The Beatles", "1", 128)}, 1, ByName},
+		"one of the same length before another":   {song("Yesterday", "The Beatles", "", 125), []library.Track{song("Yesterday", "The Beatles", "", 130), song("Yesterday", "The Beatles", "", 126)}, 1, ByName},
+		"like ones of one recording":              {song("Bohemain Rhapsody", "Queen", "", 354), []library.Track{song("Bohemian Rhapsody", "Queen", "Hits", 355), song("Bohemian Rhapsody", "Queen", "Opera", 354)}, 0, ByScore},
+		"like ones, one of them on the album":     {song("Bohemain Rhapsody", "Queen", "Opera", 354), []library.Track{song("Bohemian Rhapsody", "Queen", "Hits", 354), song("Bohemian Rhapsody", "Queen", "Opera", 354)}, 1, ByScore},
+		"two titles that are equally like":        {song("Wonderful Mornings", "Ann", "", 200), []library.Track{song("Wonderful Morning", "Ann", "", 200), song("Wonderful Mornins", "Ann", "", 200)}, -1, ByNothing},
+		"two titles, one a little more like":      {song("Wonderful Mornings", "Ann", "", 200), []library.Track{song("Wonderful Morning", "Ann", "", 200), song("Wonderful Mornins", "Ann", "", 204)}, -1, ByNothing},
+		"two titles, one on the album":            {song("Wonderful Mornings", "Ann", "A", 200), []library.Track{song("Wonderful Morning", "Ann", "B", 200), song("Wonderful Mornins", "Ann", "A", 200)}, 1, ByScore},
+		"two titles, one of them far less like":   {song("Wonderful Mornings", "Ann", "A", 200), []library.Track{song("Wonderful Morning", "Ann", "B", 206), song("Wonderful Mornins", "Ann", "A", 200)}, 1, ByScore},
+		"identifiers of odd lengths":              {withISRC(yesterday, isrc), []library.Track{withISRC(song("Yesterday", "The Beatles", "1", 300), isrc), withISRC(song("Yesterday", "The Beatles", "Help!", 400), isrc)}, 1, ByISRC},
+		"two lengths around the wanted":           {song("Yesterday", "The Beatles", "", 240), []library.Track{song("Yesterday", "The Beatles", "", 232), song("Yesterday", "The Beatles", "", 248)}, -1, ByNothing},
+		"two lengths, none wanted":                {song("Yesterday", "The Beatles", "", 0), []library.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "2", 185)}, -1, ByNothing},
+		"two lengths, one on the album":           {song("Yesterday", "The Beatles", "2", 0), []library.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "2", 185)}, 1, ByName},
+		"two lengths on one album":                {song("Yesterday", "The Beatles", "1", 0), []library.Track{song("Yesterday", "The Beatles", "1", 125), song("Yesterday", "The Beatles", "1", 185)}, -1, ByNothing},
+		"two concerts for one of no name":         {song("Yesterday (Live)", "The Beatles", "", 125), []library.Track{song("Yesterday (Live in Rome)", "The Beatles", "", 125), song("Yesterday (Live in Paris)", "The Beatles", "", 126)}, -1, ByNothing},
+		"other people's only":                     {yesterday, []library.Track{song("Yesterday", "Ray Charles", "Help!", 125), song("Yesterday", "Marvin Gaye", "", 125)}, -1, ByNothing},
 		"among thirty that are not":               {yesterday, append(crowd(29), yesterday), 29, ByName},
 		"among thirty that are not, and it isn't": {yesterday, crowd(30), -1, ByNothing},
 	}
@@ -258,8 +258,8 @@ func TestTheBestOfSeveralIsChosen(t *testing.T) {
 
 func TestAScoreSaysHowSureItIs(t *testing.T) {
 	t.Parallel()
-	score := func(candidate providers.Track) float64 {
-		return Choose(song("Smells Like Teen Spirit", "Nirvana", "Nevermind", 301), []providers.Track{candidate}).Score
+	score := func(candidate library.Track) float64 {
+		return Choose(song("Smells Like Teen Spirit", "Nirvana", "Nevermind", 301), []library.Track{candidate}).Score
 	}
 	falling := []float64{
 		score(song("Smells Like Teen Spirit", "Nirvana", "Nevermind", 301)),

@@ -1,4 +1,6 @@
-package delivery
+// Package match tells which track of a service's catalogue is the same recording as a track of ours. It is pure: no
+// calls, no state, and the same answer in both directions.
+package match
 
 import (
 	"math"
@@ -6,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 )
 
 // How says by what a track was recognised.
@@ -21,10 +23,10 @@ const (
 	ByNothing How = ""      // not recognised
 )
 
-// Match is the outcome for one track.
-type Match struct {
-	Track providers.Track
-	Found providers.Track // the candidate that is Track; zero with ByNothing
+// Result is what was chosen for one track.
+type Result struct {
+	Track library.Track
+	Found library.Track // the candidate that is Track; zero with ByNothing
 	How   How
 	Score float64 // 0 to 1: how sure it is; 1 for all but ByScore, 0 with ByNothing
 }
@@ -65,27 +67,27 @@ const (
 // artists and length, else the one that is clearly most like it, else none. It never guesses: where two clearly
 // different recordings are about equally like t, it is none. Among equals it is the one on the same album, then the
 // first.
-func Choose(t providers.Track, candidates []providers.Track) Match {
+func Choose(t library.Track, candidates []library.Track) Result {
 	want := recordingOf(t)
 	for _, by := range []struct {
 		how How
-		of  func(providers.Track) string
+		of  func(library.Track) string
 	}{{ByISRC, isrcOf}, {ByMBID, mbidOf}} {
 		if i := withID(want, by.of, candidates); i >= 0 {
-			return Match{Track: t, Found: candidates[i], How: by.how, Score: 1}
+			return Result{Track: t, Found: candidates[i], How: by.how, Score: 1}
 		}
 	}
 	if i, score := withName(want, candidates); score == 1 {
-		return Match{Track: t, Found: candidates[i], How: ByName, Score: 1}
+		return Result{Track: t, Found: candidates[i], How: ByName, Score: 1}
 	} else if i >= 0 {
-		return Match{Track: t, Found: candidates[i], How: ByScore, Score: score}
+		return Result{Track: t, Found: candidates[i], How: ByScore, Score: score}
 	}
-	return Match{Track: t}
+	return Result{Track: t}
 }
 
 // withID is the index of the candidate with the same identifier, or -1. An identifier is not believed when the titles
 // contradict it: files are tagged wrongly, and numbers are assigned twice.
-func withID(want *recording, of func(providers.Track) string, candidates []providers.Track) int {
+func withID(want *recording, of func(library.Track) string, candidates []library.Track) int {
 	best, bestRank := -1, -1.0
 	id := of(want.Track)
 	if id == "" {
@@ -112,7 +114,7 @@ func withID(want *recording, of func(providers.Track) string, candidates []provi
 
 // withName is the index of the candidate that is most like want by its names and its length, and the score: 1 when
 // nothing but the spelling differs. It is -1 when none is like enough, or when it would be a guess.
-func withName(want *recording, candidates []providers.Track) (i int, score float64) {
+func withName(want *recording, candidates []library.Track) (i int, score float64) {
 	type hit struct {
 		*recording
 		i     int
@@ -264,7 +266,7 @@ func believable(a, b *recording) bool {
 }
 
 // isrcOf is the track's ISRC without hyphens, in capitals; empty when what stands there is none.
-func isrcOf(t providers.Track) string {
+func isrcOf(t library.Track) string {
 	id := t.ISRC
 	if len(id) != 12 || strings.ContainsAny(id, "- ") {
 		id = strings.NewReplacer("-", "", " ", "").Replace(id)
@@ -277,10 +279,16 @@ func isrcOf(t providers.Track) string {
 }
 
 // mbidOf is the track's MusicBrainz id in small letters; empty when what stands there is none.
-func mbidOf(t providers.Track) string {
+func mbidOf(t library.Track) string {
 	id := strings.ToLower(strings.TrimSpace(t.RecordingMBID))
 	if len(id) != 36 || strings.Trim(id, "0-") == "" {
 		return ""
 	}
 	return id
+}
+
+// Sure says which of the candidates is t, if that needs no judgement: an id or the full name agrees.
+func Sure(t library.Track, candidates []library.Track) (library.Track, bool) {
+	m := Choose(t, candidates)
+	return m.Found, m.How != ByNothing && m.How != ByScore
 }

@@ -1,10 +1,6 @@
-package providers
+package library
 
-import (
-	"time"
-
-	"reprise/internal/resilience"
-)
+import "time"
 
 // Run is one run that has ended: the reading of one stream of a connection, as the history keeps it.
 type Run struct {
@@ -15,7 +11,7 @@ type Run struct {
 	Took     time.Duration
 	Rows     int    // new listens, or playlists read
 	Result   string // "ok", "retriable", "fatal" or "canceled"; empty for one that was not let in
-	Category resilience.Category
+	Category string
 	Words    string // what was wrong, for a person; empty when nothing was
 	Detail   string // what the upstream said
 }
@@ -28,14 +24,4 @@ type RunQuarter struct {
 	Runs, Rows       int
 	Full             int // runs that brought rows
 	Retriable, Fatal int // runs that failed
-}
-
-// Standing is what the store knows of where a connection stands.
-type Standing struct {
-	User          int64
-	Provider, App string
-	Paused        bool
-	ExpiresAt     time.Time // see Connection
-	Read          int       // how many of its streams have been read to their end once
-	LastSuccessAt time.Time // of these, or of what was carried there
 }

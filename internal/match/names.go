@@ -1,4 +1,4 @@
-package delivery
+package match
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"golang.org/x/text/unicode/norm"
 )
 
 // The names are taken apart here more finely than for the match key of the store, which only has to tell plays of the
@@ -17,13 +17,13 @@ import (
 // recording is a track with its names taken apart. Artists and album are read when they are first asked for: most
 // candidates are out by their title.
 type recording struct {
-	providers.Track
+	library.Track
 	title   title
 	credits *artists
 	release *album
 }
 
-func recordingOf(t providers.Track) *recording {
+func recordingOf(t library.Track) *recording {
 	return &recording{Track: t, title: readTitle(t.Title)}
 }
 

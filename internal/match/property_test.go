@@ -1,4 +1,4 @@
-package delivery
+package match
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/stretchr/testify/require"
+	"reprise/internal/library"
 
-	"reprise/internal/providers"
+	"github.com/stretchr/testify/require"
 )
 
 // scraps are what arbitrary names are put together from: words that mean something to the matching, letters of many
@@ -27,7 +27,7 @@ func anyName(rnd *rand.Rand) string {
 	return b.String()
 }
 
-func anyTrack(rnd *rand.Rand) providers.Track {
+func anyTrack(rnd *rand.Rand) library.Track {
 	t := song(anyName(rnd), anyName(rnd), anyName(rnd), float64(rnd.IntN(4)*rnd.IntN(400)))
 	switch rnd.IntN(8) {
 	case 0:
@@ -41,7 +41,7 @@ func anyTrack(rnd *rand.Rand) providers.Track {
 }
 
 // oneOfAFew is a track of a small world, in which many are alike.
-func oneOfAFew(rnd *rand.Rand) providers.Track {
+func oneOfAFew(rnd *rand.Rand) library.Track {
 	pick := func(names ...string) string { return names[rnd.IntN(len(names))] }
 	return song(pick("Wonderwall", "Wonderwal", "The Wonderwall")+pick("", "", " - Live", " (Remix)", " (Live in Rome)", " - Remastered 2014", " (Part 2)", " (So Far)"),
 		pick("Oasis", "The Oasis", "Oassis", "Oasis & Ann", "Ann feat. Oasis", "Blur"), pick("", "Hits", "Hits (Live)", "Gold"), float64(pick("\x00", "\xc8", "\xca", "\xce", "\xff")[0]))
@@ -52,7 +52,7 @@ func TestATrackIsAlwaysFoundInItself(t *testing.T) {
 	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		track := anyTrack(rnd)
-		got := Choose(track, []providers.Track{track})
+		got := Choose(track, []library.Track{track})
 		if strings.TrimSpace(track.Title) == "" {
 			continue
 		}
@@ -72,7 +72,7 @@ func TestWhatIsChosenIsAlwaysAmongTheCandidates(t *testing.T) {
 			track = anyTrack
 		}
 		want := track(rnd)
-		var candidates []providers.Track
+		var candidates []library.Track
 		for i := range rnd.IntN(6) {
 			c := track(rnd)
 			c.SourceID = fmt.Sprint(i)
@@ -106,7 +106,7 @@ func TestAScoreIsTheSameInBothDirections(t *testing.T) {
 		there, back := likeness(recordingOf(a), recordingOf(b)), likeness(recordingOf(b), recordingOf(a))
 		require.InDelta(t, there, back, 1e-9, "%+q and %+q", a, b)
 		require.True(t, there >= 0 && there < 1+1e-9)
-		require.Equal(t, Choose(a, []providers.Track{b}).How, Choose(b, []providers.Track{a}).How, "%+q and %+q", a, b)
+		require.Equal(t, Choose(a, []library.Track{b}).How, Choose(b, []library.Track{a}).How, "%+q and %+q", a, b)
 		if there >= scoreFloor {
 			above++
 		}
@@ -122,7 +122,7 @@ func TestAdversarialNamesCostNoTime(t *testing.T) {
 		other := huge
 		other.Title += "b"
 		began := time.Now()
-		Choose(huge, []providers.Track{other, huge})
+		Choose(huge, []library.Track{other, huge})
 		require.Less(t, time.Since(began), 5*time.Second, "%q", s)
 	}
 }
@@ -133,11 +133,11 @@ func FuzzChoose(f *testing.F) {
 	}
 	f.Add("A Forest ((Live)Live)", "The Cure", "A Forest (Live Paris)", "The Cure", int64(400*time.Second), int64(401*time.Second))
 	f.Fuzz(func(t *testing.T, title, artist, otherTitle, otherArtist string, length, otherLength int64) {
-		a := providers.Track{Title: title, Artist: artist, Duration: time.Duration(length)}
-		b := providers.Track{Title: otherTitle, Artist: otherArtist, Duration: time.Duration(otherLength)}
-		require.Equal(t, Choose(a, []providers.Track{b}).How, Choose(b, []providers.Track{a}).How)
+		a := library.Track{Title: title, Artist: artist, Duration: time.Duration(length)}
+		b := library.Track{Title: otherTitle, Artist: otherArtist, Duration: time.Duration(otherLength)}
+		require.Equal(t, Choose(a, []library.Track{b}).How, Choose(b, []library.Track{a}).How)
 		if strings.TrimSpace(title) != "" {
-			require.Equal(t, ByName, Choose(a, []providers.Track{a}).How)
+			require.Equal(t, ByName, Choose(a, []library.Track{a}).How)
 		}
 	})
 }
@@ -175,7 +175,7 @@ func TestNamesNeverBecomeNothing(t *testing.T) {
 }
 
 // crowd is what a search offers beside what was looked for: the same words by others, other words by the same.
-func crowd(n int) (tracks []providers.Track) {
+func crowd(n int) (tracks []library.Track) {
 	titles := []string{"Yesterday Once More", "Yesterday", "Yesterday (Karaoke Version)", "Hey Jude - Remastered 2015", "Yesterday's Hero", "Only Yesterday", "Yesterday, When I Was Young"}
 	artists := []string{"Carpenters", "Boyz II Men", "The Beatles Karaoke", "The Beatles feat. Billy Preston", "Shirley Bassey & The Orchestra", "Björk", "Ray Charles"}
 	for i := range n {
@@ -187,7 +187,7 @@ func crowd(n int) (tracks []providers.Track) {
 }
 
 // alike are candidates that have to be looked at to the end: all by the same artists, with nearly the same title.
-func alike(n int) (tracks []providers.Track) {
+func alike(n int) (tracks []library.Track) {
 	for i := range n {
 		tracks = append(tracks, song("Yesterday (Live at The Hollywood Bowl) - Remastered 2009", "The Beatles & Billy Preston", fmt.Sprint("Help! (Deluxe Edition), Volume ", i), float64(100+i)))
 	}
@@ -196,7 +196,7 @@ func alike(n int) (tracks []providers.Track) {
 
 func BenchmarkChoose(b *testing.B) {
 	want := song("Yesterday - Remastered 2009", "The Beatles", "Help! (Remastered)", 125)
-	for name, candidates := range map[string][]providers.Track{"found by name": append(crowd(29), song("Yesterday", "The Beatles", "Help!", 125)), "none": crowd(30), "all alike": alike(30)} {
+	for name, candidates := range map[string][]library.Track{"found by name": append(crowd(29), song("Yesterday", "The Beatles", "Help!", 125)), "none": crowd(30), "all alike": alike(30)} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
