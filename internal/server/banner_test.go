@@ -14,8 +14,8 @@ import (
 
 // TestNoBannerAboveThePageThatMendsItsCause: not when the page is opened, and not when its script brings it up to date.
 func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: "auth", Severity: notify.Error,
 			Title: "Spotify needs to be reconnected", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
 		h.page("/")
@@ -31,8 +31,8 @@ func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
 
 // TestANoticeHasOneButton: what is asked for without urgency is asked for by a button, too, where it is not the page itself.
 func TestANoticeHasOneButton(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect", URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
 			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: provider, Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))
 		}
@@ -46,8 +46,8 @@ func TestANoticeHasOneButton(t *testing.T) {
 
 // TestWhoHasSeenANotificationGoesOnWithTheNext: the focus does not fall back to the top of the page.
 func TestWhoHasSeenANotificationGoesOnWithTheNext(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for _, cause := range []string{"a", "b", "c"} {
 			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: notify.Warning, Title: "A notice"}))
 		}

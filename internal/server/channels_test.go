@@ -56,6 +56,7 @@ func (h *household) tells() {
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
 	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
 		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName, Service: func(s string) string { return s }}
+	h.restart()
 }
 
 // ask makes a call and returns the status and the answer.
@@ -75,7 +76,7 @@ func (h *household) ask(method, path, body string) (int, string) {
 
 func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	h.tells()
 	far := newPhone(t)
 
@@ -133,7 +134,7 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 
 func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	h.tells()
 	url := newPhone(t).url("topic")
 	for body, want := range map[string]string{
@@ -160,7 +161,7 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 
 func TestWhatWaitsForAChannelIsShownByItsNameAndKind(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	h.tells()
 	status, answer := h.ask("POST", "/api/v1/channels", `{"name":"My phone","url":"`+newPhone(t).url("topic")+`"}`)
 	require.Equal(t, http.StatusCreated, status, answer)

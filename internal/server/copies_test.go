@@ -28,8 +28,8 @@ func (h *household) playlist(name string, titles ...string) string {
 }
 
 func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
 		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA012500000", SourceID: "1"},
 			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
@@ -61,8 +61,8 @@ func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
 }
 
 func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
 		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
 		h.carry()
@@ -74,8 +74,8 @@ func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
 }
 
 func TestAPlaylistThatCannotBeWrittenThereIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One")
 		for path, status := range map[string]int{"/playlists/" + id + "/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id + "/copies/spotify": http.StatusUnprocessableEntity,
 			"/playlists/99/copies/navidrome": http.StatusNotFound, "/playlists/x/copies/navidrome": http.StatusNotFound, "/playlists/" + id + "/copies/nobody": http.StatusNotFound} {

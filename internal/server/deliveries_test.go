@@ -13,8 +13,8 @@ import (
 )
 
 func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.far.refuses = "Poison"
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("Ára bátur", "Poison", "Hoppípolla")
@@ -50,8 +50,8 @@ func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
 }
 
 func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{}`, http.StatusOK)
 		h.hear("One", "Two")
 		h.hear("Three", "Four")
@@ -75,8 +75,8 @@ func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
 }
 
 func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{Schedule: delivery.Schedule{First: time.Minute}})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{Schedule: delivery.Schedule{First: time.Minute}})
 		h.far.fail(errBox)
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{}`, http.StatusOK)
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
@@ -104,8 +104,8 @@ func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
 }
 
 func TestAFilterThatMeansNothingIsRefusedWithWhatThereIs(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for query, want := range map[string]string{
 			"state=ded": "scheduled, running, retrying, parked, dead, done", "kind=scrobbles": "submit_listens, scrobble, write_playlist, archive",
 			"provider=spotify": "lastfm, listenbrainz, navidrome, s3, youtube", "category=broken": "auth, permission, config", "limit=0": "1 to 1000", "before=x": "next",
@@ -128,8 +128,8 @@ func TestAFilterThatMeansNothingIsRefusedWithWhatThereIs(t *testing.T) {
 }
 
 func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.far.fail(answer(http.StatusUnauthorized, resilience.Auth, resilience.ScopeConnection, ""))
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("One", "Two", "Three")
@@ -163,8 +163,8 @@ func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
 
 // Nobody may add to what waits once that is too much, and everybody learns when to try again.
 func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{BacklogLimit: 3})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{BacklogLimit: 3})
 		h.hear("One", "Two", "Three", "Four", "Five", "Six")
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{"earlier":true}`, http.StatusOK)
 		require.EqualValues(t, 3, h.states()["scheduled"])
@@ -184,12 +184,12 @@ func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
 }
 
 func TestAnotherPersonsDeliveriesAreNobodyElses(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("One")
 		mine := h.only("")["id"].(string)
-		h.DemoUser, h.session = h.other("Bob"), nil
+		h.as(h.other("Bob"))
 		require.EqualValues(t, 0, h.states()["scheduled"])
 		h.call(http.MethodDelete, "/deliveries/"+mine, "", http.StatusNotFound)
 		h.call(http.MethodPost, "/deliveries/"+mine+"/redrive", "", http.StatusNotFound)

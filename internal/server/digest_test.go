@@ -33,6 +33,7 @@ func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completi
 func (h *household) withModel(w *writer) {
 	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org", Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
 		&providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{library.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
+	h.restart()
 }
 
 // write lets the model write what is due.
@@ -47,12 +48,9 @@ func (h *household) write() {
 	running.Wait()
 }
 
-// as lets somebody else use the browser.
-func (h *household) as(user int64) { h.DemoUser, h.session = user, nil }
-
 func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		far := &writer{text: "A <b>calm</b> week.\n\nMostly Sigur Rós."}
 		h.withModel(far)
 		page := h.page("/digest")
@@ -107,8 +105,8 @@ func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
 }
 
 func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.withModel(&writer{text: "A calm week."})
 		enabled := func() any { return h.call(http.MethodGet, "/digests", "", http.StatusOK)["enabled"] }
 		require.Equal(t, false, enabled(), "off by default")
@@ -125,8 +123,8 @@ func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
 }
 
 func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		page := h.page("/digest")
 		require.Contains(t, page, "providers.openai.model")
 		require.NotContains(t, page, `<a href="/digest"`, "nothing leads here while it does nothing")
@@ -143,8 +141,8 @@ func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
 
 // What stands in the way is said to each in their own words, and only an administrator is shown the settings.
 func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		far := &writer{text: "A calm week.", fails: &resilience.AnswerError{Endpoint: "POST /chat/completions", Status: 404,
 			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Correct providers.openai.model."}}}
 		h.withModel(far)

@@ -42,6 +42,7 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	h.Guard = guard
 	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
 		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"}, Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard, nil, h.Bus, h.Log)
+	h.restart()
 	return guard, source
 }
 
@@ -52,8 +53,8 @@ func (h *household) source() map[string]any {
 }
 
 func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"])
 		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
 		guard, source := h.enriched()
@@ -106,8 +107,7 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		require.Contains(t, html, "Get a key first.")
 		require.Contains(t, html, "REPRISE_PROVIDERS_FANARTTV_KEYS")
 
-		h.DemoUser = h.other("Bob")
-		h.session = nil
+		h.as(h.other("Bob"))
 		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusForbidden)
 		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2, "counts are no secret")
@@ -122,10 +122,11 @@ func (full) NextTask(context.Context, string) (enrich.Task, error) {
 }
 
 func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		guard, source := h.enriched()
 		h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db}, guard, nil, h.Bus, h.Log)
+		h.restart()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { assert.NoError(t, h.Enrichment.Run(ctx)) })
@@ -142,8 +143,8 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 }
 
 func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.enriched()
 		h.heard("Rain", "Rain")
 		_, err := h.db.FindEntities(t.Context())
@@ -190,15 +191,17 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 		// A picture that had to make room leaves a page without it, and no broken one.
 		h.Art, err = art.Open(art.Options{Dir: t.TempDir()})
 		require.NoError(t, err)
+		h.restart()
 		require.NotContains(t, h.page("/listens")+h.page(path), "<img")
 		h.Art = nil
+		h.restart()
 		require.NotContains(t, h.page("/listens")+h.page(path), "<img")
 	})
 }
 
 func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.enriched()
 		h.heard("Rain")
 		_, err := h.db.FindEntities(t.Context())
@@ -227,8 +230,8 @@ func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
 }
 
 func TestThoseWhoWatchAreToldThatMoreIsKnown(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		var got []message
 		f := &feed{s: h.Server, user: h.user, send: func(m message) error { got = append(got, m); return nil }}
 		require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))

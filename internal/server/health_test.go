@@ -25,14 +25,9 @@ func (h *household) asked(endpoint string, n int, outcome resilience.Outcome) {
 	}
 }
 
-// signInAs makes the requests of this household somebody else's.
-func (h *household) signInAs(id int64) {
-	h.DemoUser, h.session = id, nil
-}
-
 func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		page := h.page("/health")
 		require.Contains(t, page, "Nothing has been asked of any service yet")
 		require.Contains(t, page, `href="/settings"`)
@@ -63,8 +58,8 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 }
 
 func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for range 4 {
 			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable, Category: resilience.Network})
 		}
@@ -73,8 +68,8 @@ func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
 }
 
 func TestADayThatIsOverIsLookedAt(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		now := time.Now()
 		noon := time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, now.Location())
 		time.Sleep(time.Until(noon))
@@ -99,6 +94,7 @@ func TestADayThatIsOverIsLookedAt(t *testing.T) {
 func (h *household) opened() {
 	h.t.Helper()
 	h.Breakers = resilience.NewBreakers(resilience.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
+	h.restart()
 	client := resilience.NewClient(&resilience.Transport{Base: failing{}, Breakers: h.Breakers})
 	for range 2 {
 		ctx := resilience.WithUser(h.t.Context(), h.user, "spotify")
@@ -117,8 +113,8 @@ func (failing) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		admin, ben := h.user, h.other("Ben")
 		h.opened()
 		time.Sleep(3 * time.Minute)
@@ -127,12 +123,12 @@ func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
 		require.Contains(t, page, `action="/settings/breakers/reset"`)
 		require.Contains(t, page, "3 minutes")
 
-		h.signInAs(ben)
+		h.as(ben)
 		page = h.page("/health")
 		require.Contains(t, page, "Spotify fails, and is left alone for a while", "everybody may see it")
 		require.NotContains(t, page, "breakers/reset")
 
-		h.signInAs(admin)
+		h.as(admin)
 		w := h.submitFrom("/health", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
 		require.Equal(t, "/health", w.Header().Get("Location"))
 		require.NotContains(t, h.page("/health"), "left alone for a while")
@@ -157,8 +153,8 @@ func (h *household) submitFrom(from, path, name, value string) *httptest.Respons
 }
 
 func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call("GET", "/health", "", 200)["endpoints"])
 		began := time.Now()
 		h.asked("GET /v1/me", 3, resilience.Success)
@@ -184,6 +180,7 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, broken.Close())
 		h.Rollup = metrics.NewRollup(catalogue, broken, h.Log)
+		h.restart()
 		sick := h.call("GET", "/health", "", 200)
 		require.NotEqual(t, "ok", sick["database"])
 		require.Empty(t, sick["endpoints"])
@@ -191,8 +188,8 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 }
 
 func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
 		keep := func(user int64, age time.Duration, r library.Run) {
 			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens, time.Now().Add(-age), 1500*time.Millisecond

@@ -119,6 +119,7 @@ func answer(status int, category resilience.Category, scope resilience.Scope, ad
 // household is a server with one person, over a real database and engine, in a bubble of fake time.
 type household struct {
 	*Server
+	Config
 	t    *testing.T
 	db   *store.Store
 	user int64
@@ -133,7 +134,7 @@ var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify"
 
 // newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at a time, and
 // lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
-func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
+func newHousehold(t *testing.T, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
 	key, err := store.NewKey("only-the-tests-use-this-key")
@@ -167,11 +168,26 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log}
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(opt, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
-	h.Server, s.sessions.Store = s, db.Sessions()
-	s.Config = Config{BaseURL: s.BaseURL, Log: log, Store: db, Registry: registry, Bus: bus, Notifier: notifier,
+	h.Config = Config{BaseURL: "http://127.0.0.1:8420", Log: log, Store: db, Sessions: db.Sessions(), Registry: registry, Bus: bus, Notifier: notifier,
 		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull, Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID, Rollup: metrics.NewRollup(catalogue, db, log)}
+	h.restart()
 	return h
+}
+
+// restart serves with the configuration as it is now.
+func (h *household) restart() {
+	h.t.Helper()
+	var err error
+	h.Server, err = New(h.Config)
+	require.NoError(h.t, err)
+}
+
+// as makes the following requests those of another user, or of nobody.
+func (h *household) as(user int64) {
+	h.t.Helper()
+	h.DemoUser, h.session = user, nil
+	h.restart()
 }
 
 func (h *household) connect(provider string) {
@@ -288,12 +304,10 @@ func (h *household) only(filter string) map[string]any {
 	return all[0].(map[string]any)
 }
 
-// inBubble runs a test in a bubble of fake time. The server is made outside of it: its sessions keep a goroutine that
-// never ends.
-func inBubble(t *testing.T, test func(*testing.T, *Server)) {
+// inBubble runs a test in a bubble of fake time.
+func inBubble(t *testing.T, test func(*testing.T)) {
 	t.Parallel()
-	s := newServer(t)
-	synctest.Test(t, func(t *testing.T) { test(t, s) })
+	synctest.Test(t, test)
 }
 
 var errBox = &resilience.NetworkError{Endpoint: "POST /submit", Err: errors.Join(io.ErrUnexpectedEOF)}

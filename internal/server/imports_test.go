@@ -13,8 +13,8 @@ import (
 )
 
 func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.NotContains(t, h.page("/connections/spotify"), "When it was not read")
 		at := func(hours int) time.Time { return time.Date(2026, 3, 3, hours, 0, 0, 0, time.UTC) }
 		gap := func(g library.Gap) {
@@ -45,8 +45,8 @@ func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
 }
 
 func TestOnlyFilesMayBeLarge(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		large := string(make([]byte, 300<<10))
 		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/api/v1/deliveries/redrive", large, "application/json").Code)
 		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/settings/password", large, "application/x-www-form-urlencoded").Code)

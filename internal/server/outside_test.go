@@ -1,7 +1,6 @@
 package server
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,12 +18,11 @@ const password = "a few random words"
 // public is a household's server as browsers reach it through a reverse proxy that speaks TLS, with an account that signs in.
 func public(t *testing.T) *household {
 	t.Helper()
-	s, err := New(Config{BaseURL: "https://music.example.org", Log: slog.New(slog.DiscardHandler)})
+	h := newHousehold(t, delivery.Options{})
+	people, err := accounts.New(h.db)
 	require.NoError(t, err)
-	h := newHousehold(t, s, delivery.Options{})
-	h.DemoUser = 0
-	h.Accounts, err = accounts.New(h.db)
-	require.NoError(t, err)
+	h.BaseURL, h.Accounts = "https://music.example.org", people
+	h.as(0)
 	_, err = h.Accounts.Create(t.Context(), "Bea", password, accounts.Member, false)
 	require.NoError(t, err)
 	return h
@@ -95,8 +93,8 @@ func TestAProxyThatAsksByAnotherName(t *testing.T) {
 }
 
 func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for from, want := range map[string]string{
 			"http://127.0.0.1:8420/listens?before=x": "/listens?before=x", "http://example.com/connections/spotify": "/connections/spotify", // the proxy's name for us
 			"": "/", "https://evil.example/listens": "/", "http://127.0.0.1:8420/connect/spotify": "/", "http://127.0.0.1:8420/login": "/",
@@ -108,8 +106,8 @@ func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
 }
 
 func TestAConnectionSaysHowOftenItIsRead(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "about every 5 minutes")
 		require.Contains(t, h.page("/connections/navidrome"), "about every 15 minutes")
 		require.NotContains(t, h.page("/connections/s3"), "about every", "nothing is read there")
@@ -120,8 +118,8 @@ func TestAConnectionSaysHowOftenItIsRead(t *testing.T) {
 }
 
 func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for _, c := range []struct{ method, path, allow string }{
 			{"POST", "/listens", "GET"}, {"GET", "/logout", "POST"}, {"DELETE", "/login", "GET, POST"},
 			{"PATCH", "/api/v1/connections", "GET"}, {"POST", "/api/v1/connections/spotify", "GET, PUT, DELETE"}, {"GET", "/api/v1/connections/spotify/sync", "POST"},
