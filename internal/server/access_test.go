@@ -16,7 +16,8 @@ import (
 	"reprise/internal/library"
 )
 
-// Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope says.
+// Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope
+// says.
 func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
@@ -55,7 +56,8 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 			require.Contains(t, []int{http.StatusUnauthorized, http.StatusTooManyRequests}, wrong.Code, name)
 			time.Sleep(2 * time.Second) // a wrong token costs a try
 			need := needOf(route.Method, route.Path)
-			require.Contains(t, []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full, bySession}, need, name)
+			require.Contains(t, []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full, bySession}, need,
+				name)
 			for scope, secret := range secrets {
 				if scope.Covers(need) {
 					continue // its own tests say what it does
@@ -67,8 +69,10 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 			}
 		}
 		require.Greater(t, walked, 40)
-		for name, want := range map[string]accounts.Scope{"GET /api/v1/listens": accounts.Read, "POST /api/v1/imports": accounts.Operate, "DELETE /api/v1/tokens/:id": accounts.Operate,
-			"GET /api/v1/admin/users": accounts.Full, "POST /api/v1/tokens": bySession, "GET /api/v1/tokens": accounts.Operate, "DELETE /api/v1/session": bySession} {
+		for name, want := range map[string]accounts.Scope{"GET /api/v1/listens": accounts.Read,
+			"POST /api/v1/imports": accounts.Operate, "DELETE /api/v1/tokens/:id": accounts.Operate,
+			"GET /api/v1/admin/users": accounts.Full, "POST /api/v1/tokens": bySession,
+			"GET /api/v1/tokens": accounts.Operate, "DELETE /api/v1/session": bySession} {
 			method, path, _ := strings.Cut(name, " ")
 			require.Equal(t, want, needOf(method, path), name)
 		}
@@ -86,7 +90,8 @@ func TestAnAdministratorsTokenEndsWithTheRole(t *testing.T) {
 		_, secret, err := accounts.MakeToken(t.Context(), h.db, ben, "scripts", accounts.Full, time.Time{})
 		require.NoError(t, err)
 		h.as(0)
-		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden, "/api/v1/connections": http.StatusOK} {
+		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden,
+			"/api/v1/connections": http.StatusOK} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			r.Header.Set("Authorization", "Bearer "+secret)
 			w := httptest.NewRecorder()

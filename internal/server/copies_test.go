@@ -18,9 +18,11 @@ func (h *household) playlist(name string, titles ...string) string {
 	h.t.Helper()
 	var tracks []library.Track
 	for i, title := range titles {
-		tracks = append(tracks, library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA01250000" + strconv.Itoa(i)})
+		tracks = append(tracks, library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute,
+			ISRC: "ISA01250000" + strconv.Itoa(i)})
 	}
-	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify", library.Playlist{SourceID: name, Name: name}, 0, tracks))
+	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify",
+		library.Playlist{SourceID: name, Name: name}, 0, tracks))
 	all, err := h.db.Playlists(h.t.Context(), h.user)
 	require.NoError(h.t, err)
 	i := slices.IndexFunc(all, func(p library.StoredPlaylist) bool { return p.Name == name })
@@ -31,7 +33,8 @@ func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
-		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA012500000", SourceID: "1"},
+		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute,
+			ISRC: "ISA012500000", SourceID: "1"},
 			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
 		path := "/playlists/" + id + "/copies/navidrome"
 		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
@@ -77,8 +80,12 @@ func TestAPlaylistThatCannotBeWrittenThereIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One")
-		for path, status := range map[string]int{"/playlists/" + id + "/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id + "/copies/spotify": http.StatusUnprocessableEntity,
-			"/playlists/99/copies/navidrome": http.StatusNotFound, "/playlists/x/copies/navidrome": http.StatusNotFound, "/playlists/" + id + "/copies/nobody": http.StatusNotFound} {
+		for path, status := range map[string]int{"/playlists/" + id +
+			"/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id +
+			"/copies/spotify": http.StatusUnprocessableEntity,
+			"/playlists/99/copies/navidrome": http.StatusNotFound,
+			"/playlists/x/copies/navidrome":  http.StatusNotFound, "/playlists/" + id +
+				"/copies/nobody": http.StatusNotFound} {
 			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 				h.call(method, path, "", status)
 			}

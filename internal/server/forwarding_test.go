@@ -66,15 +66,18 @@ func TestSwitchingOnTwiceLosesNothing(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.heard("Heard before, read after", "Heard just now")
-		require.EqualValues(t, 2, h.call(http.MethodGet, "/connections/lastfm/forwarding", "", http.StatusOK)["waiting"])
+		require.EqualValues(t, 2, h.call(http.MethodGet, "/connections/lastfm/forwarding", "",
+			http.StatusOK)["waiting"])
 	})
 }
 
 func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for provider, status := range map[string]int{"spotify": http.StatusUnprocessableEntity, "navidrome": http.StatusUnprocessableEntity,
-			"s3": http.StatusUnprocessableEntity, "youtube": http.StatusNotFound, "nobody": http.StatusNotFound} {
+		for provider, status := range map[string]int{"spotify": http.StatusUnprocessableEntity,
+			"navidrome": http.StatusUnprocessableEntity,
+			"s3":        http.StatusUnprocessableEntity, "youtube": http.StatusNotFound,
+			"nobody": http.StatusNotFound} {
 			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 				p := h.call(method, "/connections/"+provider+"/forwarding", "", status)
 				require.NotEmpty(t, p["detail"])

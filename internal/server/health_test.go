@@ -21,7 +21,8 @@ import (
 // asked counts attempts at an endpoint of Spotify, made just now.
 func (h *household) asked(endpoint string, n int, outcome resilience.Outcome) {
 	for range n {
-		h.Rollup.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint, Start: time.Now(), Took: time.Second, Outcome: outcome})
+		h.Rollup.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint,
+			Start: time.Now(), Took: time.Second, Outcome: outcome})
 	}
 }
 
@@ -43,7 +44,8 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 		require.Contains(t, page, "All services answer well")
 		require.Contains(t, page, "0\u00a0% of 9")
 
-		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable})
+		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP",
+			Start: time.Now(), Outcome: resilience.WasRetriable})
 		page = h.page("/health")
 		require.Contains(t, page, ">E-mail<", "channels have the names by which people know them")
 		require.Contains(t, page, "No success in the last hour")
@@ -53,7 +55,8 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 		require.Contains(t, page, "Spotify fails more often than usual: 40\u00a0% of 15 attempts in the last hour")
 		require.Contains(t, page, "usually 0\u00a0%")
 		require.NotContains(t, page, "All services answer well")
-		require.Less(t, strings.Index(page, "GET api.spotify.com/v1/me<"), strings.Index(page, "GET api.spotify.com/v1/me/playlists<"))
+		require.Less(t, strings.Index(page, "GET api.spotify.com/v1/me<"),
+			strings.Index(page, "GET api.spotify.com/v1/me/playlists<"))
 	})
 }
 
@@ -61,7 +64,8 @@ func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for range 4 {
-			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable, Category: resilience.Network})
+			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(),
+				Outcome: resilience.WasRetriable, Category: resilience.Network})
 		}
 		require.Contains(t, h.page("/health"), "E-mail fails more often than usual")
 	})
@@ -82,9 +86,12 @@ func TestADayThatIsOverIsLookedAt(t *testing.T) {
 		require.Contains(t, page, "25\u00a0% of 4 attempts failed")
 		require.NotContains(t, page, "Answers well", "how it is now says nothing of that day")
 		require.Contains(t, page, `href="/health?day=`+day+`" aria-current="page"`)
-		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)), "Nothing was asked of any service on")
-		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "in the last hour", "today is the last 24 hours")
-		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly), noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
+		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)),
+			"Nothing was asked of any service on")
+		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "in the last hour",
+			"today is the last 24 hours")
+		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly),
+			noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
 			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/health?day="+none, "", "").Code, none)
 		}
 	})
@@ -140,7 +147,8 @@ func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
 // submitFrom sends a form with a field from a page of ours.
 func (h *household) submitFrom(from, path, name, value string) *httptest.ResponseRecorder {
 	h.t.Helper()
-	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path, strings.NewReader(url.Values{name: {value}}.Encode()))
+	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path,
+		strings.NewReader(url.Values{name: {value}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Referer", "http://"+r.Host+from)
 	for _, c := range h.session {
@@ -162,10 +170,12 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 		h.asked("GET /v1/me", 1, resilience.Success)
 		h.asked("GET /v1/me", 1, resilience.WasRetriable)
 		me := h.call("GET", "/health", "", 200)["endpoints"].([]any)[0].(map[string]any)
-		require.Equal(t, map[string]any{"attempts": 2.0, "failures": 1.0, "refused": 0.0, "failure_rate": 0.5, "attempts_per_success": 2.0, "mean_ms": 1000.0, "open_seconds": 0.0}, me["last_hour"])
+		require.Equal(t, map[string]any{"attempts": 2.0, "failures": 1.0, "refused": 0.0, "failure_rate": 0.5,
+			"attempts_per_success": 2.0, "mean_ms": 1000.0, "open_seconds": 0.0}, me["last_hour"])
 		require.Equal(t, "steady", me["trend"])
 
-		first := h.call("GET", "/health/quarters?since="+began.UTC().Truncate(metrics.QuarterLength).Format(time.RFC3339), "", 200)
+		first := h.call("GET",
+			"/health/quarters?since="+began.UTC().Truncate(metrics.QuarterLength).Format(time.RFC3339), "", 200)
 		require.Len(t, first["quarters"], 1)
 		require.InDelta(t, 3, first["quarters"].([]any)[0].(map[string]any)["attempts"], 0)
 		second := h.call("GET", "/health/quarters?since="+first["next"].(string), "", 200)
@@ -192,20 +202,24 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
 		keep := func(user int64, age time.Duration, r library.Run) {
-			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens, time.Now().Add(-age), 1500*time.Millisecond
+			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens,
+				time.Now().Add(-age), 1500*time.Millisecond
 			require.NoError(t, h.db.SaveRun(t.Context(), r))
 		}
 		for n := range 40 {
 			keep(h.user, time.Duration(n)*time.Minute, library.Run{Result: "ok"})
 		}
 		keep(h.user, 2*time.Hour, library.Run{Result: "ok", Rows: 1200})
-		keep(h.user, 3*time.Hour, library.Run{Result: "retriable", Category: resilience.Upstream.String(), Words: "Spotify has <trouble>", Detail: "HTTP 503"})
-		keep(h.user, 4*time.Hour, library.Run{Result: "fatal", Category: resilience.Auth.String(), Words: "Spotify needs to be reconnected"})
+		keep(h.user, 3*time.Hour, library.Run{Result: "retriable", Category: resilience.Upstream.String(),
+			Words: "Spotify has <trouble>", Detail: "HTTP 503"})
+		keep(h.user, 4*time.Hour, library.Run{Result: "fatal", Category: resilience.Auth.String(),
+			Words: "Spotify needs to be reconnected"})
 		keep(h.user, 30*time.Hour, library.Run{Result: "ok", Rows: 7777})
 		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 
 		page := h.page("/connections/spotify")
-		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and needed a person")
+		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and "+
+			"needed a person")
 		for _, cell := range []string{"cell-full", "cell-empty", "cell-retriable", "cell-fatal"} {
 			require.Contains(t, page, `class="`+cell+`"`)
 		}
@@ -213,7 +227,8 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 		require.NotContains(t, h.page("/connections/s3"), `class="strip"`, "nothing is read there")
 
 		all := h.page("/connections/spotify/runs?limit=43")
-		for _, words := range []string{"1,200 new listens", "Spotify has &lt;trouble&gt;", "HTTP 503", "Spotify needs to be reconnected", "1.5 s"} {
+		for _, words := range []string{"1,200 new listens", "Spotify has &lt;trouble&gt;", "HTTP 503",
+			"Spotify needs to be reconnected", "1.5 s"} {
 			require.Contains(t, all, words)
 		}
 		require.NotContains(t, all, "7,777")
@@ -238,13 +253,16 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 
 func TestNumbersOfHealthInWords(t *testing.T) {
 	t.Parallel()
-	for share, want := range map[float64]string{0: "0", 0.0001: "0.1", 0.013: "1.3", 0.04: "4", 0.0996: "10", 0.34: "34", 0.996: "100", 1: "100"} {
+	for share, want := range map[float64]string{0: "0", 0.0001: "0.1", 0.013: "1.3", 0.04: "4", 0.0996: "10",
+		0.34: "34", 0.996: "100", 1: "100"} {
 		require.Equal(t, want+"\u00a0%", percent(share))
 	}
-	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute", 59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
+	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute",
+		59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
 		require.Equal(t, want, minutes(d))
 	}
-	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms", 1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
+	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms",
+		1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
 		require.Equal(t, want, took(d))
 	}
 	require.Equal(t, "no success", perSuccess(metrics.Tally{Attempts: 3, Failures: 3}))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write what the golden files hold anew")
+var update = flag.Bool("update", false, "write what the golden files hold again")
 
 // The list of routes changes only on purpose: programs and bookmarks depend on it.
 func TestTheListOfRoutes(t *testing.T) {
