@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ConnectionID names a connection among those of its person: the provider's name for the first one, and the name with a
-// number for the others: "navidrome", "navidrome-2". So a provider's name always means its first connection.
+// ConnectionID names a connection among those of its person: the provider's name for the first one, and the name with
+// a number for the others: "navidrome", "navidrome-2". So a provider's name always means its first connection.
 type ConnectionID string
 
 // maxConnections is how many connections to one provider a person may have.
@@ -20,8 +20,8 @@ func NewConnectionID(provider string, n int) ConnectionID {
 	return ConnectionID(provider + "-" + strconv.Itoa(n))
 }
 
-// ParseConnectionID returns s as an id, and false when it has not the form of one. It does not say whether there is such a
-// provider or connection.
+// ParseConnectionID returns s as an id, and false if it doesn't have the form of one. It doesn't say whether there is
+// such a provider or connection.
 func ParseConnectionID(s string) (ConnectionID, bool) {
 	id := ConnectionID(s)
 	n := id.Number()
@@ -49,8 +49,7 @@ func (id ConnectionID) split() (provider string, n int) {
 	return string(id), 1
 }
 
-// NextConnectionID returns the first id of a provider that is not among those taken, and false when there are as many as
-// there can be.
+// NextConnectionID returns the provider's first id that isn't taken, and false if all are.
 func NextConnectionID(provider string, taken func(ConnectionID) bool) (ConnectionID, bool) {
 	for n := 1; n <= maxConnections; n++ {
 		if id := NewConnectionID(provider, n); !taken(id) {
