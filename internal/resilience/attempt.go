@@ -75,8 +75,8 @@ func (t *Transport) tell(ctx context.Context, host string, c call, tried try) {
 		return
 	}
 	v := tried.verdict
-	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Number: max(c.attempt, 1), Key: c.key,
-		Start: tried.start, Outcome: outcomeOf(v), Category: v.Category, Status: v.Category.String()}
+	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Key: c.key,
+		Number: max(c.attempt, 1), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category, Status: v.Category.String()}
 	if !tried.start.IsZero() {
 		a.Took = time.Since(tried.start)
 	}

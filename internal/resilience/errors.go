@@ -136,8 +136,8 @@ type Failure struct {
 func (e *Failure) Error() string { return e.Err.Error() }
 func (e *Failure) Unwrap() error { return e.Err }
 
-// VerdictOf returns the verdict that err carries (see [Failure]). An error that nobody has judged, such as one of our own
-// database, is classified.
+// VerdictOf returns the verdict that err carries (see [Failure]). An error that nobody has judged, such as one of our
+// own database, is classified.
 func VerdictOf(err error) Verdict {
 	if e, ok := errors.AsType[*Failure](err); ok {
 		return e.Verdict

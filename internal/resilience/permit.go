@@ -47,8 +47,8 @@ func (p *Permit) units() [3]*unit { return [3]*unit{&p.app.unit, &p.c.unit, &p.s
 
 var unitScopes = [3]Scope{ScopeApp, ScopeConnection, ScopeStream}
 
-// effectiveLocked is the worst of the states that do not allow the permit's call now: a stop before a wait, a longer wait
-// before a shorter one.
+// effectiveLocked returns the worst of the states that do not allow the permit's call now: a stop before a wait, a
+// longer wait before a shorter one.
 func (p *Permit) effectiveLocked(now time.Time) State {
 	var worst State
 	for i, u := range p.units() {
@@ -99,7 +99,7 @@ func (p *Permit) Done(v Verdict) Change {
 	}
 	p.b = nil
 	b.mu.Lock()
-	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // as nearly always: there is nothing to end, and no probe
+	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // the usual case: nothing to end, and no probe
 		ready, seq := p.allReadyLocked(), b.seq
 		b.mu.Unlock()
 		return Change{AllReady: ready, Seq: seq}
@@ -123,7 +123,7 @@ func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
 	if v.Class == OK {
 		return p.succeedLocked()
 	}
-	if v.FatalAfter == 0 && v.Scope != ScopeEndpoint { // another failure, whatever is at fault: no longer the same one in a row
+	if v.FatalAfter == 0 && v.Scope != ScopeEndpoint { // another failure: no longer the same one in a row
 		for _, u := range units {
 			u.repeats = 0
 		}
@@ -142,8 +142,8 @@ func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
 	return b.stopLocked(u, scope, v.Category)
 }
 
-// faultLocked is the unit that a failure speaks about. A key whose failure comes as far as this stands in no pool: it is
-// the app's own registration with the provider, such as the project of its client id, so that all its users share it.
+// faultLocked returns the unit that a failure speaks about. A key whose failure gets this far is in no pool: it is the
+// app's own registration with the provider, such as the project of its client id, so all its users share it.
 func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
 	switch s {
 	case ScopeApp, ScopeKey:
@@ -246,7 +246,7 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	switch {
 	case began:
 		ch.Kind = Began
-	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // its breaker's wait is its longest
+	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // the breaker waits no longer
 		u.capTold, ch.Kind = true, StillFailing
 	case !news:
 		return Change{}
