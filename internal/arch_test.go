@@ -53,7 +53,11 @@ var arrows = map[string][]string{
 	// It opens the database with its key, and counts in the words of the pages.
 	"internal/datadir": {"internal/resilience", "internal/store", "web"},
 	// It looks at every setting and tries every provider.
-	"internal/doctor": {"internal/config", "internal/datadir", "internal/library", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/openai", "internal/providers/youtube", "internal/resilience", "internal/store", "web"},
+	"internal/doctor": {
+		"internal/config", "internal/datadir", "internal/library", "internal/providers/fanarttv",
+		"internal/providers/lastfm", "internal/providers/openai", "internal/providers/youtube",
+		"internal/resilience", "internal/store", "web",
+	},
 
 	"internal/providers/spotify":      {"internal/library", "internal/providers", "internal/resilience"},
 	"internal/providers/lastfm":       {"internal/library", "internal/providers", "internal/resilience"},
