@@ -24,7 +24,7 @@ type Model interface {
 
 // Guard stands before the model.
 type Guard interface {
-	DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error
+	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 }
 
 // Store keeps digests and knows what was heard.
@@ -298,11 +298,11 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 		before := d.Completion
 		d.Completion, err = r.complete(ctx, d.Prompt)
 		d.PromptTokens, d.CompletionTokens = d.PromptTokens+before.PromptTokens, d.CompletionTokens+before.CompletionTokens
-		if resilience.Classify(err).Scope != resilience.ScopeItem {
+		if !resilience.IsItem(err) {
 			break
 		}
 	}
-	if err != nil && resilience.Classify(err).Scope != resilience.ScopeItem {
+	if err != nil && !resilience.IsItem(err) {
 		return err
 	}
 	if err != nil {
@@ -334,7 +334,8 @@ func refusal(err error) string {
 }
 
 func (r *Runner) complete(ctx context.Context, p providers.Prompt) (out providers.Completion, err error) {
-	err = r.guard.DoForAll(ctx, r.provider, library.Digest, func(ctx context.Context) error {
+	subject := providers.OfInstallation(r.provider, library.Digest)
+	err = r.guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
 		ctx, cancel := patient(ctx)
 		defer cancel()
 		out, err = r.model.Complete(ctx, p)

@@ -84,7 +84,7 @@ func (s *Server) callback(c echo.Context) error {
 	if err == nil {
 		_, err = s.Connections.ConnectOAuth(ctx, p, userOf(c).ID, grant)
 	} else {
-		err = errors.Join(err, s.Connections.Refused(ctx, p, nil, err))
+		err = s.Connections.Refused(ctx, p, nil, err)
 	}
 	return s.connected(c, p, grant.ReturnTo, err)
 }

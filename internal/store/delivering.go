@@ -155,6 +155,12 @@ func (s *Store) Postpone(ctx context.Context, user int64, provider string, id in
 		user, provider, id, riverTime(until.Add(-delivery.Apart)), riverTime(until.Add(delivery.Apart)), postponeAtOnce)
 }
 
+// Waiting says in words what waits to be sent to a connection; empty for nothing.
+func (s *Store) Waiting(ctx context.Context, user int64, provider string) (string, error) {
+	owing, err := s.Owing(ctx, user)
+	return owing[provider].String(), err
+}
+
 // Owing is what waits to be carried for a person, by provider.
 func (s *Store) Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error) {
 	type row struct {
