@@ -27,7 +27,7 @@ type taker struct {
 func (taker) NoteFailure(context.Context, int64, Failure, bool) error           { return nil }
 func (taker) Park(context.Context, int64, string) error                         { return nil }
 func (taker) Postpone(context.Context, int64, string, int64, time.Time) error   { return nil }
-func (s taker) Split(context.Context, Order, int64, [][]int64, []Refused) error { return s.err }
+func (s taker) Split(context.Context, Draft, int64, [][]int64, []Refused) error { return s.err }
 func (s taker) EndCopy(context.Context, int64, Copy, bool) (ended bool, err error) {
 	return !s.changed, s.err
 }
@@ -66,7 +66,7 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		j := job{Payload: Payload{User: 1, Provider: "radio"}, ID: 7, Kind: c.kind}
 		err := bad
 		if c.outcomes != nil {
-			err = d.divide(t.Context(), Order{}, j.ID, plays, c.outcomes, nil)
+			err = d.divide(t.Context(), Draft{}, j.ID, plays, c.outcomes, nil)
 		}
 		_, _ = d.settle(t.Context(), j, err)
 		require.Equal(t, c.want, dead(t), c.what)
