@@ -85,7 +85,7 @@ func (i *installation) start(dir string) {
 	c, err := config.Load("", nil, settings)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	db, err := openStore(ctx, c)
+	db, err := dataDir(c).Open(ctx)
 	require.NoError(t, err)
 	i.app, err = wire(ctx, c, db, i, slog.New(i.log))
 	require.NoError(t, err)
