@@ -50,6 +50,15 @@ var arrows = map[string][]string{
 	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
 	"internal/demo":   {},
 
+	// It opens the database with its key, and counts in the words of the pages.
+	"internal/datadir": {"internal/resilience", "internal/store", "web"},
+	// It looks at every setting and tries every provider.
+	"internal/doctor": {
+		"internal/config", "internal/datadir", "internal/library", "internal/providers/fanarttv",
+		"internal/providers/lastfm", "internal/providers/openai", "internal/providers/youtube",
+		"internal/resilience", "internal/store", "web",
+	},
+
 	"internal/providers/spotify":      {"internal/library", "internal/providers", "internal/resilience"},
 	"internal/providers/lastfm":       {"internal/library", "internal/providers", "internal/resilience"},
 	"internal/providers/listenbrainz": {"internal/library", "internal/providers", "internal/resilience"},
@@ -67,8 +76,8 @@ var arrows = map[string][]string{
 	"internal/supysonictest": {},
 	"internal/enginetest":    {"internal/accounts", "internal/delivery", "internal/events", "internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
-	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing"},
+	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
+	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},
 }
 
 func TestArrows(t *testing.T) {

@@ -79,10 +79,10 @@ func catalogue(c config.Config) metrics.Catalogue {
 			v.Streams = p.Streams
 		}
 		for _, e := range p.Endpoints {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: hostOf(hosts[p.Name].APIURL), Name: e})
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(hosts[p.Name].APIURL), Name: e})
 		}
 		if p.OAuth != nil {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: hostOf(hosts[p.Name].TokenURL), Name: providers.TokenEndpoint})
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(hosts[p.Name].TokenURL), Name: providers.TokenEndpoint})
 		}
 		if p.Name == "fanarttv" {
 			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})
