@@ -1,6 +1,6 @@
-// This is the story of an upstream's bad week, as one household lives through it. Everything in it is real but the far
-// side of the network and the clock: the syncer and its loops, the backoff, the bus, the notifications and SQLite. The
-// days pass in a bubble of fake time, so the story takes no time to tell.
+// Package reprise_test tells the story of an upstream's bad week, as one household lives through it. Everything in it
+// is real except the far side of the network and the clock: the syncer and its loops, the backoff, the bus, the
+// notifications and SQLite. The days pass in a bubble of fake time, so the story takes no time to tell.
 package reprise_test
 
 import (

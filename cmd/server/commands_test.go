@@ -17,6 +17,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
+	"reprise/internal/doctor"
 	"reprise/internal/library"
 	"reprise/internal/store"
 )
@@ -144,12 +145,19 @@ func TestANewPasswordForSomebodyWhoForgot(t *testing.T) {
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": "another good one"}, 201)
 }
 
+// The files of the secret key in a data directory.
+const (
+	keyFile     = "secret.key"
+	nextKeyFile = "secret.key.new"
+	oldKeyFile  = "secret.key.old-"
+)
+
 // household is a data directory with so many people, each with a connection, as a server that was stopped leaves it.
 func household(t testing.TB, people int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	secret := store.NewSecret()
-	require.NoError(t, writeNew(filepath.Join(dir, keyFile), secret+"\n"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, keyFile), []byte(secret+"\n"), 0o600))
 	db := opened(t, dir, secret)
 	for i := range people {
 		u, err := db.AddUser(t.Context(), accounts.User{Name: fmt.Sprint("Person ", i), PasswordHash: "none", Role: accounts.Admin, CreatedAt: time.Now()}, false)
@@ -229,7 +237,9 @@ func TestAChangeOfTheSecretKeyMayBreakOffAnywhere(t *testing.T) {
 		for _, next := range []string{"a start", "running it again", "a backup"} {
 			dir := household(t, people)
 			before := read(t, filepath.Join(dir, keyFile))
-			key, err := prepareKey(dir)
+			secret := store.NewSecret()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, nextKeyFile), []byte(secret+"\n"), 0o600))
+			key, err := store.NewKey(secret)
 			require.NoError(t, err)
 			if done > 1 {
 				db := opened(t, dir, before)
@@ -240,7 +250,7 @@ func TestAChangeOfTheSecretKeyMayBreakOffAnywhere(t *testing.T) {
 			if done > 2 {
 				old, err := store.NewKey(before)
 				require.NoError(t, err)
-				require.NoError(t, writeNew(filepath.Join(dir, oldKeyFile+old.ID()), before))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, oldKeyFile+old.ID()), []byte(before), 0o600))
 			}
 			looked, err := command(t, "", nil, "-check", "-data-dir", dir, "-listen", "127.0.0.1:0")
 			require.Equal(t, done > 1, strings.Contains(looked, "the next start finishes it"), "%s: %v", looked, err)
@@ -288,7 +298,7 @@ func TestAKeyFromTheSettingsIsChangedByAPerson(t *testing.T) {
 		require.ErrorContains(t, err, "put it into the setting, and delete that file")
 	}
 	looked, err := command(t, "", env, "-check", "-data-dir", dir, "-listen", "127.0.0.1:0")
-	require.ErrorIs(t, err, errProblems)
+	require.ErrorIs(t, err, doctor.ErrProblems)
 	require.Contains(t, looked, "Put the key in "+filepath.Join(dir, nextKeyFile)+" into the setting")
 	require.Equal(t, next, read(t, filepath.Join(dir, nextKeyFile)))
 	require.NoError(t, start(t, dir, "REPRISE_SECRET_KEY_FILE="+filepath.Join(dir, nextKeyFile)).stop(syscall.SIGTERM))

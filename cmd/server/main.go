@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -20,6 +19,9 @@ import (
 	_ "time/tzdata" // quotas end at midnight somewhere, also on a machine without time zones
 
 	"reprise/internal/config"
+	"reprise/internal/datadir"
+	"reprise/internal/doctor"
+	"reprise/internal/server"
 )
 
 // version is set by the linker for a release.
@@ -32,16 +34,13 @@ const (
 	exitProblems = 1
 )
 
-// errProblems says that a check found problems, which it has printed.
-var errProblems = errors.New("there are problems")
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default is back: a second one stops at once.
 	context.AfterFunc(ctx, stop)
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	switch {
-	case errors.Is(err, errProblems):
+	case errors.Is(err, doctor.ErrProblems):
 		os.Exit(exitProblems)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
@@ -84,7 +83,8 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	}
 	c, err := config.Load(o.config, environ, overrides)
 	if o.check {
-		return runCheck(ctx, c, err, stdout)
+		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c), UserAgent: userAgent(c),
+			Listen: server.Listen}, stdout)
 	}
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
@@ -93,9 +93,9 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	case "":
 		return serve(ctx, c, nil, stdout, stderr)
 	case "backup":
-		err = runBackup(ctx, c, o.operand, stdout)
+		err = dataDir(c).Backup(ctx, o.operand, stdout)
 	case "rotate-key":
-		err = runRotateKey(ctx, c, stdout)
+		err = dataDir(c).RotateKey(ctx, stdout)
 	case "reset-password":
 		err = runResetPassword(ctx, c, o.operand, stdin, stdout)
 	}
@@ -103,6 +103,11 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		return fmt.Errorf("%s was stopped before it was done. Run it again", o.command)
 	}
 	return err
+}
+
+// dataDir is the data directory that the settings name.
+func dataDir(c config.Config) datadir.Dir {
+	return datadir.Dir{Path: c.DataDir, SecretKey: c.SecretKey, DatabaseURL: c.DatabaseURL}
 }
 
 // softMemory is from how many bytes on the garbage collector works harder rather than take more: the server shares a
@@ -226,25 +231,4 @@ func commit() string {
 		}
 	}
 	return "unknown"
-}
-
-// listenOn opens the address, or says what stands in the way.
-func listenOn(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is in use by another program. Stop it, or choose another address with -listen", address)
-	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("this user may not listen on %s. Ports below 1024 need special rights; choose another with -listen", address)
-	case errors.Is(err, syscall.EADDRNOTAVAIL), isUnknownName(err):
-		return nil, fmt.Errorf("%s is no address of this machine. Choose one with -listen, such as 127.0.0.1:8420, or :8420 for all that it has", address)
-	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %s: %w. Choose another address with -listen", address, err)
-	}
-	return l, nil
-}
-
-func isUnknownName(err error) bool {
-	_, ok := errors.AsType[*net.DNSError](err)
-	return ok
 }

@@ -92,7 +92,7 @@ func wired(t testing.TB) *app {
 	t.Helper()
 	c, err := config.Load("", nil, map[string]string{"data_dir": inMemory(t), "contact": "test@example.org", "providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"})
 	require.NoError(t, err)
-	db, err := openStore(context.Background(), c)
+	db, err := dataDir(c).Open(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	a, err := wire(context.Background(), c, db, nowhere{}, quiet)

@@ -13,19 +13,17 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/config"
-	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/web"
 )
 
 // runResetPassword gives an account a new password. It is one short write, so the server may go on; whoever is signed in
 // to that account is signed out by it.
 func runResetPassword(ctx context.Context, c config.Config, name string, stdin io.Reader, stdout io.Writer) (err error) {
-	if err := existingDatabase(ctx, c); err != nil {
-		return err
-	}
-	db, err := store.OpenBeside(ctx, place(c))
+	dir := dataDir(c)
+	db, err := dir.OpenBeside(ctx)
 	if err != nil {
-		return sayLocal(c, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	u, err := db.UserByName(ctx, name)
@@ -33,7 +31,7 @@ func runResetPassword(ctx context.Context, c config.Config, name string, stdin i
 		return unknownName(ctx, db, name)
 	}
 	if err != nil {
-		return sayLocal(c, err)
+		return dir.Explain(err)
 	}
 	password, err := newPassword(ctx, u.Name, stdin, stdout)
 	if err != nil {
@@ -44,20 +42,12 @@ func runResetPassword(ctx context.Context, c config.Config, name string, stdin i
 		return err
 	}
 	if err := people.ResetPassword(ctx, name, password); err != nil {
-		return sayLocal(c, err)
+		return dir.Explain(err)
 	}
 	fmt.Fprintf(stdout, "%s has a new password. Every browser that was signed in with the old one has to sign in again.\n", u.Name)
 	tokens, err := db.Tokens(ctx, u.ID)
 	if len(tokens) > 0 {
-		fmt.Fprintf(stdout, "%s on working; the settings page revokes what should not.\n", counted(int64(len(tokens)), "access token goes", "access tokens go"))
-	}
-	return err
-}
-
-// sayLocal turns trouble with the database into a sentence.
-func sayLocal(c config.Config, err error) error {
-	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
-		return fmt.Errorf("the database %s cannot be used. %s", place(c), e.Problem)
+		fmt.Fprintf(stdout, "%s on working; the settings page revokes what should not.\n", web.Count(len(tokens), "access token goes", "access tokens go"))
 	}
 	return err
 }

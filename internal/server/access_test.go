@@ -16,11 +16,12 @@ import (
 	"reprise/internal/library"
 )
 
-// Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope says.
+// Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope
+// says.
 func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		s.DemoUser = 0
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.as(0)
 		open := []string{"GET /api/v1/openapi.yaml", "POST /api/v1/setup", "POST /api/v1/session"}
 		owner, err := h.db.UserByID(t.Context(), h.user)
 		require.NoError(t, err)
@@ -35,12 +36,12 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+token)
 			}
 			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
+			h.ServeHTTP(w, r)
 			return w
 		}
 		param := regexp.MustCompile(`:\w+`)
 		walked := 0
-		for _, route := range s.echo.Routes() {
+		for _, route := range h.echo.Routes() {
 			if !strings.HasPrefix(route.Path, "/api/v1/") || strings.Contains(route.Path, "*") {
 				continue
 			}
@@ -55,7 +56,8 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 			require.Contains(t, []int{http.StatusUnauthorized, http.StatusTooManyRequests}, wrong.Code, name)
 			time.Sleep(2 * time.Second) // a wrong token costs a try
 			need := needOf(route.Method, route.Path)
-			require.Contains(t, []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full, bySession}, need, name)
+			require.Contains(t, []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full, bySession}, need,
+				name)
 			for scope, secret := range secrets {
 				if scope.Covers(need) {
 					continue // its own tests say what it does
@@ -67,8 +69,10 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 			}
 		}
 		require.Greater(t, walked, 40)
-		for name, want := range map[string]accounts.Scope{"GET /api/v1/listens": accounts.Read, "POST /api/v1/imports": accounts.Operate, "DELETE /api/v1/tokens/:id": accounts.Operate,
-			"GET /api/v1/admin/users": accounts.Full, "POST /api/v1/tokens": bySession, "GET /api/v1/tokens": accounts.Operate, "DELETE /api/v1/session": bySession} {
+		for name, want := range map[string]accounts.Scope{"GET /api/v1/listens": accounts.Read,
+			"POST /api/v1/imports": accounts.Operate, "DELETE /api/v1/tokens/:id": accounts.Operate,
+			"GET /api/v1/admin/users": accounts.Full, "POST /api/v1/tokens": bySession,
+			"GET /api/v1/tokens": accounts.Operate, "DELETE /api/v1/session": bySession} {
 			method, path, _ := strings.Cut(name, " ")
 			require.Equal(t, want, needOf(method, path), name)
 		}
@@ -77,30 +81,32 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 
 // An administrator's token is no more than a member's as soon as its owner is none any more.
 func TestAnAdministratorsTokenEndsWithTheRole(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		member := h.other("Ben")
 		ben, err := h.db.UserByID(t.Context(), member)
 		require.NoError(t, err)
 		ben.Role = accounts.Admin // as it was when he made it
 		_, secret, err := accounts.MakeToken(t.Context(), h.db, ben, "scripts", accounts.Full, time.Time{})
 		require.NoError(t, err)
-		s.DemoUser = 0
-		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden, "/api/v1/connections": http.StatusOK} {
+		h.as(0)
+		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden,
+			"/api/v1/connections": http.StatusOK} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			r.Header.Set("Authorization", "Bearer "+secret)
 			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
+			h.ServeHTTP(w, r)
 			require.Equal(t, want, w.Code, "%s: %s", path, w.Body)
-			require.False(t, s.mayScrape(r), "nor the metrics")
+			require.False(t, h.mayScrape(r), "nor the metrics")
 		}
 	})
 }
 
 func TestWhoMayScrape(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		s.AdminToken = "sixteen-characters-and-more"
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.AdminToken = "sixteen-characters-and-more"
+		h.restart()
 		owner, err := h.db.UserByID(t.Context(), h.user)
 		require.NoError(t, err)
 		token := func(scope accounts.Scope) string {
@@ -132,19 +138,20 @@ func TestWhoMayScrape(t *testing.T) {
 			if c.header != "" {
 				r.Header.Set(c.header, c.value)
 			}
-			require.Equal(t, c.want, s.mayScrape(r), "%s: %s", c.what, c.header)
+			require.Equal(t, c.want, h.mayScrape(r), "%s: %s", c.what, c.header)
 		}
-		s.AdminToken = ""
+		h.AdminToken = ""
+		h.restart()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 		r.Header.Set("Authorization", "Bearer ")
-		require.False(t, s.mayScrape(r), "no token is not an empty one")
+		require.False(t, h.mayScrape(r), "no token is not an empty one")
 	})
 }
 
 // Whoever watches the process learns when it no longer does its work, and that it lives all the same.
 func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		is := func(status int, words string) {
 			t.Helper()
 			w := h.do(http.MethodGet, "/readyz", "", "")
@@ -153,11 +160,11 @@ func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
 			require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/livez", "", "").Code)
 		}
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
-		s.Syncer.Tick(t.Context(), library.Listens)
+		h.Syncer.Tick(t.Context(), library.Listens)
 		is(http.StatusOK, "ok")
-		time.Sleep(3*s.Syncer.Every(library.Playlists) + 2*time.Minute)
+		time.Sleep(3*h.Syncer.Every(library.Playlists) + 2*time.Minute)
 		is(http.StatusServiceUnavailable, "loops: have not ticked")
-		s.Syncer.Tick(t.Context(), library.Listens)
+		h.Syncer.Tick(t.Context(), library.Listens)
 		is(http.StatusOK, "ok")
 		require.NoError(t, h.db.Close())
 		is(http.StatusServiceUnavailable, "database: ")

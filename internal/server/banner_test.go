@@ -12,14 +12,18 @@ import (
 	"reprise/internal/notify"
 )
 
-// TestNoBannerAboveThePageThatMendsItsCause: not when the page is opened, and not when its script brings it up to date.
+// TestNoBannerAboveThePageThatMendsItsCause: not when the page is opened, and not when its script brings it up to
+// date.
 func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: "auth", Severity: notify.Error,
-			Title: "Spotify needs to be reconnected", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify",
+			Cause: "auth", Severity: notify.Error,
+			Title: "Spotify needs to be reconnected", Action: notify.Action{Label: "Reconnect",
+				URL: "/connect/spotify"}}))
 		h.page("/")
-		for page, shown := range map[string]bool{"/": true, "/listens": true, "/connect/spotify": false, "/connect/spotify/choose": false, "/notifications": false} {
+		for page, shown := range map[string]bool{"/": true, "/listens": true, "/connect/spotify": false,
+			"/connect/spotify/choose": false, "/notifications": false} {
 			fresh := h.knock(http.MethodGet, "/", "X-Reprise-Refresh", page).Body.String()
 			_, banner, _ := strings.Cut(fresh, `id="banner-`)
 			banner, _, _ = strings.Cut(banner, ">")
@@ -29,15 +33,19 @@ func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
 	})
 }
 
-// TestANoticeHasOneButton: what is asked for without urgency is asked for by a button, too, where it is not the page itself.
+// TestANoticeHasOneButton: what is asked for without urgency is asked for by a button, too, where it is not the
+// page itself.
 func TestANoticeHasOneButton(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect", URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
-			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: provider, Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect",
+			URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: provider,
+				Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))
 		}
 		require.Contains(t, h.page("/"), `<a class="button" href="/connect/spotify">Reconnect</a>`)
-		require.Contains(t, h.page("/connections/spotify"), `<a class="button" href="/connect/spotify">Reconnect</a>`)
+		require.Contains(t, h.page("/connections/spotify"),
+			`<a class="button" href="/connect/spotify">Reconnect</a>`)
 		require.Contains(t, h.page("/"), `<a class="button" href="/connections/lastfm">Look at it</a>`)
 		require.Contains(t, h.page("/connections/lastfm"), "A notice.")
 		require.NotContains(t, h.page("/connections/lastfm"), "Look at it")
@@ -46,10 +54,11 @@ func TestANoticeHasOneButton(t *testing.T) {
 
 // TestWhoHasSeenANotificationGoesOnWithTheNext: the focus does not fall back to the top of the page.
 func TestWhoHasSeenANotificationGoesOnWithTheNext(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for _, cause := range []string{"a", "b", "c"} {
-			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: notify.Warning, Title: "A notice"}))
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify",
+				Cause: cause, Severity: notify.Warning, Title: "A notice"}))
 		}
 		all, err := h.db.Notifications(t.Context(), h.user, true)
 		require.NoError(t, err)

@@ -54,8 +54,11 @@ func (p *phone) url(topic string) string {
 func (h *household) tells() {
 	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)}
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
-	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
-		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName, Service: func(s string) string { return s }}
+	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}),
+		Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
+		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName,
+		Service: func(s string) string { return s }}
+	h.restart()
 }
 
 // ask makes a call and returns the status and the answer.
@@ -75,19 +78,22 @@ func (h *household) ask(method, path, body string) (int, string) {
 
 func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	h.tells()
 	far := newPhone(t)
 
 	far.status = http.StatusForbidden
 	status, answer := h.ask("POST", "/api/v1/channels", `{"url":"`+far.url("topic-12345")+`"}`)
 	require.Equal(t, http.StatusUnprocessableEntity, status, answer)
-	require.Contains(t, answer, "ntfy does not let us send there. Check the token, or what it may do. Nothing was stored.")
+	require.Contains(t, answer, "ntfy does not let us send there. Check the token, or what it may do. "+
+		"Nothing was stored.")
 	_, answer = h.ask("GET", "/api/v1/channels", "")
 	require.JSONEq(t, `{"channels":[]}`, answer)
 
 	far.status = http.StatusOK
-	status, answer = h.ask("POST", "/api/v1/channels", `{"name":"My phone","severity":"error","quiet_from":"22:30","quiet_to":"07:00","zone":"Europe/Vienna","url":"`+far.url("topic-12345")+`"}`)
+	status, answer = h.ask("POST", "/api/v1/channels",
+		`{"name":"My phone","severity":"error","quiet_from":"22:30","quiet_to":"07:00",`+
+			`"zone":"Europe/Vienna","url":"`+far.url("topic-12345")+`"}`)
 	require.Equal(t, http.StatusCreated, status, answer)
 	require.NotContains(t, answer, "secret99")
 	require.NotContains(t, answer, "topic")
@@ -127,13 +133,14 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 
 	_, answer = h.ask("GET", "/api/v1/activity", "")
-	require.Equal(t, []string{"channel_removed", "channel_changed", "channel_added"}, regexp.MustCompile(`channel_\w+`).FindAllString(answer, -1), "what was refused is not in the log")
+	require.Equal(t, []string{"channel_removed", "channel_changed", "channel_added"},
+		regexp.MustCompile(`channel_\w+`).FindAllString(answer, -1), "what was refused is not in the log")
 	require.Contains(t, answer, "added the channel My phone.")
 }
 
 func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	h.tells()
 	url := newPhone(t).url("topic")
 	for body, want := range map[string]string{
@@ -151,7 +158,8 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 		require.Contains(t, answer, want, body)
 		require.NotContains(t, answer, "secret99")
 	}
-	status, html := h.ask("POST", "/channels", "kind=email&field_to=ann@example.org&field_password=secret99&severity=error")
+	status, html := h.ask("POST", "/channels",
+		"kind=email&field_to=ann@example.org&field_password=secret99&severity=error")
 	require.Equal(t, http.StatusUnprocessableEntity, status)
 	require.Contains(t, html, "Fill in: From.")
 	require.Contains(t, html, "ann@example.org", "what was typed stays")
@@ -160,12 +168,14 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 
 func TestWhatWaitsForAChannelIsShownByItsNameAndKind(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	h.tells()
 	status, answer := h.ask("POST", "/api/v1/channels", `{"name":"My phone","url":"`+newPhone(t).url("topic")+`"}`)
 	require.Equal(t, http.StatusCreated, status, answer)
-	require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: "auth", Severity: notify.Error, Title: "Trouble"}))
-	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries?provider=ntfy", "/deliveries?provider=ntfy"} {
+	require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Cause: "auth",
+		Severity: notify.Error, Title: "Trouble"}))
+	for _, path := range []string{"/api/v1/deliveries", "/api/v1/deliveries?provider=ntfy",
+		"/deliveries?provider=ntfy"} {
 		status, answer = h.ask("GET", path, "")
 		require.Equal(t, http.StatusOK, status, path)
 		require.Contains(t, answer, "Messages to My phone (ntfy)", path)

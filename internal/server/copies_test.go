@@ -18,9 +18,11 @@ func (h *household) playlist(name string, titles ...string) string {
 	h.t.Helper()
 	var tracks []library.Track
 	for i, title := range titles {
-		tracks = append(tracks, library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA01250000" + strconv.Itoa(i)})
+		tracks = append(tracks, library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute,
+			ISRC: "ISA01250000" + strconv.Itoa(i)})
 	}
-	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify", library.Playlist{SourceID: name, Name: name}, 0, tracks))
+	require.NoError(h.t, h.db.SavePlaylist(h.t.Context(), h.user, "spotify",
+		library.Playlist{SourceID: name, Name: name}, 0, tracks))
 	all, err := h.db.Playlists(h.t.Context(), h.user)
 	require.NoError(h.t, err)
 	i := slices.IndexFunc(all, func(p library.StoredPlaylist) bool { return p.Name == name })
@@ -28,10 +30,11 @@ func (h *household) playlist(name string, titles ...string) string {
 }
 
 func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
-		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute, ISRC: "ISA012500000", SourceID: "1"},
+		h.far.has = []library.Track{{Title: "One", Artist: "Sigur Rós", Duration: 3 * time.Minute,
+			ISRC: "ISA012500000", SourceID: "1"},
 			{Title: "Two", Artist: "Sigur Rós", Duration: 3 * time.Minute, SourceID: "2"}}
 		path := "/playlists/" + id + "/copies/navidrome"
 		require.Equal(t, false, h.call(http.MethodGet, path, "", http.StatusOK)["enabled"])
@@ -61,8 +64,8 @@ func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
 }
 
 func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
 		h.call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
 		h.carry()
@@ -74,11 +77,15 @@ func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
 }
 
 func TestAPlaylistThatCannotBeWrittenThereIsRefused(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One")
-		for path, status := range map[string]int{"/playlists/" + id + "/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id + "/copies/spotify": http.StatusUnprocessableEntity,
-			"/playlists/99/copies/navidrome": http.StatusNotFound, "/playlists/x/copies/navidrome": http.StatusNotFound, "/playlists/" + id + "/copies/nobody": http.StatusNotFound} {
+		for path, status := range map[string]int{"/playlists/" + id +
+			"/copies/lastfm": http.StatusUnprocessableEntity, "/playlists/" + id +
+			"/copies/spotify": http.StatusUnprocessableEntity,
+			"/playlists/99/copies/navidrome": http.StatusNotFound,
+			"/playlists/x/copies/navidrome":  http.StatusNotFound, "/playlists/" + id +
+				"/copies/nobody": http.StatusNotFound} {
 			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 				h.call(method, path, "", status)
 			}

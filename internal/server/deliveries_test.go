@@ -13,14 +13,15 @@ import (
 )
 
 func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.far.refuses = "Poison"
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("Ára bátur", "Poison", "Hoppípolla")
 		h.carry()
 
-		require.EqualValues(t, map[string]any{"scheduled": 0.0, "running": 0.0, "retrying": 0.0, "parked": 0.0, "dead": 1.0, "done": 1.0}, h.states())
+		require.EqualValues(t, map[string]any{"scheduled": 0.0, "running": 0.0, "retrying": 0.0, "parked": 0.0,
+			"dead": 1.0, "done": 1.0}, h.states())
 		dead := h.only("state=dead")
 		require.Equal(t, "Poison by Sigur Rós to Last.fm", dead["subject"])
 		require.Equal(t, "It is too old for this service.", dead["reason"])
@@ -38,11 +39,14 @@ func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
 		require.NotContains(t, html, "2 listens to Last.fm")
 
 		id, other := dead["id"].(string), done["id"].(string)
-		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+other+"/redrive", "", http.StatusConflict)["detail"], "carried already")
-		require.Contains(t, h.call(http.MethodDelete, "/deliveries/"+other, "", http.StatusConflict)["detail"], "carried already")
+		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+other+"/redrive", "",
+			http.StatusConflict)["detail"], "carried already")
+		require.Contains(t, h.call(http.MethodDelete, "/deliveries/"+other, "", http.StatusConflict)["detail"],
+			"carried already")
 		h.far.refuses = ""
 		h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusAccepted)
-		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusConflict)["detail"], "goes out by itself")
+		require.Contains(t, h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "",
+			http.StatusConflict)["detail"], "goes out by itself")
 		h.carry()
 		require.EqualValues(t, 2, h.states()["done"])
 		require.NotContains(t, h.page("/"), "dead letter")
@@ -50,8 +54,8 @@ func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
 }
 
 func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{}`, http.StatusOK)
 		h.hear("One", "Two")
 		h.hear("Three", "Four")
@@ -61,9 +65,11 @@ func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
 		require.Equal(t, "2 listens to ListenBrainz", second["subject"])
 
 		path := fmt.Sprintf("/deliveries/%s/discard", second["id"])
-		require.Contains(t, h.page(path), "These 2 listens stay in your history here, but they will not reach ListenBrainz.")
+		require.Contains(t, h.page(path), "These 2 listens stay in your history here, but they will not reach "+
+			"ListenBrainz.")
 		require.EqualValues(t, 2, h.states()["scheduled"], "to look changes nothing")
-		require.Equal(t, "/deliveries?state=scheduled", h.submit(path, http.StatusSeeOther, "back", "/deliveries?state=scheduled").Header().Get("Location"))
+		require.Equal(t, "/deliveries?state=scheduled", h.submit(path, http.StatusSeeOther, "back",
+			"/deliveries?state=scheduled").Header().Get("Location"))
 		h.call(http.MethodDelete, "/deliveries/"+second["id"].(string), "", http.StatusNotFound)
 
 		h.call(http.MethodDelete, "/deliveries/"+h.only("")["id"].(string), "", http.StatusNoContent)
@@ -75,8 +81,8 @@ func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
 }
 
 func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{Schedule: delivery.Schedule{First: time.Minute}})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{Schedule: delivery.Schedule{First: time.Minute}})
 		h.far.fail(errBox)
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{}`, http.StatusOK)
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
@@ -88,9 +94,11 @@ func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
 		require.NotNil(t, waiting["next_attempt_at"])
 		require.EqualValues(t, 1, waiting["attempts"])
 
-		dry := h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"retrying","provider":"lastfm"},"dry_run":true}`, http.StatusOK)
+		dry := h.call(http.MethodPost, "/deliveries/redrive",
+			`{"filter":{"state":"retrying","provider":"lastfm"},"dry_run":true}`, http.StatusOK)
 		require.Equal(t, map[string]any{"count": 1.0, "dry_run": true}, dry)
-		require.EqualValues(t, 0, h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusOK)["count"], "without a state it means the dead letters")
+		require.EqualValues(t, 0, h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusOK)["count"],
+			"without a state it means the dead letters")
 		require.Contains(t, h.page("/deliveries"), `href="/deliveries/redrive"`)
 		asked := h.page("/deliveries/redrive?provider=lastfm")
 		require.Contains(t, asked, "Re-drive 1 delivery?")
@@ -99,37 +107,44 @@ func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
 		h.submit("/deliveries/redrive", http.StatusSeeOther, "provider", "lastfm")
 		require.EqualValues(t, 1, h.states()["retrying"])
 		require.Contains(t, h.page("/deliveries"), "1 delivery goes out again now.")
-		require.Equal(t, http.StatusSeeOther, h.do(http.MethodGet, "/deliveries/redrive?state=dead", "", "").Code, "there are none")
+		require.Equal(t, http.StatusSeeOther, h.do(http.MethodGet, "/deliveries/redrive?state=dead", "", "").Code,
+			"there are none")
 	})
 }
 
 func TestAFilterThatMeansNothingIsRefusedWithWhatThereIs(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for query, want := range map[string]string{
-			"state=ded": "scheduled, running, retrying, parked, dead, done", "kind=scrobbles": "submit_listens, scrobble, write_playlist, archive",
-			"provider=spotify": "lastfm, listenbrainz, navidrome, s3, youtube", "category=broken": "auth, permission, config", "limit=0": "1 to 1000", "before=x": "next",
+			"state=ded": "scheduled, running, retrying, parked, dead, done", "kind=scrobbles": "submit_listens, " +
+				"scrobble, write_playlist, archive",
+			"provider=spotify": "lastfm, listenbrainz, navidrome, s3, youtube",
+			"category=broken":  "auth, permission, config", "limit=0": "1 to 1000", "before=x": "next",
 		} {
-			require.Contains(t, h.call(http.MethodGet, "/deliveries?"+query, "", http.StatusBadRequest)["detail"], want, query)
+			require.Contains(t, h.call(http.MethodGet, "/deliveries?"+query, "", http.StatusBadRequest)["detail"],
+				want, query)
 			require.Equal(t, http.StatusBadRequest, h.do(http.MethodGet, "/deliveries?"+query, "", "").Code, query)
 		}
 		h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"ded"}}`, http.StatusBadRequest)
-		h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"parked"}}`, http.StatusUnprocessableEntity)
+		h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"state":"parked"}}`,
+			http.StatusUnprocessableEntity)
 		for _, id := range []string{"0", "-1", "99", "x"} {
 			h.call(http.MethodPost, "/deliveries/"+id+"/redrive", "", http.StatusNotFound)
 			h.call(http.MethodDelete, "/deliveries/"+id, "", http.StatusNotFound)
 			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/deliveries/"+id+"/discard", "", "").Code)
 		}
 		h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"id":"x"}}`, http.StatusNotFound)
-		require.EqualValues(t, 0, h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"id":"99"}}`, http.StatusOK)["count"])
-		require.Contains(t, h.page("/deliveries"), "Forward my listens to Last.fm", "an empty page names the next step")
+		require.EqualValues(t, 0, h.call(http.MethodPost, "/deliveries/redrive", `{"filter":{"id":"99"}}`,
+			http.StatusOK)["count"])
+		require.Contains(t, h.page("/deliveries"), "Forward my listens to Last.fm",
+			"an empty page names the next step")
 		require.Contains(t, h.page("/deliveries?state=dead"), "nothing here with this filter")
 	})
 }
 
 func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.far.fail(answer(http.StatusUnauthorized, resilience.Auth, resilience.ScopeConnection, ""))
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("One", "Two", "Three")
@@ -150,12 +165,14 @@ func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
 		require.Contains(t, html, "the 3 listens that wait to be sent there")
 		h.submit("/connections/lastfm/disconnect", http.StatusSeeOther, "data", "keep")
 		require.Contains(t, h.page("/"), "3 listens wait to be sent there, and will be when you connect it again.")
-		require.Equal(t, "Last.fm is not connected. It goes out when you connect it again.", h.only("state=parked")["reason"])
+		require.Equal(t, "Last.fm is not connected. It goes out when you connect it again.",
+			h.only("state=parked")["reason"])
 
 		h.connect("lastfm")
 		h.call(http.MethodPost, "/connections/lastfm/pause", "", http.StatusAccepted)
 		require.Equal(t, "Last.fm is paused. It goes out when you press Resume.", h.only("state=parked")["reason"])
-		require.Contains(t, h.call(http.MethodGet, "/connections/lastfm", "", http.StatusOK)["message"], "Waiting to be sent: 3 listens.")
+		require.Contains(t, h.call(http.MethodGet, "/connections/lastfm", "", http.StatusOK)["message"],
+			"Waiting to be sent: 3 listens.")
 		h.call(http.MethodDelete, "/connections/lastfm?data=delete", "", http.StatusNoContent)
 		require.EqualValues(t, 0, h.states()["parked"])
 	})
@@ -163,8 +180,8 @@ func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
 
 // Nobody may add to what waits once that is too much, and everybody learns when to try again.
 func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{BacklogLimit: 3})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{BacklogLimit: 3})
 		h.hear("One", "Two", "Three", "Four", "Five", "Six")
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{"earlier":true}`, http.StatusOK)
 		require.EqualValues(t, 3, h.states()["scheduled"])
@@ -176,7 +193,8 @@ func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
 		require.Contains(t, w.Body.String(), "3 deliveries wait to be sent already")
 		h.call(http.MethodPost, "/deliveries/redrive", `{}`, http.StatusTooManyRequests)
 		h.call(http.MethodPost, "/deliveries/redrive", `{"dry_run":true}`, http.StatusOK)
-		refused := h.submit("/connections/lastfm/forwarding", http.StatusTooManyRequests, "forward", "on", "earlier", "yes")
+		refused := h.submit("/connections/lastfm/forwarding", http.StatusTooManyRequests, "forward", "on",
+			"earlier", "yes")
 		require.Equal(t, "60", refused.Header().Get("Retry-After"))
 		require.Contains(t, refused.Body.String(), "Too much is waiting")
 		require.EqualValues(t, 3, h.states()["scheduled"])
@@ -184,12 +202,12 @@ func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
 }
 
 func TestAnotherPersonsDeliveriesAreNobodyElses(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.hear("One")
 		mine := h.only("")["id"].(string)
-		h.DemoUser, h.session = h.other("Bob"), nil
+		h.as(h.other("Bob"))
 		require.EqualValues(t, 0, h.states()["scheduled"])
 		h.call(http.MethodDelete, "/deliveries/"+mine, "", http.StatusNotFound)
 		h.call(http.MethodPost, "/deliveries/"+mine+"/redrive", "", http.StatusNotFound)

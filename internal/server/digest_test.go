@@ -31,8 +31,11 @@ func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completi
 
 // withModel gives the household a language model.
 func (h *household) withModel(w *writer) {
-	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org", Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
-		&providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{library.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
+	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org",
+		Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
+		&providers.Provider{Name: "openai", DisplayName: "The digest's language model",
+			Streams: []string{library.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
+	h.restart()
 }
 
 // write lets the model write what is due.
@@ -47,12 +50,9 @@ func (h *household) write() {
 	running.Wait()
 }
 
-// as lets somebody else use the browser.
-func (h *household) as(user int64) { h.DemoUser, h.session = user, nil }
-
 func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		far := &writer{text: "A <b>calm</b> week.\n\nMostly Sigur Rós."}
 		h.withModel(far)
 		page := h.page("/digest")
@@ -66,7 +66,8 @@ func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		page = h.page("/digest")
 		require.Contains(t, page, "27 December 1999 – 2 January 2000")
-		require.Contains(t, page, "- Untitled &lt;1&gt; – Sigur Rós (1)", "the prompt to the letter, before anything is sent")
+		require.Contains(t, page, "- Untitled &lt;1&gt; – Sigur Rós (1)",
+			"the prompt to the letter, before anything is sent")
 		require.Contains(t, page, "Write me a digest every week")
 		require.Contains(t, page, `name="week" value="1999-12-27"`)
 		h.submit("/digest", http.StatusConflict, "week", "1999-12-20")
@@ -91,7 +92,8 @@ func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
 		h.as(bob)
 		require.Empty(t, h.call(http.MethodGet, "/digests", "", http.StatusOK)["digests"])
 		h.call(http.MethodDelete, "/digests/"+one["id"].(string), "", http.StatusNotFound)
-		require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/digest/"+one["id"].(string)+"/delete", "", "").Code)
+		require.Equal(t, http.StatusNotFound,
+			h.do(http.MethodGet, "/digest/"+one["id"].(string)+"/delete", "", "").Code)
 		require.NotContains(t, h.page("/digest"), "What it took")
 
 		h.as(h.user)
@@ -107,8 +109,8 @@ func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
 }
 
 func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.withModel(&writer{text: "A calm week."})
 		enabled := func() any { return h.call(http.MethodGet, "/digests", "", http.StatusOK)["enabled"] }
 		require.Equal(t, false, enabled(), "off by default")
@@ -125,8 +127,8 @@ func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
 }
 
 func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		page := h.page("/digest")
 		require.Contains(t, page, "providers.openai.model")
 		require.NotContains(t, page, `<a href="/digest"`, "nothing leads here while it does nothing")
@@ -143,10 +145,12 @@ func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
 
 // What stands in the way is said to each in their own words, and only an administrator is shown the settings.
 func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		far := &writer{text: "A calm week.", fails: &resilience.AnswerError{Endpoint: "POST /chat/completions", Status: 404,
-			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Correct providers.openai.model."}}}
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		far := &writer{text: "A calm week.",
+			fails: &resilience.AnswerError{Endpoint: "POST /chat/completions", Status: 404,
+				Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
+					Scope: resilience.ScopeApp, Advice: "Correct providers.openai.model."}}}
 		h.withModel(far)
 		time.Sleep(24 * time.Hour)
 		h.heard("Untitled 1")
@@ -157,7 +161,8 @@ func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
 		require.Contains(t, page, "Correct providers.openai.model.")
 		require.Contains(t, page, "Needs the administrator")
 		require.Contains(t, page, "It is written as soon as the language model can be used.")
-		require.Equal(t, "needs_admin", h.call(http.MethodGet, "/digests", "", http.StatusOK)["model"].(map[string]any)["state"])
+		require.Equal(t, "needs_admin",
+			h.call(http.MethodGet, "/digests", "", http.StatusOK)["model"].(map[string]any)["state"])
 		h.as(h.other("Bob"))
 		h.submit("/digest/switch", http.StatusSeeOther, "enabled", "yes")
 		page = h.page("/digest")
@@ -167,7 +172,8 @@ func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
 		h.submit("/digest/retry", http.StatusForbidden)
 
 		h.as(h.user)
-		far.fails = &resilience.AnswerError{Status: 429, Meaning: &resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
+		far.fails = &resilience.AnswerError{Status: 429, Meaning: &resilience.Meaning{Class: resilience.Retriable,
+			Category: resilience.Quota, Scope: resilience.ScopeKey,
 			Hold: 24 * time.Hour, Advice: "Look at its billing page."}}
 		h.submit("/digest/retry", http.StatusSeeOther)
 		h.write()
@@ -190,13 +196,17 @@ func TestWhatWasSpentIsSummedUpByMonthAndCurrency(t *testing.T) {
 		{At: at(10), PromptTokens: 7, Cost: digest.Cost{Currency: "EUR"}},
 	}
 	require.Equal(t, []spendingView{
-		{"November 2026", 2, 11, 22, &costView{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0, nil}, {"October 2026", 1, 7, 0, &costView{"0.00", "EUR"}},
+		{"November 2026", 2, 11, 22, &costView{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0,
+			nil}, {"October 2026", 1, 7, 0, &costView{"0.00", "EUR"}},
 	}, byMonth(spent, time.UTC))
 	require.Empty(t, byMonth(nil, time.UTC))
-	for micros, want := range map[int64]string{0: "0.00", 1: "0.000001", 10_000: "0.01", 100_000: "0.10", 123_400: "0.1234", 12_000_000: "12.00"} {
+	for micros, want := range map[int64]string{0: "0.00", 1: "0.000001", 10_000: "0.01", 100_000: "0.10",
+		123_400: "0.1234", 12_000_000: "12.00"} {
 		require.Equal(t, want, amount(micros), fmt.Sprint(micros))
 	}
-	for monday, want := range map[string]string{"2026-11-09": "9–15 November 2026", "2026-11-30": "30 November – 6 December 2026", "1999-12-27": "27 December 1999 – 2 January 2000", "?": "?"} {
+	for monday, want := range map[string]string{"2026-11-09": "9–15 November 2026",
+		"2026-11-30": "30 November – 6 December 2026", "1999-12-27": "27 December 1999 – 2 " +
+			"January 2000", "?": "?"} {
 		require.Equal(t, want, weekName(monday))
 	}
 }

@@ -37,11 +37,16 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	var err error
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
-	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
-	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}
+	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db,
+		Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
+	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
+		Streams: []string{library.Enrichment}}
 	h.Guard = guard
 	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
-		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"}, Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard, nil, h.Bus, h.Log)
+		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
+			Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard,
+		nil, h.Bus, h.Log)
+	h.restart()
 	return guard, source
 }
 
@@ -52,15 +57,17 @@ func (h *household) source() map[string]any {
 }
 
 func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"])
 		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
 		guard, source := h.enriched()
 		fails := func(m resilience.Meaning, notBefore time.Time) {
 			t.Helper()
-			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable, NotBefore: notBefore, Meaning: &m}
-			require.Error(t, guard.DoForAll(t.Context(), source, library.Enrichment, func(context.Context) error { return err }))
+			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable,
+				NotBefore: notBefore, Meaning: &m}
+			require.Error(t, guard.DoForAll(t.Context(), source, library.Enrichment,
+				func(context.Context) error { return err }))
 		}
 		require.Equal(t, "healthy", h.source()["state"])
 		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
@@ -79,7 +86,8 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		for range 2 {
 			task, err := h.db.NextTask(t.Context(), "musicbrainz")
 			require.NoError(t, err)
-			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Waiting, Failures: 1, Due: time.Now().Add(50 * time.Minute), Reason: "refused"}))
+			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Waiting,
+				Failures: 1, Due: time.Now().Add(50 * time.Minute), Reason: "refused"}))
 		}
 		require.Contains(t, h.page("/settings"), "everything else there is; 2 things are put off")
 		require.Equal(t, library.Stamp(time.Now().Add(50*time.Minute)), h.source()["next_attempt_at"])
@@ -88,7 +96,8 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		require.Contains(t, h.page("/settings"), "It is asked in a moment.")
 
 		until := time.Now().Add(time.Hour)
-		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}, until)
+		fails(resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
+			Scope: resilience.ScopeApp}, until)
 		require.Equal(t, "held", h.source()["state"])
 		require.Equal(t, library.Stamp(until), h.source()["next_attempt_at"])
 		require.NotContains(t, h.page("/settings"), "/retry", "what was dictated is not lifted")
@@ -96,7 +105,8 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		require.Contains(t, h.page("/settings"), "MusicBrainz has asked us to wait until")
 
 		time.Sleep(2 * time.Hour)
-		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Set contact."}, time.Time{})
+		fails(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+			Advice: "Set contact."}, time.Time{})
 		require.Equal(t, "needs_admin", h.source()["state"])
 		require.Contains(t, h.page("/settings"), "Set contact.")
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusSeeOther)
@@ -106,11 +116,11 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 		require.Contains(t, html, "Get a key first.")
 		require.Contains(t, html, "REPRISE_PROVIDERS_FANARTTV_KEYS")
 
-		h.DemoUser = h.other("Bob")
-		h.session = nil
+		h.as(h.other("Bob"))
 		require.NotContains(t, h.page("/settings"), `id="enrichment"`)
 		h.submit("/settings/enrichment/musicbrainz/retry", http.StatusForbidden)
-		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2, "counts are no secret")
+		require.Len(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"], 2,
+			"counts are no secret")
 	})
 }
 
@@ -118,14 +128,18 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 type full struct{ enrich.Store }
 
 func (full) NextTask(context.Context, string) (enrich.Task, error) {
-	return enrich.Task{}, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: errors.New("full")}
+	return enrich.Task{}, &resilience.LocalError{Problem: "The disk is full. Make room on it.",
+		Err: errors.New("full")}
 }
 
 func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		guard, source := h.enriched()
-		h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db}, guard, nil, h.Bus, h.Log)
+		h.Enrichment = enrich.New(enrich.Options{},
+			[]enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db},
+			guard, nil, h.Bus, h.Log)
+		h.restart()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { assert.NoError(t, h.Enrichment.Run(ctx)) })
@@ -142,8 +156,8 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 }
 
 func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.enriched()
 		h.heard("Rain", "Rain")
 		_, err := h.db.FindEntities(t.Context())
@@ -158,12 +172,15 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 			library.Facts
 			picture string
 		}{
-			"musicbrainz": {Facts: library.Facts{MBID: "f6f2326f", Released: "1994-08", Tags: []string{"post-rock", "<b>ambient</b>"}, Name: "Sigur Ros"}},
-			"fanarttv":    {Facts: library.Facts{MBID: "f6f2326f", Name: "Sigur Ros"}, picture: picture},
+			"musicbrainz": {Facts: library.Facts{MBID: "f6f2326f", Released: "1994-08",
+				Tags: []string{"post-rock", "<b>ambient</b>"}, Name: "Sigur Ros"}},
+			"fanarttv": {Facts: library.Facts{MBID: "f6f2326f", Name: "Sigur Ros"}, picture: picture},
 		} {
 			task, err := h.db.NextTask(t.Context(), source)
 			require.NoError(t, err)
-			require.NoError(t, h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now().Add(time.Hour), Facts: told.Facts, Picture: told.picture}))
+			require.NoError(t,
+				h.db.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Done,
+					Due: time.Now().Add(time.Hour), Facts: told.Facts, Picture: told.picture}))
 		}
 		listens := h.page("/listens")
 		require.Contains(t, listens, `<img class="cover portrait" src="/art/`+picture+`" alt="Sigur Rós"`)
@@ -172,17 +189,21 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 		path := "/music/artist/" + strconv.FormatInt(links[0].Artist, 10)
 		require.Contains(t, listens, `<a href="`+path+`">Sigur Rós</a>`)
 		html := h.page(path)
-		for _, part := range []string{"You have heard this artist 2 times", "August 1994", "from MusicBrainz", "from Fanart.tv", "&lt;b&gt;ambient", "Sigur Ros",
-			`<a href="https://musicbrainz.org/artist/f6f2326f" target="_blank" rel="noreferrer">`, `src="/art/` + picture} {
+		for _, part := range []string{"You have heard this artist 2 times", "August 1994", "from MusicBrainz",
+			"from Fanart.tv", "&lt;b&gt;ambient", "Sigur Ros",
+			`<a href="https://musicbrainz.org/artist/f6f2326f" target="_blank" rel="noreferrer">`,
+			`src="/art/` + picture} {
 			require.Contains(t, html, part)
 		}
 		music := h.call(http.MethodGet, path, "", http.StatusOK)
 		told := music["sources"].([]any)
 		require.Equal(t, []any{"mbid", "released", "tags", "name"}, told[0].(map[string]any)["tells"])
-		require.Equal(t, []any{"picture"}, told[1].(map[string]any)["tells"], "the first who tells of a fact is its source")
+		require.Equal(t, []any{"picture"}, told[1].(map[string]any)["tells"],
+			"the first who tells of a fact is its source")
 
 		track := "/music/track/" + strconv.FormatInt(links[0].Track, 10)
-		require.Equal(t, "/art/"+picture, h.call(http.MethodGet, track, "", http.StatusOK)["picture"], "its artist's, for want of a cover")
+		require.Equal(t, "/art/"+picture, h.call(http.MethodGet, track, "", http.StatusOK)["picture"],
+			"its artist's, for want of a cover")
 		w := h.do(http.MethodGet, "/art/"+picture, "", "")
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
@@ -190,15 +211,17 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 		// A picture that had to make room leaves a page without it, and no broken one.
 		h.Art, err = art.Open(art.Options{Dir: t.TempDir()})
 		require.NoError(t, err)
+		h.restart()
 		require.NotContains(t, h.page("/listens")+h.page(path), "<img")
 		h.Art = nil
+		h.restart()
 		require.NotContains(t, h.page("/listens")+h.page(path), "<img")
 	})
 }
 
 func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.enriched()
 		h.heard("Rain")
 		_, err := h.db.FindEntities(t.Context())
@@ -227,8 +250,8 @@ func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
 }
 
 func TestThoseWhoWatchAreToldThatMoreIsKnown(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		var got []message
 		f := &feed{s: h.Server, user: h.user, send: func(m message) error { got = append(got, m); return nil }}
 		require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))

@@ -66,8 +66,9 @@ func (s *Server) problemOf(c echo.Context, err error) *problem {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(troubleWait))
 		return &problem{Status: http.StatusServiceUnavailable, Title: "This server has trouble", Detail: e.Problem}
 	}
-	for target, p := range known {
-		if errors.Is(err, target) {
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			p := k.problem
 			return &p
 		}
 	}
@@ -88,34 +89,39 @@ const backlogWait = 60
 // troubleWait is after how many seconds it is worth asking again whether our own trouble has passed.
 const troubleWait = 30
 
-var known = map[error]problem{
-	library.ErrNotFound:   {Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."},
-	library.ErrBadCursor:  {Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."},
-	accounts.ErrTaken:     {Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."},
-	accounts.ErrTokenName: {Status: http.StatusConflict, Title: "The name is taken", Detail: "You have a token of that name already. Choose another name, or revoke that one first."},
-	accounts.ErrWrong:     {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."},
-	accounts.ErrUnknown:   {Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."},
-	accounts.ErrNotFirst: {Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
-		"the administrator for an account."},
-	delivery.ErrNotTaken: {Status: http.StatusUnprocessableEntity, Title: "Not taken there", Detail: "This service does not take what you want to send, or " +
-		"it is the one that it came from."},
-	imports.ErrTooLarge: {Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "The file is larger than 2 GiB. Unpack it, and import the files " +
-		"in it one after the other."},
-	imports.ErrBusy: {Status: http.StatusConflict, Title: "One after the other", Detail: "You are sending a file already, or three wait to be imported. Go on when " +
-		"one of them is done."},
-	digest.ErrThere: {Status: http.StatusConflict, Title: "There is one already", Detail: "The last week's digest has been written already, or is being written."},
-	digest.ErrAnother: {Status: http.StatusConflict, Title: "Another week has ended", Detail: "The page that you asked on was about an earlier week. Open it again: it " +
-		"shows what would be sent about the last one. Nothing was sent."},
-	digest.ErrSilent: {Status: http.StatusConflict, Title: "Nothing to write about", Detail: "You heard nothing in the last full week, as far as your services have " +
-		"told. Nothing was sent."},
-	digest.ErrOff: {Status: http.StatusConflict, Title: "Not set up", Detail: "This installation has no language model. The administrator can name one in the settings " +
-		"providers.openai.model and providers.openai.keys."},
-	notify.ErrNotYours: {Status: http.StatusConflict, Title: "From the settings", Detail: "This channel stems from the setting notify.urls. The administrator changes or removes it there."},
-	syncer.ErrPaused:   {Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."},
-	oauth.ErrState: {Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
-		"twice, or belongs to another browser. Nothing was changed. Please connect once more."},
-	oauth.ErrRefused: {Status: http.StatusForbidden, Title: "Permission was not given", Detail: "You did not allow it at the provider, so nothing was " +
-		"changed. You can connect again at any time."},
+// known are the errors that other packages name, with what people read. The first that matches an error holds, so the
+// more specific ones come first.
+var known = []struct {
+	err     error
+	problem problem
+}{
+	{oauth.ErrState, problem{Status: http.StatusBadRequest, Title: "This link is no longer good", Detail: "The answer from the provider came too late, came " +
+		"twice, or belongs to another browser. Nothing was changed. Please connect once more."}},
+	{oauth.ErrRefused, problem{Status: http.StatusForbidden, Title: "Permission was not given", Detail: "You did not allow it at the provider, so nothing was " +
+		"changed. You can connect again at any time."}},
+	{syncer.ErrPaused, problem{Status: http.StatusConflict, Title: "Paused", Detail: "This connection is paused. Press Resume first."}},
+	{notify.ErrNotYours, problem{Status: http.StatusConflict, Title: "From the settings", Detail: "This channel stems from the setting notify.urls. The administrator changes or removes it there."}},
+	{digest.ErrThere, problem{Status: http.StatusConflict, Title: "There is one already", Detail: "The last week's digest has been written already, or is being written."}},
+	{digest.ErrAnother, problem{Status: http.StatusConflict, Title: "Another week has ended", Detail: "The page that you asked on was about an earlier week. Open it again: it " +
+		"shows what would be sent about the last one. Nothing was sent."}},
+	{digest.ErrSilent, problem{Status: http.StatusConflict, Title: "Nothing to write about", Detail: "You heard nothing in the last full week, as far as your services have " +
+		"told. Nothing was sent."}},
+	{digest.ErrOff, problem{Status: http.StatusConflict, Title: "Not set up", Detail: "This installation has no language model. The administrator can name one in the settings " +
+		"providers.openai.model and providers.openai.keys."}},
+	{imports.ErrTooLarge, problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "The file is larger than 2 GiB. Unpack it, and import the files " +
+		"in it one after the other."}},
+	{imports.ErrBusy, problem{Status: http.StatusConflict, Title: "One after the other", Detail: "You are sending a file already, or three wait to be imported. Go on when " +
+		"one of them is done."}},
+	{delivery.ErrNotTaken, problem{Status: http.StatusUnprocessableEntity, Title: "Not taken there", Detail: "This service does not take what you want to send, or " +
+		"it is the one that it came from."}},
+	{accounts.ErrTaken, problem{Status: http.StatusConflict, Title: "The name is taken", Detail: "There is an account of that name already. Choose another name."}},
+	{accounts.ErrTokenName, problem{Status: http.StatusConflict, Title: "The name is taken", Detail: "You have a token of that name already. Choose another name, or revoke that one first."}},
+	{accounts.ErrWrong, problem{Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "The name or the password is wrong."}},
+	{accounts.ErrUnknown, problem{Status: http.StatusUnauthorized, Title: "Not signed in", Detail: "Sign in first: POST /api/v1/session, or open the page."}},
+	{accounts.ErrNotFirst, problem{Status: http.StatusConflict, Title: "Set up already", Detail: "The first account has been made already. Sign in, or ask " +
+		"the administrator for an account."}},
+	{library.ErrNotFound, problem{Status: http.StatusNotFound, Title: "Not found", Detail: "There is nothing of that name or number in your account."}},
+	{library.ErrBadCursor, problem{Status: http.StatusBadRequest, Title: "Not a cursor", Detail: "before takes what the page before this one gave as next."}},
 }
 
 func httpProblem(code int) *problem {

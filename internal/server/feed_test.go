@@ -38,7 +38,8 @@ func (feedStore) Notification(_ context.Context, _, id int64) (notify.Notificati
 func TestAStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	t.Parallel()
 	bus := &events.Bus{}
-	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler), Store: feedStore{}, Bus: bus,
+	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler),
+		Store: feedStore{}, Bus: bus,
 		Connections: syncer.NewConnections(&syncer.Guard{}, nil, nil, nil, bus)})
 	require.NoError(t, err)
 

@@ -17,8 +17,8 @@ import (
 )
 
 func TestForwardingIsSwitchedOnAndAccountedFor(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.hear("One", "Two", "Three")
 		const path = "/connections/listenbrainz/forwarding"
 		off := h.call(http.MethodGet, path, "", http.StatusOK)
@@ -60,21 +60,24 @@ func TestForwardingIsSwitchedOnAndAccountedFor(t *testing.T) {
 
 // To switch on what is on is no reason to leave out what was heard meanwhile and is read late.
 func TestSwitchingOnTwiceLosesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		time.Sleep(10 * time.Minute)
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
 		h.heard("Heard before, read after", "Heard just now")
-		require.EqualValues(t, 2, h.call(http.MethodGet, "/connections/lastfm/forwarding", "", http.StatusOK)["waiting"])
+		require.EqualValues(t, 2, h.call(http.MethodGet, "/connections/lastfm/forwarding", "",
+			http.StatusOK)["waiting"])
 	})
 }
 
 func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
-		for provider, status := range map[string]int{"spotify": http.StatusUnprocessableEntity, "navidrome": http.StatusUnprocessableEntity,
-			"s3": http.StatusUnprocessableEntity, "youtube": http.StatusNotFound, "nobody": http.StatusNotFound} {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for provider, status := range map[string]int{"spotify": http.StatusUnprocessableEntity,
+			"navidrome": http.StatusUnprocessableEntity,
+			"s3":        http.StatusUnprocessableEntity, "youtube": http.StatusNotFound,
+			"nobody": http.StatusNotFound} {
 			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 				p := h.call(method, "/connections/"+provider+"/forwarding", "", status)
 				require.NotEmpty(t, p["detail"])
@@ -84,8 +87,8 @@ func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
 }
 
 func TestManyEarlierListensAreAskedForOnceMore(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		titles := make([]string, manyListens+1)
 		for i := range titles {
 			titles[i] = "Song " + strconv.Itoa(i)
@@ -102,8 +105,8 @@ func TestManyEarlierListensAreAskedForOnceMore(t *testing.T) {
 }
 
 func TestTheArchiveShowsItsMonths(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/s3"), "There is nothing to archive yet.")
 		_, err := h.Deliveries.Forward(t.Context(), h.user, "s3", true)
 		require.NoError(t, err)
@@ -127,7 +130,7 @@ func TestTheArchiveShowsItsMonths(t *testing.T) {
 // A browser is told that something has changed, and looks again.
 func TestABrowserIsToldOfDeliveries(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, newServer(t), delivery.Options{})
+	h := newHousehold(t, delivery.Options{})
 	srv := httptest.NewServer(h)
 	defer srv.Close()
 	jar, err := cookiejar.New(nil)

@@ -21,18 +21,14 @@ import (
 // asked counts attempts at an endpoint of Spotify, made just now.
 func (h *household) asked(endpoint string, n int, outcome resilience.Outcome) {
 	for range n {
-		h.Rollup.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint, Start: time.Now(), Took: time.Second, Outcome: outcome})
+		h.Rollup.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: endpoint,
+			Start: time.Now(), Took: time.Second, Outcome: outcome})
 	}
 }
 
-// signInAs makes the requests of this household somebody else's.
-func (h *household) signInAs(id int64) {
-	h.DemoUser, h.session = id, nil
-}
-
 func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		page := h.page("/health")
 		require.Contains(t, page, "Nothing has been asked of any service yet")
 		require.Contains(t, page, `href="/settings"`)
@@ -48,7 +44,8 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 		require.Contains(t, page, "All services answer well")
 		require.Contains(t, page, "0\u00a0% of 9")
 
-		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable})
+		h.Rollup.Attempt(resilience.Attempt{Provider: "email", Host: "mail.example.org", Endpoint: "SMTP",
+			Start: time.Now(), Outcome: resilience.WasRetriable})
 		page = h.page("/health")
 		require.Contains(t, page, ">E-mail<", "channels have the names by which people know them")
 		require.Contains(t, page, "No success in the last hour")
@@ -58,23 +55,25 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 		require.Contains(t, page, "Spotify fails more often than usual: 40\u00a0% of 15 attempts in the last hour")
 		require.Contains(t, page, "usually 0\u00a0%")
 		require.NotContains(t, page, "All services answer well")
-		require.Less(t, strings.Index(page, "GET api.spotify.com/v1/me<"), strings.Index(page, "GET api.spotify.com/v1/me/playlists<"))
+		require.Less(t, strings.Index(page, "GET api.spotify.com/v1/me<"),
+			strings.Index(page, "GET api.spotify.com/v1/me/playlists<"))
 	})
 }
 
 func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for range 4 {
-			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(), Outcome: resilience.WasRetriable, Category: resilience.Network})
+			h.Rollup.Attempt(resilience.Attempt{Provider: "email", Endpoint: "SMTP", Start: time.Now(),
+				Outcome: resilience.WasRetriable, Category: resilience.Network})
 		}
 		require.Contains(t, h.page("/health"), "E-mail fails more often than usual")
 	})
 }
 
 func TestADayThatIsOverIsLookedAt(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		now := time.Now()
 		noon := time.Date(now.Year(), now.Month(), now.Day()+1, 12, 0, 0, 0, now.Location())
 		time.Sleep(time.Until(noon))
@@ -87,9 +86,12 @@ func TestADayThatIsOverIsLookedAt(t *testing.T) {
 		require.Contains(t, page, "25\u00a0% of 4 attempts failed")
 		require.NotContains(t, page, "Answers well", "how it is now says nothing of that day")
 		require.Contains(t, page, `href="/health?day=`+day+`" aria-current="page"`)
-		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)), "Nothing was asked of any service on")
-		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "in the last hour", "today is the last 24 hours")
-		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly), noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
+		require.Contains(t, h.page("/health?day="+noon.AddDate(0, 0, 1).Format(time.DateOnly)),
+			"Nothing was asked of any service on")
+		require.Contains(t, h.page("/health?day="+time.Now().Format(time.DateOnly)), "in the last hour",
+			"today is the last 24 hours")
+		for _, none := range []string{"yesterday", noon.AddDate(0, 0, 9).Format(time.DateOnly),
+			noon.AddDate(0, 0, -30).Format(time.DateOnly)} {
 			require.Equal(t, http.StatusNotFound, h.do(http.MethodGet, "/health?day="+none, "", "").Code, none)
 		}
 	})
@@ -99,6 +101,7 @@ func TestADayThatIsOverIsLookedAt(t *testing.T) {
 func (h *household) opened() {
 	h.t.Helper()
 	h.Breakers = resilience.NewBreakers(resilience.BreakerOptions{Failures: 2, Changed: h.Rollup.Breaker})
+	h.restart()
 	client := resilience.NewClient(&resilience.Transport{Base: failing{}, Breakers: h.Breakers})
 	for range 2 {
 		ctx := resilience.WithUser(h.t.Context(), h.user, "spotify")
@@ -117,8 +120,8 @@ func (failing) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		admin, ben := h.user, h.other("Ben")
 		h.opened()
 		time.Sleep(3 * time.Minute)
@@ -127,12 +130,12 @@ func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
 		require.Contains(t, page, `action="/settings/breakers/reset"`)
 		require.Contains(t, page, "3 minutes")
 
-		h.signInAs(ben)
+		h.as(ben)
 		page = h.page("/health")
 		require.Contains(t, page, "Spotify fails, and is left alone for a while", "everybody may see it")
 		require.NotContains(t, page, "breakers/reset")
 
-		h.signInAs(admin)
+		h.as(admin)
 		w := h.submitFrom("/health", "/settings/breakers/reset", "endpoint", "GET api.spotify.com/v1/me")
 		require.Equal(t, "/health", w.Header().Get("Location"))
 		require.NotContains(t, h.page("/health"), "left alone for a while")
@@ -144,7 +147,8 @@ func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
 // submitFrom sends a form with a field from a page of ours.
 func (h *household) submitFrom(from, path, name, value string) *httptest.ResponseRecorder {
 	h.t.Helper()
-	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path, strings.NewReader(url.Values{name: {value}}.Encode()))
+	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, path,
+		strings.NewReader(url.Values{name: {value}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Referer", "http://"+r.Host+from)
 	for _, c := range h.session {
@@ -157,8 +161,8 @@ func (h *household) submitFrom(from, path, name, value string) *httptest.Respons
 }
 
 func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call("GET", "/health", "", 200)["endpoints"])
 		began := time.Now()
 		h.asked("GET /v1/me", 3, resilience.Success)
@@ -166,10 +170,12 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 		h.asked("GET /v1/me", 1, resilience.Success)
 		h.asked("GET /v1/me", 1, resilience.WasRetriable)
 		me := h.call("GET", "/health", "", 200)["endpoints"].([]any)[0].(map[string]any)
-		require.Equal(t, map[string]any{"attempts": 2.0, "failures": 1.0, "refused": 0.0, "failure_rate": 0.5, "attempts_per_success": 2.0, "mean_ms": 1000.0, "open_seconds": 0.0}, me["last_hour"])
+		require.Equal(t, map[string]any{"attempts": 2.0, "failures": 1.0, "refused": 0.0, "failure_rate": 0.5,
+			"attempts_per_success": 2.0, "mean_ms": 1000.0, "open_seconds": 0.0}, me["last_hour"])
 		require.Equal(t, "steady", me["trend"])
 
-		first := h.call("GET", "/health/quarters?since="+began.UTC().Truncate(metrics.QuarterLength).Format(time.RFC3339), "", 200)
+		first := h.call("GET",
+			"/health/quarters?since="+began.UTC().Truncate(metrics.QuarterLength).Format(time.RFC3339), "", 200)
 		require.Len(t, first["quarters"], 1)
 		require.InDelta(t, 3, first["quarters"].([]any)[0].(map[string]any)["attempts"], 0)
 		second := h.call("GET", "/health/quarters?since="+first["next"].(string), "", 200)
@@ -184,6 +190,7 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, broken.Close())
 		h.Rollup = metrics.NewRollup(catalogue, broken, h.Log)
+		h.restart()
 		sick := h.call("GET", "/health", "", 200)
 		require.NotEqual(t, "ok", sick["database"])
 		require.Empty(t, sick["endpoints"])
@@ -191,24 +198,28 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 }
 
 func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
 		keep := func(user int64, age time.Duration, r library.Run) {
-			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens, time.Now().Add(-age), 1500*time.Millisecond
+			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens,
+				time.Now().Add(-age), 1500*time.Millisecond
 			require.NoError(t, h.db.SaveRun(t.Context(), r))
 		}
 		for n := range 40 {
 			keep(h.user, time.Duration(n)*time.Minute, library.Run{Result: "ok"})
 		}
 		keep(h.user, 2*time.Hour, library.Run{Result: "ok", Rows: 1200})
-		keep(h.user, 3*time.Hour, library.Run{Result: "retriable", Category: resilience.Upstream.String(), Words: "Spotify has <trouble>", Detail: "HTTP 503"})
-		keep(h.user, 4*time.Hour, library.Run{Result: "fatal", Category: resilience.Auth.String(), Words: "Spotify needs to be reconnected"})
+		keep(h.user, 3*time.Hour, library.Run{Result: "retriable", Category: resilience.Upstream.String(),
+			Words: "Spotify has <trouble>", Detail: "HTTP 503"})
+		keep(h.user, 4*time.Hour, library.Run{Result: "fatal", Category: resilience.Auth.String(),
+			Words: "Spotify needs to be reconnected"})
 		keep(h.user, 30*time.Hour, library.Run{Result: "ok", Rows: 7777})
 		keep(h.other("Ben"), time.Hour, library.Run{Result: "ok", Rows: 5555})
 
 		page := h.page("/connections/spotify")
-		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and needed a person")
+		require.Contains(t, page, "43 runs, 1,200 new listens; 1 failed and could be tried again; 1 failed and "+
+			"needed a person")
 		for _, cell := range []string{"cell-full", "cell-empty", "cell-retriable", "cell-fatal"} {
 			require.Contains(t, page, `class="`+cell+`"`)
 		}
@@ -216,7 +227,8 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 		require.NotContains(t, h.page("/connections/s3"), `class="strip"`, "nothing is read there")
 
 		all := h.page("/connections/spotify/runs?limit=43")
-		for _, words := range []string{"1,200 new listens", "Spotify has &lt;trouble&gt;", "HTTP 503", "Spotify needs to be reconnected", "1.5 s"} {
+		for _, words := range []string{"1,200 new listens", "Spotify has &lt;trouble&gt;", "HTTP 503",
+			"Spotify needs to be reconnected", "1.5 s"} {
 			require.Contains(t, all, words)
 		}
 		require.NotContains(t, all, "7,777")
@@ -241,13 +253,16 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 
 func TestNumbersOfHealthInWords(t *testing.T) {
 	t.Parallel()
-	for share, want := range map[float64]string{0: "0", 0.0001: "0.1", 0.013: "1.3", 0.04: "4", 0.0996: "10", 0.34: "34", 0.996: "100", 1: "100"} {
+	for share, want := range map[float64]string{0: "0", 0.0001: "0.1", 0.013: "1.3", 0.04: "4", 0.0996: "10",
+		0.34: "34", 0.996: "100", 1: "100"} {
 		require.Equal(t, want+"\u00a0%", percent(share))
 	}
-	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute", 59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
+	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute",
+		59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
 		require.Equal(t, want, minutes(d))
 	}
-	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms", 1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
+	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms",
+		1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
 		require.Equal(t, want, took(d))
 	}
 	require.Equal(t, "no success", perSuccess(metrics.Tally{Attempts: 3, Failures: 3}))

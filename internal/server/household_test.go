@@ -63,7 +63,8 @@ func (s *services) Submit(_ context.Context, plays []library.StoredListen) ([]er
 	outcomes := make([]error, len(plays))
 	for i, p := range plays {
 		if p.Title == s.refuses {
-			outcomes[i] = answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem, "It is too old for this service.")
+			outcomes[i] = answer(http.StatusBadRequest, resilience.Item, resilience.ScopeItem,
+				"It is too old for this service.")
 			continue
 		}
 		s.taken = append(s.taken, p.Title)
@@ -119,6 +120,7 @@ func answer(status int, category resilience.Category, scope resilience.Scope, ad
 // household is a server with one person, over a real database and engine, in a bubble of fake time.
 type household struct {
 	*Server
+	Config
 	t    *testing.T
 	db   *store.Store
 	user int64
@@ -128,12 +130,15 @@ type household struct {
 }
 
 // catalogue lists the endpoints of the household's services that the roll-up tells apart.
-var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify", Endpoints: []metrics.Endpoint{{Host: "api.spotify.com", Name: "GET /v1/me"}, {Host: "api.spotify.com", Name: "GET /v1/me/playlists"}}},
+var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify",
+	Endpoints: []metrics.Endpoint{{Host: "api.spotify.com", Name: "GET /v1/me"},
+		{Host: "api.spotify.com", Name: "GET /v1/me/playlists"}}},
 	{Name: "navidrome", Endpoints: []metrics.Endpoint{{Name: "GET /rest/ping"}}}}}
 
-// newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at a time, and
+// newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at
+// a time, and
 // lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
-func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
+func newHousehold(t *testing.T, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
 	key, err := store.NewKey("only-the-tests-use-this-key")
@@ -142,19 +147,24 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 	db, err := store.Open(ctx, store.Place{Dir: dir, URL: postgrestest.Schema(t, dir)}, key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin,
+		CreatedAt: time.Now()}, false)
 	require.NoError(t, err)
 
 	h := &household{t: t, db: db, user: u.ID, far: &services{}}
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	reads := []string{library.Playlists} // no listens: what a service has already need not be read before something is sent
+	// no listens: what a service has already need not be read before something is sent
+	reads := []string{library.Playlists}
 	registry := providers.Registry{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
-		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}},
-		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads, Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
+		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble,
+			Batch: 50, Oldest: 14 * 24 * time.Hour}},
+		{Name: "listenbrainz", DisplayName: "ListenBrainz", Streams: reads,
+			Takes: providers.Takes{Listens: delivery.SubmitListens, Batch: 2}},
 		{Name: "navidrome", DisplayName: "Navidrome", Streams: reads, Takes: providers.Takes{Playlists: true}},
 		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
-		{Name: "youtube", DisplayName: "YouTube", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
+		{Name: "youtube", DisplayName: "YouTube", Streams: reads,
+			Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
 	}
 	for _, p := range registry {
 		p.App = func(library.Credentials) string { return p.Name }
@@ -164,19 +174,39 @@ func newHousehold(t *testing.T, s *Server, opt delivery.Options) *household {
 		}
 	}
 	notifier := notify.New(db, bus)
-	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log}
+	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Store: db,
+		Notifier: notifier, Bus: bus, Log: log}
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(opt, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
-	h.Server, s.sessions.Store = s, db.Sessions()
-	s.Config = Config{BaseURL: s.BaseURL, Log: log, Store: db, Registry: registry, Bus: bus, Notifier: notifier,
-		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull, Deliveries: carried, Guard: guard,
-		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID, Rollup: metrics.NewRollup(catalogue, db, log)}
+	h.Config = Config{BaseURL: "http://127.0.0.1:8420", Log: log, Store: db, Sessions: db.Sessions(),
+		Registry: registry, Bus: bus, Notifier: notifier,
+		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull,
+		Deliveries: carried, Guard: guard,
+		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID,
+		Rollup: metrics.NewRollup(catalogue, db, log)}
+	h.restart()
 	return h
+}
+
+// restart serves with the configuration as it is now.
+func (h *household) restart() {
+	h.t.Helper()
+	var err error
+	h.Server, err = New(h.Config)
+	require.NoError(h.t, err)
+}
+
+// as makes the following requests those of another user, or of nobody.
+func (h *household) as(user int64) {
+	h.t.Helper()
+	h.DemoUser, h.session = user, nil
+	h.restart()
 }
 
 func (h *household) connect(provider string) {
 	h.t.Helper()
-	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, Provider: provider, AccountID: "ann", Account: "ann", App: provider,
+	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, Provider: provider,
+		AccountID: "ann", Account: "ann", App: provider,
 		Credentials: library.Credentials{}, CreatedAt: time.Now()})
 	require.NoError(h.t, err)
 }
@@ -184,7 +214,8 @@ func (h *household) connect(provider string) {
 // other makes another account.
 func (h *household) other(name string) int64 {
 	h.t.Helper()
-	u, err := h.db.AddUser(h.t.Context(), accounts.User{Name: name, PasswordHash: "-", Role: accounts.Member, CreatedAt: time.Now()}, false)
+	u, err := h.db.AddUser(h.t.Context(), accounts.User{Name: name, PasswordHash: "-", Role: accounts.Member,
+		CreatedAt: time.Now()}, false)
 	require.NoError(h.t, err)
 	return u.ID
 }
@@ -202,7 +233,9 @@ func (h *household) heard(titles ...string) {
 	var plays []library.Listen
 	for i, title := range titles {
 		at := time.Now().Add(-time.Duration(len(titles)-1-i) * time.Minute).Truncate(time.Millisecond)
-		plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
+		plays = append(plays,
+			library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute},
+				SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
 	}
 	_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Provider: "spotify", Listens: plays})
 	require.NoError(h.t, err)
@@ -288,12 +321,10 @@ func (h *household) only(filter string) map[string]any {
 	return all[0].(map[string]any)
 }
 
-// inBubble runs a test in a bubble of fake time. The server is made outside of it: its sessions keep a goroutine that
-// never ends.
-func inBubble(t *testing.T, test func(*testing.T, *Server)) {
+// inBubble runs a test in a bubble of fake time.
+func inBubble(t *testing.T, test func(*testing.T)) {
 	t.Parallel()
-	s := newServer(t)
-	synctest.Test(t, func(t *testing.T) { test(t, s) })
+	synctest.Test(t, test)
 }
 
 var errBox = &resilience.NetworkError{Endpoint: "POST /submit", Err: errors.Join(io.ErrUnexpectedEOF)}

@@ -13,8 +13,8 @@ import (
 )
 
 func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.NotContains(t, h.page("/connections/spotify"), "When it was not read")
 		at := func(hours int) time.Time { return time.Date(2026, 3, 3, hours, 0, 0, 0, time.UTC) }
 		gap := func(g library.Gap) {
@@ -29,10 +29,13 @@ func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
 		require.Contains(t, page, `action="/imports?provider=spotify"`)
 		require.NotContains(t, h.page("/connections/navidrome"), `id="import"`, "nobody exports from there")
 
-		v, err := h.db.AddImport(t.Context(), imports.Import{User: h.user, Provider: "spotify", Name: "<b>.zip", State: imports.Waiting, CreatedAt: time.Now()}, 3)
+		v, err := h.db.AddImport(t.Context(), imports.Import{User: h.user, Provider: "spotify", Name: "<b>.zip",
+			State: imports.Waiting, CreatedAt: time.Now()}, 3)
 		require.NoError(t, err)
 		v.State, v.Rows, v.BytesDone, v.BytesAll = imports.Running, 10, 100, 1000
-		_, err = h.db.SaveImported(t.Context(), v, []library.Listen{{Track: library.Track{Title: "T", Artist: "A"}, SourceID: "export/x:1", PlayedAt: at(20)}})
+		_, err = h.db.SaveImported(t.Context(), v,
+			[]library.Listen{{Track: library.Track{Title: "T", Artist: "A"}, SourceID: "export/x:1",
+				PlayedAt: at(20)}})
 		require.NoError(t, err)
 		page = h.page("/connections/spotify")
 		require.Contains(t, page, "An import has brought 1 listen of it.")
@@ -45,10 +48,12 @@ func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
 }
 
 func TestOnlyFilesMayBeLarge(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		large := string(make([]byte, 300<<10))
-		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/api/v1/deliveries/redrive", large, "application/json").Code)
-		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/settings/password", large, "application/x-www-form-urlencoded").Code)
+		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/api/v1/deliveries/redrive",
+			large, "application/json").Code)
+		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/settings/password", large,
+			"application/x-www-form-urlencoded").Code)
 	})
 }

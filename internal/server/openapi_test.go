@@ -38,7 +38,8 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 	param := regexp.MustCompile(`:(\w+)`)
 	for _, r := range newServer(t).echo.Routes() {
 		path, ours := strings.CutPrefix(r.Path, "/api/v1")
-		if !ours || !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method) || strings.Contains(path, "*") || path == "" {
+		if !ours || !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete}, r.Method) || strings.Contains(path, "*") || path == "" {
 			continue
 		}
 		served = append(served, r.Method+" "+param.ReplaceAllString(path, "{$1}"))
@@ -48,7 +49,8 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 
 func TestLocalPath(t *testing.T) {
 	for path, want := range map[string]string{
-		"/listens?before=x": "/listens?before=x", "/": "/", "": "/", "listens": "/", "//evil.example": "/", `/\evil.example`: "/",
+		"/listens?before=x": "/listens?before=x", "/": "/", "": "/", "listens": "/", "//evil.example": "/",
+		`/\evil.example`:        "/",
 		"https://evil.example/": "/", "/\tx": "/", "javascript:alert(1)": "/", "/%zz": "/",
 	} {
 		require.Equal(t, want, localPath(path), "%q", path)

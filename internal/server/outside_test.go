@@ -1,7 +1,6 @@
 package server
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,15 +15,15 @@ import (
 
 const password = "a few random words"
 
-// public is a household's server as browsers reach it through a reverse proxy that speaks TLS, with an account that signs in.
+// public is a household's server as browsers reach it through a reverse proxy that speaks TLS, with an account
+// that signs in.
 func public(t *testing.T) *household {
 	t.Helper()
-	s, err := New(Config{BaseURL: "https://music.example.org", Log: slog.New(slog.DiscardHandler)})
+	h := newHousehold(t, delivery.Options{})
+	people, err := accounts.New(h.db)
 	require.NoError(t, err)
-	h := newHousehold(t, s, delivery.Options{})
-	h.DemoUser = 0
-	h.Accounts, err = accounts.New(h.db)
-	require.NoError(t, err)
+	h.BaseURL, h.Accounts = "https://music.example.org", people
+	h.as(0)
 	_, err = h.Accounts.Create(t.Context(), "Bea", password, accounts.Member, false)
 	require.NoError(t, err)
 	return h
@@ -53,7 +52,8 @@ func TestTheCookieOfASessionStaysWithTheBrowser(t *testing.T) {
 	cookie := w.Result().Cookies()[0]
 	require.True(t, cookie.HttpOnly, "no script reads it")
 	require.True(t, cookie.Secure, "it is never sent in the clear")
-	require.Equal(t, http.SameSiteLaxMode, cookie.SameSite, "another site's form does not carry it, but the way back from a consent page does")
+	require.Equal(t, http.SameSiteLaxMode, cookie.SameSite, "another site's form does not carry it, but the way "+
+		"back from a consent page does")
 	require.NotEmpty(t, w.Header().Get("Strict-Transport-Security"))
 	require.Equal(t, http.StatusOK, h.knock(http.MethodGet, "/listens").Code)
 
@@ -61,7 +61,8 @@ func TestTheCookieOfASessionStaysWithTheBrowser(t *testing.T) {
 	require.False(t, plain.sessions.Cookie.Secure, "without TLS it would not come back")
 }
 
-// The consent page is another site, and our pages let no form lead there. So who signs in on the way to it is led there
+// The consent page is another site, and our pages let no form lead there. So who signs in on the way to it is led
+// there
 // by a page of its own.
 func TestSigningInOnTheWayToAConsentPage(t *testing.T) {
 	t.Parallel()
@@ -75,7 +76,8 @@ func TestSigningInOnTheWayToAConsentPage(t *testing.T) {
 
 	w = h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password, "after", "/listens")
 	require.Equal(t, "/listens", w.Header().Get("Location"))
-	w = h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password, "after", "//evil.example/connect/")
+	w = h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password, "after",
+		"//evil.example/connect/")
 	require.Equal(t, "/", w.Header().Get("Location"))
 }
 
@@ -84,22 +86,32 @@ func TestAProxyThatAsksByAnotherName(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
-	w := h.knock(http.MethodPost, "/connections/spotify/pause", "Origin", "https://music.example.org", "Referer", "https://music.example.org/connections/spotify")
+	w := h.knock(http.MethodPost, "/connections/spotify/pause", "Origin", "https://music.example.org", "Referer",
+		"https://music.example.org/connections/spotify")
 	require.NotEqual(t, http.StatusForbidden, w.Code, "it comes from our own page: %s", w.Body)
-	for _, origin := range []string{"https://evil.example", "http://music.example.org", "https://music.example.org.evil.example", "null"} {
-		require.Equal(t, http.StatusForbidden, h.knock(http.MethodPost, "/connections/spotify/pause", "Origin", origin).Code, origin)
+	for _, origin := range []string{"https://evil.example", "http://music.example.org",
+		"https://music.example.org.evil.example", "null"} {
+		require.Equal(t, http.StatusForbidden, h.knock(http.MethodPost, "/connections/spotify/pause", "Origin",
+			origin).Code, origin)
 	}
-	handshake := []string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==", "Origin"}
-	require.Equal(t, http.StatusForbidden, h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://evil.example")...).Code)
-	require.NotEqual(t, http.StatusForbidden, h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://music.example.org")...).Code)
+	handshake := []string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13",
+		"Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==", "Origin"}
+	require.Equal(t, http.StatusForbidden,
+		h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://evil.example")...).Code)
+	require.NotEqual(t, http.StatusForbidden,
+		h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://music.example.org")...).Code)
 }
 
 func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for from, want := range map[string]string{
-			"http://127.0.0.1:8420/listens?before=x": "/listens?before=x", "http://example.com/connections/spotify": "/connections/spotify", // the proxy's name for us
-			"": "/", "https://evil.example/listens": "/", "http://127.0.0.1:8420/connect/spotify": "/", "http://127.0.0.1:8420/login": "/",
+			// the proxy's name for us
+			"http://127.0.0.1:8420/listens?before=x": "/listens?before=x",
+			"http://example.com/connections/spotify": "/connections/spotify",
+			"":                                       "/", "https://evil.example/listens": "/",
+			"http://127.0.0.1:8420/connect/spotify": "/",
+			"http://127.0.0.1:8420/login":           "/",
 		} {
 			w := h.knock(http.MethodPost, "/connections/spotify/pause", "Referer", from)
 			require.Equal(t, want, w.Header().Get("Location"), from)
@@ -108,23 +120,25 @@ func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
 }
 
 func TestAConnectionSaysHowOftenItIsRead(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "about every 5 minutes")
 		require.Contains(t, h.page("/connections/navidrome"), "about every 15 minutes")
 		require.NotContains(t, h.page("/connections/s3"), "about every", "nothing is read there")
 	})
-	for d, want := range map[time.Duration]string{time.Second: "second", 90 * time.Second: "90 seconds", time.Minute: "minute", 2 * time.Hour: "2 hours", 0: ""} {
+	for d, want := range map[time.Duration]string{time.Second: "second", 90 * time.Second: "90 seconds",
+		time.Minute: "minute", 2 * time.Hour: "2 hours", 0: ""} {
 		require.Equal(t, want, rhythm(d))
 	}
 }
 
 func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		for _, c := range []struct{ method, path, allow string }{
 			{"POST", "/listens", "GET"}, {"GET", "/logout", "POST"}, {"DELETE", "/login", "GET, POST"},
-			{"PATCH", "/api/v1/connections", "GET"}, {"POST", "/api/v1/connections/spotify", "GET, PUT, DELETE"}, {"GET", "/api/v1/connections/spotify/sync", "POST"},
+			{"PATCH", "/api/v1/connections", "GET"}, {"POST", "/api/v1/connections/spotify", "GET, PUT, DELETE"},
+			{"GET", "/api/v1/connections/spotify/sync", "POST"},
 		} {
 			w := h.knock(c.method, c.path)
 			require.Equal(t, http.StatusMethodNotAllowed, w.Code, c.path)
@@ -135,7 +149,8 @@ func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {
 				require.Contains(t, w.Body.String(), "<h1>Not that way</h1>")
 			}
 		}
-		for _, path := range []string{"/nowhere", "/listens/more/of/it", "/api/v1/nowhere", "/api/v1/connections/spotify/dance"} {
+		for _, path := range []string{"/nowhere", "/listens/more/of/it", "/api/v1/nowhere",
+			"/api/v1/connections/spotify/dance"} {
 			w := h.knock(http.MethodPost, path)
 			require.Equal(t, http.StatusNotFound, w.Code, path)
 			require.Empty(t, w.Header().Get("Allow"))
@@ -164,11 +179,13 @@ func TestAHeadIsAnsweredLikeAGet(t *testing.T) {
 	}
 }
 
-// A provider's consent page leads back to the address, never to the name localhost; so a session has to begin there.
+// A provider's consent page leads back to the address, never to the name localhost; so a session has to begin
+// there.
 func TestLocalhostIsLedToTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	for host, want := range map[string]string{"localhost:8420": "http://127.0.0.1:8420/login?after=%2F", "127.0.0.1:8420": "", "localhost:9": ""} {
+	for host, want := range map[string]string{"localhost:8420": "http://127.0.0.1:8420/login?after=%2F",
+		"127.0.0.1:8420": "", "localhost:9": ""} {
 		r := httptest.NewRequest(http.MethodGet, "http://"+host+"/login?after=%2F", nil)
 		if want == "" {
 			require.False(t, s.elsewhere(r), host)

@@ -25,15 +25,21 @@ const (
 	flashKey    = "flash" // in a session: a sentence for the next page
 )
 
+// newSessions is not scs.New: that starts a goroutine which never ends, for a store in memory.
 func newSessions(store scs.CtxStore, tls bool) *scs.SessionManager {
-	m := scs.New()
-	m.Store = store
-	m.Lifetime = sessionLife
-	m.Cookie.Name = "reprise_session"
-	m.Cookie.HttpOnly = true
-	m.Cookie.Secure = tls
-	m.Cookie.SameSite = http.SameSiteLaxMode // a provider's consent page leads back here, and must find the session
-	return m
+	return &scs.SessionManager{
+		Store:    store,
+		Codec:    scs.GobCodec{},
+		Lifetime: sessionLife,
+		Cookie: scs.SessionCookie{
+			Name:     "reprise_session",
+			Path:     "/",
+			Persist:  true,
+			HttpOnly: true,
+			Secure:   tls,
+			SameSite: http.SameSiteLaxMode, // a provider's consent page leads back here, and must find the session
+		},
+	}
 }
 
 // withSession loads the session of a request, and keeps what was changed of it before the first byte of the answer goes

@@ -34,14 +34,16 @@ func (b *broken) CommitCtx(ctx context.Context, token string, data []byte, expir
 	return b.CtxStore.CommitCtx(ctx, token, data, expiry)
 }
 
-// TestADatabaseThatCannotBeUsedIsSaidOnEveryPage: in its own words and with a way to try again, to programs as to people;
+// TestADatabaseThatCannotBeUsedIsSaidOnEveryPage: in its own words and with a way to try again, to programs as to
+// people;
 // and instead of a page that was ready, not before or behind it.
 func TestADatabaseThatCannotBeUsedIsSaidOnEveryPage(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		h := newHousehold(t, s, delivery.Options{})
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
 		sessions := &broken{CtxStore: h.db.Sessions()}
-		h.sessions.Store = sessions
+		h.Sessions = sessions
+		h.restart()
 		full := &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: context.DeadlineExceeded}
 		for _, what := range []string{"looked up", "kept"} {
 			*sessions = broken{CtxStore: h.db.Sessions()}
@@ -67,7 +69,8 @@ func TestADatabaseThatCannotBeUsedIsSaidOnEveryPage(t *testing.T) {
 			require.Empty(t, w.Header().Get("Location"), what)
 			require.Equal(t, 1, strings.Count(w.Body.String(), full.Problem), what)
 
-			require.Equal(t, full.Problem, h.call(http.MethodGet, "/listens", "", http.StatusServiceUnavailable)["detail"], what)
+			require.Equal(t, full.Problem,
+				h.call(http.MethodGet, "/listens", "", http.StatusServiceUnavailable)["detail"], what)
 			w = h.do(http.MethodGet, "/api/v1/connections", "", "")
 			require.NotEmpty(t, w.Header().Get("Retry-After"), what)
 			require.Equal(t, 1, strings.Count(w.Body.String(), `"status"`), what)

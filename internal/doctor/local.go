@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"reprise/internal/config"
+	"reprise/internal/datadir"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/web"
 )
 
 // How much room is little, and how much is too little to go on.
@@ -24,7 +26,7 @@ const (
 
 // listening says whether the server could serve, or does.
 func (d *doctor) listening(ctx context.Context) finding {
-	l, err := listenOn(d.c.Listen)
+	l, err := d.Listen(d.c.Listen)
 	if err == nil {
 		_ = l.Close()
 		if d.held {
@@ -62,16 +64,16 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		exists = false
 	} else if err != nil {
-		return []finding{found(problem, "The data directory %s cannot be looked at: %s. Fix its permissions, or choose another with -data-dir.", dir, plain(err))}
+		return []finding{found(problem, "The data directory %s cannot be looked at: %s. Fix its permissions, or choose another with -data-dir.", dir, cause(err))}
 	} else if !info.IsDir() {
 		return []finding{found(problem, "The data directory %s is a file. Choose another with -data-dir.", dir)}
 	}
 	all := []finding{folder(dir, exists)}
-	if free, known := freeSpace(existing(dir)); known {
+	if free, known := datadir.FreeSpace(existing(dir)); known {
 		all = append(all, room(free))
 	}
 	if exists {
-		all = append(all, private(dir)...)
+		all = append(all, d.private()...)
 	}
 	all = append(all, d.database(ctx)...)
 	if d.c.Contact == "" {
@@ -88,7 +90,7 @@ func (d *doctor) local(ctx context.Context) []finding {
 // folder says whether the data directory can be used, or be made.
 func folder(dir string, exists bool) finding {
 	at := existing(dir)
-	err := writable(at)
+	err := datadir.Writable(at)
 	switch {
 	case err != nil && exists:
 		return found(problem, "The data directory %s cannot be written: %s. Make it belong to the user that runs the server, or choose another with -data-dir.", dir, err)
@@ -116,34 +118,23 @@ func existing(dir string) string {
 func room(free int64) finding {
 	switch {
 	case free < noSpace:
-		return found(problem, "Only %s are free on the disk of the data directory. Make room on it: without, nothing new can be kept.", size(free))
+		return found(problem, "Only %s are free on the disk of the data directory. Make room on it: without, nothing new can be kept.", datadir.Size(free))
 	case free < littleSpace:
-		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.", size(free))
+		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.", datadir.Size(free))
 	}
-	return found(fine, "%s are free on the disk of the data directory.", size(free))
+	return found(fine, "%s are free on the disk of the data directory.", datadir.Size(free))
 }
 
-// private says which files others on this machine may read and should not.
-func private(dir string) (all []finding) {
-	names := []string{keyFile, nextKeyFile, store.FileName, store.FileName + "-wal"}
-	if old, err := filepath.Glob(filepath.Join(dir, oldKeyFile+"*")); err == nil {
-		for _, path := range old {
-			names = append(names, filepath.Base(path))
-		}
-	}
-	looked := false
-	for _, name := range names {
-		path := filepath.Join(dir, name)
+// private says which files other users of this machine may read and should not.
+func (d *doctor) private() (all []finding) {
+	files := d.Dir.PrivateFiles()
+	for _, path := range files {
 		info, err := os.Stat(path)
-		if err != nil {
-			continue
-		}
-		looked = true
-		if info.Mode().Perm()&0o077 != 0 {
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			all = append(all, found(warn, "Other users of this machine may open %s. Keep it to yourself: chmod 600 %s", path, path))
 		}
 	}
-	if looked && len(all) == 0 {
+	if len(files) > 0 && len(all) == 0 {
 		all = append(all, found(fine, "The secret key and the database can be read by their owner only."))
 	}
 	return all
@@ -151,17 +142,17 @@ func private(dir string) (all []finding) {
 
 // database says whether the database is sound, and its key the right one.
 func (d *doctor) database(ctx context.Context) []finding {
-	there, err := store.Exists(ctx, place(d.c))
+	there, err := store.Exists(ctx, d.Dir.Place())
 	if err != nil {
 		return []finding{d.unreadable(err)}
 	}
 	if !there && d.c.DatabaseURL != "" {
-		return []finding{found(fine, "The database %s answers, and holds nothing of Reprise yet; the first start fills it.", place(d.c))}
+		return []finding{found(fine, "The database %s answers, and holds nothing of Reprise yet; the first start fills it.", d.Dir.Place())}
 	}
 	if !there {
 		return []finding{found(fine, "There is no database yet; the first start makes one.")}
 	}
-	key, err := d.key(ctx)
+	key, err := d.Dir.Key(ctx) // which makes none beside a database
 	if err != nil {
 		text := err.Error()
 		if rest, ok := strings.CutPrefix(text, "the "); ok { // others begin with a path
@@ -169,14 +160,14 @@ func (d *doctor) database(ctx context.Context) []finding {
 		}
 		return []finding{found(problem, "%s.", text)}
 	}
-	look, err := store.LookAt(ctx, place(d.c), d.held, key)
+	look, err := store.LookAt(ctx, d.Dir.Place(), d.held, key)
 	switch {
 	case err != nil:
 		return []finding{d.unreadable(err)}
 	case !look.Sound:
-		return []finding{found(problem, "The database %s is damaged. Stop the server and put back a backup (files beside it that end in .bak are copies made before an upgrade).", place(d.c))}
+		return []finding{found(problem, "The database %s is damaged. Stop the server and put back a backup (files beside it that end in .bak are copies made before an upgrade).", d.Dir.Place())}
 	}
-	all := []finding{found(fine, "The database is sound, and holds %s.", counted(look.Listens, "listen", "listens"))}
+	all := []finding{found(fine, "The database is sound, and holds %s.", web.Count(int(look.Listens), "listen", "listens"))}
 	switch {
 	case look.Step > look.Newest:
 		all = append(all, found(problem, "The database was written by a newer version of Reprise than this program. Install that version again, or put back a copy from before the upgrade."))
@@ -192,30 +183,21 @@ func (d *doctor) database(ctx context.Context) []finding {
 }
 
 func (d *doctor) unreadable(err error) finding {
-	return found(problem, "The database %s cannot be read: %s.", place(d.c), strings.TrimSuffix(sentenceOf(err), "."))
-}
-
-// key is the secret key, where there is one; none is made.
-func (d *doctor) key(ctx context.Context) (*store.Key, error) {
-	secret, err := secretKey(ctx, d.c) // which makes none beside a database
-	if err != nil {
-		return nil, err
-	}
-	return store.NewKey(secret)
+	return found(problem, "The database %s cannot be read: %s.", d.Dir.Place(), strings.TrimSuffix(sentenceOf(err), "."))
 }
 
 // wrongKey says what to do about a key that does not open the database.
 func (d *doctor) wrongKey(ctx context.Context) finding {
-	path := filepath.Join(d.c.DataDir, nextKeyFile)
-	if next, err := readKey(path); err == nil {
-		if look, err := store.LookAt(ctx, place(d.c), d.held, next); err == nil && look.Opens {
+	if next, err := d.Dir.NextKey(); err == nil {
+		if look, err := store.LookAt(ctx, d.Dir.Place(), d.held, next); err == nil && look.Opens {
 			if d.c.SecretKey != "" {
-				return found(problem, "The secrets have been sealed with a new key, and the setting secret_key is still the old one. Put the key in %s into the setting, and delete that file.", path)
+				return found(problem, "The secrets have been sealed with a new key, and the setting secret_key is still the old one. Put the key in %s into the setting, and delete that file.",
+					filepath.Join(d.Dir.Path, datadir.NextKeyFile))
 			}
 			return found(fine, "A change of the secret key was interrupted; the next start finishes it.")
 		}
 	}
-	return found(problem, "The secret key is not the one that this database was written with. Put back the %s that belongs to it, or set secret_key to it.", keyFile)
+	return found(problem, "The secret key is not the one that this database was written with. Put back the %s that belongs to it, or set secret_key to it.", datadir.KeyFile)
 }
 
 // sentenceOf is what an error says to a person.
@@ -224,4 +206,12 @@ func sentenceOf(err error) string {
 		return e.Problem
 	}
 	return err.Error()
+}
+
+// cause returns the cause in a file's error, for a sentence that names the file itself.
+func cause(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }

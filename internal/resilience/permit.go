@@ -2,6 +2,91 @@ package resilience
 
 import "time"
 
+// Permit is the right to one call. It takes exactly one outcome; the zero Permit takes none.
+type Permit struct {
+	b          *Backoff
+	c          *conn
+	s          *stream
+	app        *app
+	id         uint64
+	generation int64
+}
+
+// Acquire gives a permit, or the state that stands against one. When a backoff has ended, exactly one caller gets
+// through; the others are refused, with a zero State.Until, until its outcome is known. generation is that of the
+// credential which the caller is going to use.
+func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.connLocked(&k)
+	s := c.stream(k.Stream)
+	p.c, p.s, p.app, p.generation = c, s, c.app, generation
+	trouble := c.kind|c.app.kind|s.kind != Ready
+	if trouble {
+		if st = p.effectiveLocked(time.Now()); st.Kind != Ready {
+			return Permit{}, st, false
+		}
+	}
+	if generation > c.generation {
+		c.generation = generation
+	}
+	b.seq++
+	p.b, p.id = b, b.seq
+	if trouble {
+		for _, u := range p.units() {
+			if u.kind != Ready {
+				u.probe = p.id
+			}
+		}
+	}
+	return p, st, true
+}
+
+// units are what stands between a permit and its call, with the scope of each at the same index in unitScopes.
+func (p *Permit) units() [3]*unit { return [3]*unit{&p.app.unit, &p.c.unit, &p.s.unit} }
+
+var unitScopes = [3]Scope{ScopeApp, ScopeConnection, ScopeStream}
+
+// effectiveLocked returns the worst of the states that do not allow the permit's call now: a stop before a wait, a
+// longer wait before a shorter one.
+func (p *Permit) effectiveLocked(now time.Time) State {
+	var worst State
+	for i, u := range p.units() {
+		if u.mayCall(now) {
+			continue
+		}
+		st := u.shown(unitScopes[i], now)
+		if worst.Kind == Ready || st.Kind == Stopped && worst.Kind != Stopped ||
+			(st.Kind == Stopped) == (worst.Kind == Stopped) && st.Until.After(worst.Until) {
+			worst = st
+		}
+	}
+	return worst
+}
+
+// stateLocked is what stands against the permit's stream now. A wait that has ended still shows until the next attempt
+// succeeds.
+func (p *Permit) stateLocked(now time.Time) State {
+	if st := p.effectiveLocked(now); st.Kind != Ready {
+		return st
+	}
+	for i, u := range p.units() {
+		if u.kind != Ready {
+			return u.shown(unitScopes[i], now)
+		}
+	}
+	return State{}
+}
+
+// allReadyLocked says whether nothing stands against any stream of the permit's connection.
+func (p *Permit) allReadyLocked() bool {
+	kinds := p.app.kind | p.c.kind | p.s.kind
+	for s := p.c.streams; s != nil; s = s.next {
+		kinds |= s.kind
+	}
+	return kinds == Ready
+}
+
 // Done gives the permit back with what its call came to, and says whether that changed the state. Only the first call
 // counts. An outcome that is out of date changes nothing:
 //   - any of a credential that has been replaced or forgotten since;
@@ -14,11 +99,18 @@ func (p *Permit) Done(v Verdict) Change {
 	}
 	p.b = nil
 	b.mu.Lock()
-	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // as nearly always: there is nothing to end, and no probe
+	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // the usual case: nothing to end, and no probe
+		ready, seq := p.allReadyLocked(), b.seq
 		b.mu.Unlock()
-		return Change{}
+		return Change{AllReady: ready, Seq: seq}
 	}
 	defer b.mu.Unlock()
+	ch := p.doneLocked(b, v)
+	ch.After, ch.AllReady, ch.Seq = p.stateLocked(time.Now()), p.allReadyLocked(), b.seq
+	return ch
+}
+
+func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
 	units := p.units()
 	for _, u := range units {
 		if u.probe == p.id {
@@ -31,7 +123,7 @@ func (p *Permit) Done(v Verdict) Change {
 	if v.Class == OK {
 		return p.succeedLocked()
 	}
-	if v.FatalAfter == 0 && v.Scope != ScopeEndpoint { // another failure, whatever is at fault: no longer the same one in a row
+	if v.FatalAfter == 0 && v.Scope != ScopeEndpoint { // another failure: no longer the same one in a row
 		for _, u := range units {
 			u.repeats = 0
 		}
@@ -50,8 +142,8 @@ func (p *Permit) Done(v Verdict) Change {
 	return b.stopLocked(u, scope, v.Category)
 }
 
-// faultLocked is the unit that a failure speaks about. A key whose failure comes as far as this stands in no pool: it is
-// the app's own registration with the provider, such as the project of its client id, so that all its users share it.
+// faultLocked returns the unit that a failure speaks about. A key whose failure gets this far is in no pool: it is the
+// app's own registration with the provider, such as the project of its client id, so all its users share it.
 func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
 	switch s {
 	case ScopeApp, ScopeKey:
@@ -154,7 +246,7 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	switch {
 	case began:
 		ch.Kind = Began
-	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // its breaker's wait is its longest
+	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // the breaker waits no longer
 		u.capTold, ch.Kind = true, StillFailing
 	case !news:
 		return Change{}

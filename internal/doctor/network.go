@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"reprise/internal/resilience"
+	"reprise/web"
 )
 
 // reached is what came of calling a host.
@@ -47,7 +48,7 @@ func (d *doctor) upstreams() []upstream {
 	return []upstream{
 		{"Spotify", []string{c.Spotify.APIURL, c.Spotify.TokenURL}, unless(c.Spotify.ClientID != "", "providers.spotify.client_id")},
 		{"Last.fm", []string{c.LastFM.APIURL}, unless(c.LastFM.ClientID != "" && c.LastFM.ClientSecret != "", "providers.lastfm.client_id and client_secret")},
-		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, unless(c.Contact != "" || !wantsContact(hostOf(c.ListenBrainz.APIURL)), "contact")},
+		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, unless(!d.Hosts.LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)), "contact")},
 		{"YouTube", []string{c.YouTube.APIURL, c.YouTube.TokenURL}, tube},
 		{"MusicBrainz", []string{c.MusicBrainz.APIURL}, unless(c.Contact != "", "contact")},
 		{"Fanart.tv", []string{c.FanartTV.APIURL}, unless(len(c.FanartTV.Keys) > 0, "providers.fanarttv.keys")},
@@ -71,8 +72,8 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 		}
 		seen := map[string]bool{}
 		for _, address := range u.urls {
-			if !seen[hostOf(address)] {
-				seen[hostOf(address)] = true
+			if !seen[resilience.HostOf(address)] {
+				seen[resilience.HostOf(address)] = true
 				calls = append(calls, call{len(all), u.name, address})
 				all = append(all, reached{})
 			}
@@ -87,7 +88,7 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 
 // reach makes one call to a host, whose answer may be anything.
 func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
-	host := hostOf(address)
+	host := resilience.HostOf(address)
 	resp, err := d.get(ctx, d.base, address)
 	if err != nil {
 		r.finding = found(problem, "%s cannot be reached: %s", name, whyNot(host, err))
@@ -110,7 +111,7 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("User-Agent", userAgent(d.c))
+	req.Header.Set("User-Agent", d.UserAgent)
 	resp, err := client.Do(req)
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err // the URL may hold what is nobody's business
@@ -219,9 +220,9 @@ func (d *doctor) page(ctx context.Context) []finding {
 	var all []finding
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
 		left := time.Until(resp.TLS.PeerCertificates[0].NotAfter)
-		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host, counted(int64(left/(24*time.Hour)), "day", "days")))
+		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days")))
 		if left < certificateSoon {
-			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host, counted(int64(left/(24*time.Hour)), "day", "days"))
+			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days"))
 		}
 	}
 	switch {

@@ -1,0 +1,201 @@
+package internal
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	maxColumns  = 120
+	maxTestName = 45
+	tabWidth    = 4
+)
+
+// styled lists the file name endings that TestLineLengths reads.
+var styled = []string{".go", ".html", ".js", ".css", ".yaml", ".yml", ".sh", "Makefile", ".ci/run"}
+
+// longLines is the number of lines over maxColumns that each directory may have. Lower a number when you shorten lines.
+var longLines = map[string]int{
+	".":                               27,
+	"cmd/server":                      390,
+	"configs":                         6,
+	"configs/prometheus":              41,
+	"internal":                        9,
+	"internal/accounts":               7,
+	"internal/activity":               16,
+	"internal/art":                    20,
+	"internal/channels":               129,
+	"internal/config":                 62,
+	"internal/delivery":               51,
+	"internal/demo":                   216,
+	"internal/digest":                 29,
+	"internal/enginetest":             26,
+	"internal/enrich":                 32,
+	"internal/imports":                62,
+	"internal/library":                4,
+	"internal/match":                  107,
+	"internal/metrics":                71,
+	"internal/notify":                 65,
+	"internal/oauth":                  58,
+	"internal/postgrestest":           8,
+	"internal/providers":              13,
+	"internal/providers/fanarttv":     22,
+	"internal/providers/lastfm":       69,
+	"internal/providers/listenbrainz": 48,
+	"internal/providers/musicbrainz":  54,
+	"internal/providers/navidrome":    145,
+	"internal/providers/openai":       33,
+	"internal/providers/providertest": 19,
+	"internal/providers/s3":           65,
+	"internal/providers/spotify":      27,
+	"internal/providers/youtube":      41,
+	"internal/resilience":             162,
+	"internal/s3test":                 6,
+	"internal/server":                 321,
+	"internal/store":                  595,
+	"internal/sync":                   119,
+	"internal/tracing":                10,
+	"web":                             153,
+	"web/static":                      53,
+	"web/templates":                   42,
+	"web/templates/pages":             189,
+}
+
+// longNames is the number of test names over maxTestName that each directory may have.
+var longNames = map[string]int{
+	"cmd/server":                   9,
+	"internal/art":                 2,
+	"internal/channels":            6,
+	"internal/config":              1,
+	"internal/delivery":            1,
+	"internal/digest":              11,
+	"internal/enrich":              7,
+	"internal/imports":             3,
+	"internal/metrics":             5,
+	"internal/oauth":               2,
+	"internal/providers/navidrome": 1,
+	"internal/providers/youtube":   2,
+	"internal/resilience":          6,
+	"internal/server":              11,
+	"internal/store":               19,
+	"internal/sync":                28,
+}
+
+func TestLineLengths(t *testing.T) {
+	found := map[string]int{}
+	eachFile(t, styled, func(name string, b []byte) {
+		for line := range strings.Lines(string(b)) {
+			line = strings.TrimRight(line, "\r\n")
+			if utf8.RuneCountInString(line)+strings.Count(line, "\t")*(tabWidth-1) > maxColumns {
+				found[path.Dir(name)]++
+			}
+		}
+	})
+	requireRatchet(t, found, longLines, "lines over 120 columns")
+}
+
+func TestNamesOfTests(t *testing.T) {
+	found := map[string]int{}
+	eachFile(t, []string{"_test.go"}, func(name string, b []byte) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, b, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv == nil && testName.MatchString(f.Name.Name) && len(f.Name.Name) > maxTestName {
+				found[path.Dir(name)]++
+			}
+		}
+	})
+	requireRatchet(t, found, longNames, "test names over 45 letters")
+}
+
+var testName = regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example)`)
+
+func TestPackageComments(t *testing.T) {
+	commented := map[string]bool{}
+	eachFile(t, []string{".go"}, func(name string, b []byte) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, b, parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		text := file.Doc.Text()
+		ok := strings.HasPrefix(text, "Package ") || strings.HasPrefix(text, "Command ")
+		commented[path.Dir(name)] = commented[path.Dir(name)] || ok
+	})
+	for dir, ok := range commented {
+		require.True(t, ok, "package %s has no comment", dir)
+	}
+}
+
+func TestNoUnfinishedWork(t *testing.T) {
+	mark := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME)\b`)
+	eachFile(t, append([]string{".md"}, styled...), func(name string, b []byte) {
+		require.Empty(t, string(mark.Find(b)), "%s has a note about unfinished work", name)
+	})
+}
+
+// eachFile calls see with every file of the repository whose name has one of the endings. It leaves out testdata and
+// hidden directories other than .ci.
+func eachFile(t *testing.T, endings []string, see func(name string, b []byte)) {
+	t.Helper()
+	root, seen := os.DirFS(".."), 0
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			hidden := strings.HasPrefix(d.Name(), ".") && name != "." && name != ".ci"
+			if hidden || d.Name() == "testdata" || d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(name, ending) }) {
+			return nil
+		}
+		b, err := fs.ReadFile(root, name)
+		if err == nil && !bytes.HasPrefix(b, []byte("// Code generated")) {
+			see(name, b)
+			seen++
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.NotZero(t, seen)
+}
+
+// requireRatchet fails when a directory of the table has more than its number, or when there are more in all than the
+// table allows. A directory that the table does not name may therefore take over what another one has lost, as happens
+// when files move.
+func requireRatchet(t *testing.T, found, allowed map[string]int, what string) {
+	t.Helper()
+	total, limit := 0, 0
+	for _, dir := range slices.Sorted(maps.Keys(found)) {
+		total += found[dir]
+		if most, ok := allowed[dir]; ok {
+			require.LessOrEqual(t, found[dir], most, "%s has more %s than the table allows", dir, what)
+		}
+	}
+	for _, n := range allowed {
+		limit += n
+	}
+	if total > limit {
+		for dir, n := range found {
+			if _, ok := allowed[dir]; !ok {
+				t.Logf("not in the table: %s with %d", dir, n)
+			}
+		}
+	}
+	require.LessOrEqual(t, total, limit, "the repository has more %s than the table allows", what)
+}
