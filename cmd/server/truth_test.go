@@ -140,6 +140,7 @@ func TestMetricsTellTheTruthAboutKeys(t *testing.T) {
 func TestMetricsTellTheTruthAboutDeliveries(t *testing.T) {
 	inBubble(t, demo.Options{Plays: 60, Live: 5 * time.Minute}, func(t *testing.T, i *installation) {
 		i.people(1)
+		i.deliver()
 		_, err := i.deliveries.Forward(context.Background(), i.users[0], "lastfm", false)
 		require.NoError(t, err)
 		state := func(state string) float64 { return i.scrape(t)[`deliveries{state="`+state+`"}`] }
