@@ -73,6 +73,7 @@ var arrows = map[string][]string{
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},
+	"internal/promtest":      {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest":    {"internal/accounts", "internal/delivery", "internal/events", "internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},

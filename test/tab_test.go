@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the frame of this project names nhooyr.io/websocket; its successor has the same API
 
-package main
+package test
 
 import (
 	"context"

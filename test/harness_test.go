@@ -1,4 +1,5 @@
-package main
+// Package test runs the built server from outside: as a process, in a browser, against real services, and for long.
+package test
 
 import (
 	"bufio"
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	out, err := exec.Command("go", append(args, ".")...).CombinedOutput()
+	out, err := exec.Command("go", append(args, "reprise/cmd/server")...).CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "build the server: %v\n%s", err, out)
 		os.Exit(1)

@@ -1,4 +1,4 @@
-package main
+package test
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"reprise/internal/promtest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +30,7 @@ func named(text string) []string {
 
 func TestTheDashboardShowsEveryMetricThatThereIs(t *testing.T) {
 	t.Parallel()
-	text := readConfig(t, "grafana", "reprise.json")
+	text := promtest.ReadConfig(t, "grafana", "reprise.json")
 	require.Equal(t, slices.Sorted(maps.Keys(promised)), named(text), "each of the contract's metrics, and none that does not exist")
 
 	var board struct {
@@ -81,10 +83,10 @@ func TestDashboardAndAlertsSelectByLabelsThatExist(t *testing.T) {
 	t.Parallel()
 	selector := regexp.MustCompile(`reprise_([a-z_]+)\{([^}]*)\}`)
 	matcher := regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)\\?"([^"\\]*)`)
-	fresh := wired(t).scrape(t)
+	fresh := promtest.Parse(t, start(t, t.TempDir()).scrapeText())
 	for _, path := range [][]string{{"grafana", "reprise.json"}, {"prometheus", "alerts.yaml"}} {
 		found := 0
-		for _, m := range selector.FindAllStringSubmatch(readConfig(t, path...), -1) {
+		for _, m := range selector.FindAllStringSubmatch(promtest.ReadConfig(t, path...), -1) {
 			name := named("reprise_" + m[1])[0]
 			require.Contains(t, promised, name)
 			for _, l := range matcher.FindAllStringSubmatch(m[2], -1) {
@@ -108,13 +110,13 @@ func TestDashboardAndAlertsSelectByLabelsThatExist(t *testing.T) {
 func TestAlertRulesFireInTheirStoriesAndNotOnAHealthyDay(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	rules, stories := readConfig(t, "prometheus", "alerts.yaml"), readConfig(t, "prometheus", "alerts_test.yaml")
+	rules, stories := promtest.ReadConfig(t, "prometheus", "alerts.yaml"), promtest.ReadConfig(t, "prometheus", "alerts_test.yaml")
 	require.Subset(t, slices.Collect(maps.Keys(promised)), named(rules))
 	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1) {
 		require.Contains(t, stories, "# "+m[1]+": ", "every rule has a story")
 		require.Contains(t, stories, "{alertname: "+m[1]+", eval_time: 1400m, exp_alerts: []}", "and is silent on a healthy day")
 	}
-	promtool(t, "", "check", "rules", configFile(t, "prometheus", "alerts.yaml"))
-	promtool(t, "", "check", "config", configFile(t, "prometheus", "prometheus.yml"))
-	promtool(t, "", "test", "rules", configFile(t, "prometheus", "alerts_test.yaml"))
+	promtest.Promtool(t, "", "check", "rules", promtest.ConfigFile(t, "prometheus", "alerts.yaml"))
+	promtest.Promtool(t, "", "check", "config", promtest.ConfigFile(t, "prometheus", "prometheus.yml"))
+	promtest.Promtool(t, "", "test", "rules", promtest.ConfigFile(t, "prometheus", "alerts_test.yaml"))
 }

@@ -1,8 +1,9 @@
-package main
+package test
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -17,54 +18,9 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
-	"reprise/internal/doctor"
 	"reprise/internal/library"
 	"reprise/internal/store"
 )
-
-// command runs a command of the server in this process, and returns what it printed.
-func command(t testing.TB, stdin string, environ []string, args ...string) (string, error) {
-	t.Helper()
-	var out bytes.Buffer
-	err := run(t.Context(), args, environ, strings.NewReader(stdin), &out, &out)
-	return out.String(), err
-}
-
-func TestTheCommandLineSaysWhatIsWrongWithIt(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		"chek":                           `there is no command "chek"; did you mean -check?`,
-		"bakup x":                        `there is no command "bakup"; did you mean backup?`,
-		"frobnicate":                     `there is no command "frobnicate"` + seeHelp,
-		"-chek":                          "flag provided but not defined: -chek; did you mean -check?",
-		"backup -data-dirr x y":          "flag provided but not defined: -data-dirr; did you mean -data-dir?",
-		"backup":                         "server backup FILE",
-		"reset-password":                 "server reset-password NAME",
-		"reset-password Anna Lena":       `takes one NAME, and there is also "Lena"`,
-		"rotate-key now":                 `rotate-key takes nothing behind it, and there is "now"`,
-		"-check backup x":                "do not go with the command backup",
-		"-check -demo":                   "give one of them",
-		"-config":                        "flag needs an argument: -config",
-		"rotate-key -listen nonsense":    `"nonsense" is not an address`,
-		"backup x -config /no/such/file": "The configuration file cannot be read",
-	} {
-		_, err := command(t, "", nil, strings.Fields(line)...)
-		require.ErrorContains(t, err, want, line)
-	}
-	help, err := command(t, "", nil, "-help")
-	require.NoError(t, err)
-	for name := range commands {
-		require.Contains(t, help, "server "+name)
-	}
-	out, err := command(t, "", nil, "-version")
-	require.NoError(t, err)
-	require.Contains(t, out, "reprise "+version)
-	for _, line := range []string{"-data-dir d -listen :1 backup f", "backup -data-dir d f -listen :1", "backup f -listen=:1 --data-dir=d"} {
-		o, err := parse(strings.Fields(line))
-		require.NoError(t, err)
-		require.Equal(t, options{dataDir: "d", listen: ":1", command: "backup", operand: "f"}, o, line)
-	}
-}
 
 func TestCommandsNeedADatabaseAndMakeNone(t *testing.T) {
 	t.Parallel()
@@ -76,7 +32,7 @@ func TestCommandsNeedADatabaseAndMakeNone(t *testing.T) {
 	}
 	stop := exec.Command(built, "backup", dir+".db", "-data-dir", dir)
 	require.Error(t, stop.Run())
-	require.Equal(t, exitUsage, stop.ProcessState.ExitCode())
+	require.Equal(t, 2, stop.ProcessState.ExitCode())
 }
 
 // A backup that is made while the server reads a long history serves as the database of another one.
@@ -143,6 +99,27 @@ func TestANewPasswordForSomebodyWhoForgot(t *testing.T) {
 	p.program(secret).call("GET", "/connections", nil, 200)
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": password}, 401)
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": "another good one"}, 201)
+}
+
+// errProblems is the error of -check that has found problems.
+var errProblems = errors.New("there are problems")
+
+// command runs a command of the server, and returns what it printed. The error is errProblems, or has the text that the
+// command wrote to standard error.
+func command(t testing.TB, stdin string, environ []string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), built, args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, environ...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		err = errProblems
+	} else if ok {
+		err = errors.New(strings.TrimSpace(said.String()))
+	}
+	return out.String(), err
 }
 
 // The files of the secret key in a data directory.
@@ -298,7 +275,7 @@ func TestAKeyFromTheSettingsIsChangedByAPerson(t *testing.T) {
 		require.ErrorContains(t, err, "put it into the setting, and delete that file")
 	}
 	looked, err := command(t, "", env, "-check", "-data-dir", dir, "-listen", "127.0.0.1:0")
-	require.ErrorIs(t, err, doctor.ErrProblems)
+	require.ErrorIs(t, err, errProblems)
 	require.Contains(t, looked, "Put the key in "+filepath.Join(dir, nextKeyFile)+" into the setting")
 	require.Equal(t, next, read(t, filepath.Join(dir, nextKeyFile)))
 	require.NoError(t, start(t, dir, "REPRISE_SECRET_KEY_FILE="+filepath.Join(dir, nextKeyFile)).stop(syscall.SIGTERM))
