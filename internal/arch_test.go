@@ -25,6 +25,7 @@ var arrows = map[string][]string{
 	"internal/activity":   {},
 	"web":                 {},
 	"internal/config":     {"internal/resilience"}, // its Secret, so that settings redact themselves
+	"internal/cli":        {"internal/config"},     // which knows the nearest name to a wrong one
 	"internal/metrics":    {"internal/resilience"},
 	"internal/match":      {"internal/library"},
 	"internal/queue":      {}, // River's tables, whatever the jobs are about
@@ -79,7 +80,7 @@ var arrows = map[string][]string{
 	"internal/enginetest":    {"internal/accounts", "internal/delivery", "internal/events", "internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},
+	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},
 }
 
 func TestArrows(t *testing.T) {
