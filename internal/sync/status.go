@@ -53,7 +53,7 @@ type Status struct {
 	Detail        string
 	LastSuccessAt time.Time
 	Streams       []StreamStatus
-	Waiting         delivery.Waiting // what waits to be carried there
+	Waiting       delivery.Waiting // what waits to be carried there
 }
 
 // StatusStore is what a status is made of.
