@@ -51,7 +51,7 @@ type app struct {
 	digests     *digest.Runner
 	flow        *oauth.Flow
 	server      server.Config
-	run         []func(context.Context) error
+	run         []func(context.Context) error // beside deliveries.Run
 }
 
 // serve runs the program until ctx ends. prepare, when set, is called between wiring and serving.
@@ -94,7 +94,7 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 	}
 	announce(c, a.server, log, stdout)
 	g, ctx := errgroup.WithContext(ctx)
-	for _, run := range a.run {
+	for _, run := range append(a.run, a.deliveries.Run) {
 		g.Go(func() error { return run(ctx) })
 	}
 	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
@@ -156,7 +156,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		return nil, err
 	}
 	a := &app{store: db, guard: guard, client: client, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}

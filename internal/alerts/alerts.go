@@ -24,8 +24,8 @@ type Store interface {
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
 	Connections(context.Context) ([]library.Connection, error)
-	// Waiting says in words what waits to be sent to a connection, such as "37 listens"; empty for nothing.
-	Waiting(ctx context.Context, user int64, provider string) (string, error)
+	// WaitingFor says in words what waits to be sent to a connection, such as "37 listens"; empty for nothing.
+	WaitingFor(ctx context.Context, user int64, provider string) (string, error)
 	// Note adds an entry to the activity log.
 	Note(context.Context, activity.Entry) error
 }

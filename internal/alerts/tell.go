@@ -54,7 +54,7 @@ func (a *Alerts) tellStop(ctx context.Context, al alert, f *resilience.Failure) 
 		a.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
 		return nil
 	}
-	waiting, err := a.store.Waiting(ctx, c.User, c.Provider)
+	waiting, err := a.store.WaitingFor(ctx, c.User, c.Provider)
 	if err != nil {
 		return err
 	}
