@@ -51,10 +51,21 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	p.refusing()
 	require.Empty(t, p.exited, "the request under way may end")
 	err := p.stop(syscall.SIGINT)
-	var exit *exec.ExitError
-	require.True(t, errors.As(err, &exit))
-	require.Equal(t, syscall.SIGINT, exit.Sys().(syscall.WaitStatus).Signal())
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	require.True(t, ok)
+	require.Equal(t, 128+int(syscall.SIGINT), exit.ExitCode())
 	start(t, dir).returning()
+}
+
+func TestTwoSignalsInARowStopAtOnce(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "REPRISE_SHUTDOWN_TIMEOUT=1h")
+	p.dawdle()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	exit, ok := errors.AsType[*exec.ExitError](p.stop(syscall.SIGINT))
+	require.True(t, ok, "it does not wait for the request under way")
+	// The system may deliver signals that are pending together in any order.
+	require.Contains(t, []int{128 + int(syscall.SIGINT), 128 + int(syscall.SIGTERM)}, exit.ExitCode())
 }
 
 func TestARequestThatDoesNotEndIsLeftBehind(t *testing.T) {
