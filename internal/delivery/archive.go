@@ -44,7 +44,8 @@ func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *jo
 	sum := sha256.Sum256(body)
 	report := Archived{Name: objectName(j.User, from), Listens: listens, Bytes: len(body), SHA256: hex.EncodeToString(sum[:])}
 	var refused error
-	err = d.guard.Do(ctx, providers.OfConnection(c, library.Deliveries), func(ctx context.Context, a providers.Adapter) error {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		store, ok := a.(providers.ObjectStore)
 		if !ok {
 			return fmt.Errorf("%s: adapter keeps no objects", c.Provider)

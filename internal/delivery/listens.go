@@ -27,7 +27,8 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 	}
 	var outcomes []error
 	var refused error
-	err = d.guard.Do(ctx, providers.OfConnection(c, library.Deliveries), func(ctx context.Context, a providers.Adapter) error {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		taker, ok := a.(providers.ListenTaker)
 		if !ok {
 			return fmt.Errorf("%s: adapter takes no listens", c.Provider)

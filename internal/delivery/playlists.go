@@ -60,7 +60,8 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j 
 	}
 	var report Report
 	var refused error
-	err = d.guard.Do(ctx, providers.OfConnection(c, library.Deliveries), func(ctx context.Context, a providers.Adapter) error {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		there, ok := a.(providers.PlaylistWriter)
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.Provider)
