@@ -25,8 +25,10 @@ var arrows = map[string][]string{
 	"internal/activity":   {},
 	"web":                 {},
 	"internal/config":     {"internal/resilience"}, // its Secret, so that settings redact themselves
+	"internal/cli":        {"internal/config"},     // which knows the nearest name to a wrong one
 	"internal/metrics":    {"internal/resilience"},
 	"internal/match":      {"internal/library"},
+	"internal/queue":      {}, // River's tables, whatever the jobs are about
 	"internal/providers":  {"internal/library", "internal/resilience"},
 	"internal/oauth":      {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
@@ -36,7 +38,7 @@ var arrows = map[string][]string{
 	// It sends what notify has to tell.
 	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
-	"internal/delivery": {"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics", "internal/providers", "internal/resilience"},
+	"internal/delivery": {"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics", "internal/providers", "internal/queue", "internal/resilience"},
 	// It tells of its progress, and says what trouble with the disk means.
 	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
@@ -46,9 +48,92 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store":  {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
-	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
-	"internal/demo":   {},
+	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+	"internal/server": {
+		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
+		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
+		"internal/server/admin", "internal/server/channels", "internal/server/connections",
+		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
+		"internal/server/feed", "internal/server/health", "internal/server/imports",
+		"internal/server/music", "internal/server/notifications", "internal/server/people",
+		"internal/server/playlists", "internal/server/settings", "internal/server/tokens", "internal/sync",
+		"web",
+	},
+	"internal/server/activity": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
+	},
+	"internal/server/admin": {
+		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
+		"internal/resilience", "internal/server/core", "internal/sync",
+	},
+	"internal/server/channels": {
+		"internal/activity", "internal/channels", "internal/library", "internal/notify",
+		"internal/resilience", "internal/server/core",
+	},
+	"internal/server/connections": {
+		"internal/delivery", "internal/library", "internal/metrics", "internal/notify", "internal/oauth",
+		"internal/providers", "internal/resilience", "internal/server/activity", "internal/server/core",
+		"internal/server/deliveries", "internal/server/imports", "internal/server/music", "internal/sync",
+		"web",
+	},
+	// It has words for the errors of all packages below it.
+	"internal/server/core": {
+		"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
+		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web",
+	},
+	"internal/server/deliveries": {
+		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
+		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync", "web",
+	},
+	"internal/server/digests": {
+		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
+		"internal/resilience", "internal/server/core", "internal/sync",
+	},
+	"internal/server/feed": {
+		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
+		"internal/server/core",
+	},
+	"internal/server/health": {
+		"internal/accounts", "internal/library", "internal/metrics", "internal/resilience",
+		"internal/server/admin", "internal/server/connections", "internal/server/core", "web",
+	},
+	"internal/server/imports": {
+		"internal/activity", "internal/imports", "internal/library", "internal/providers",
+		"internal/server/core",
+	},
+	"internal/server/music": {
+		"internal/art", "internal/enrich", "internal/library", "internal/resilience",
+		"internal/server/core", "internal/sync",
+	},
+	"internal/server/notifications": {"internal/notify", "internal/server/core"},
+	"internal/server/people": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
+		"internal/server/core",
+	},
+	"internal/server/playlists": {
+		"internal/delivery", "internal/library", "internal/match", "internal/providers",
+		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
+	},
+	"internal/server/settings": {
+		"internal/accounts", "internal/providers", "internal/server/admin", "internal/server/connections",
+		"internal/server/core", "internal/server/music", "internal/server/people", "internal/server/tokens",
+	},
+	"internal/server/tokens": {
+		"internal/accounts", "internal/activity", "internal/events", "internal/library",
+		"internal/server/core", "web",
+	},
+	"internal/demo": {},
+
+	// It opens the database with its key, and counts in the words of the pages.
+	"internal/datadir": {"internal/resilience", "internal/store", "web"},
+	// It looks at every setting and tries every provider.
+	"internal/doctor": {
+		"internal/config", "internal/datadir", "internal/library", "internal/providers/fanarttv",
+		"internal/providers/lastfm", "internal/providers/openai", "internal/providers/youtube",
+		"internal/resilience", "internal/store", "web",
+	},
 
 	"internal/providers/spotify":      {"internal/library", "internal/providers", "internal/resilience"},
 	"internal/providers/lastfm":       {"internal/library", "internal/providers", "internal/resilience"},
@@ -63,12 +148,13 @@ var arrows = map[string][]string{
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},
+	"internal/promtest":      {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest":    {"internal/accounts", "internal/delivery", "internal/events", "internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
 
-	// The wiring: the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/delivery", "internal/demo", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing"},
+	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
+	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},
 }
 
 func TestArrows(t *testing.T) {

@@ -28,8 +28,9 @@ import (
 	"reprise/internal/oauth"
 )
 
-// installation is the program as it is wired, without its web side and without what carries deliveries, in a bubble of
-// fake time: the real settings, database, loops and adapters, over simulated upstreams without sockets.
+// installation is the program as it is wired, without its web side, in a bubble of fake time: the real settings, database,
+// loops and adapters, over simulated upstreams without sockets. Deliveries run from a call of deliver on: the queue is
+// polled every second of the bubble's time, which a test that lives through days need not pay for.
 type installation struct {
 	*app
 	t     *testing.T
@@ -37,9 +38,11 @@ type installation struct {
 	log   *attempts
 	cut   atomic.Bool // our uplink is gone; the server at home is not
 
-	dir   string
-	users []int64
-	stop  func()
+	dir      string
+	users    []int64
+	delivers bool // also after a restart
+	run      func(func(context.Context) error)
+	stop     func()
 }
 
 // lifelike takes the pace of the demo back.
@@ -82,19 +85,37 @@ func (i *installation) start(dir string) {
 	c, err := config.Load("", nil, settings)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	db, err := openStore(ctx, c)
+	db, err := dataDir(c).Open(ctx)
 	require.NoError(t, err)
 	i.app, err = wire(ctx, c, db, i, slog.New(i.log))
 	require.NoError(t, err)
 	var running sync.WaitGroup
-	for _, run := range i.run {
-		running.Go(func() { assert.NoError(t, run(ctx)) })
+	i.run = func(work func(context.Context) error) {
+		running.Go(func() { assert.NoError(t, work(ctx)) })
+	}
+	for _, work := range i.app.run {
+		i.run(work)
+	}
+	if i.delivers {
+		i.run(i.deliveries.Run)
 	}
 	i.stop = sync.OnceFunc(func() {
+		if !i.delivers {
+			n, err := db.Queue().Backlog(ctx)
+			assert.NoError(t, err)
+			assert.Zero(t, n, "deliveries wait: the test has to call deliver")
+		}
 		cancel()
 		running.Wait()
 		require.NoError(t, db.Close())
 	})
+	i.settle()
+}
+
+// deliver starts to carry deliveries.
+func (i *installation) deliver() {
+	i.delivers = true
+	i.run(i.deliveries.Run)
 	i.settle()
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 
 	"reprise/internal/channels"
@@ -31,7 +30,7 @@ func newCourier(ctx context.Context, c config.Config, db *store.Store, client *h
 		return nil, nil, "", err
 	}
 	keys := channels.ReadVapid(vapid)
-	sender := channels.New(channels.Config{Client: client, Dial: newDial(c), Vapid: keys, Contact: c.Contact, BaseURL: c.BaseURL, Told: transport.Tell})
+	sender := channels.New(channels.Config{Client: client, Dial: hosts(c).Dial(), Vapid: keys, Contact: c.Contact, BaseURL: c.BaseURL, Told: transport.Tell})
 	courier := &notify.Courier{Store: db, Sender: sender, Guard: guard, Notifier: notifier, Bus: bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName,
 		Service: func(provider string) string {
 			if p := registry.Get(provider); p != nil {
@@ -73,12 +72,4 @@ func tellAlice(ctx context.Context, a *app, world *demo.World, alice int64) erro
 		}
 	}
 	return nil
-}
-
-// newDial connects to what is not reached by HTTP; it may not lead into private networks where the settings say so.
-func newDial(c config.Config) func(context.Context, string, string) (net.Conn, error) {
-	if c.AllowPrivateUpstreams {
-		return nil
-	}
-	return guardedDial()
 }

@@ -34,7 +34,7 @@ func newEnrichment(ctx context.Context, c config.Config, db *store.Store, client
 	if c.ArtMaxMiB > 0 {
 		var err error
 		cache, err = art.Open(art.Options{Dir: filepath.Join(c.DataDir, "art"), Most: int64(c.ArtMaxMiB) * mib, Client: client,
-			Hosts: []string{"fanart.tv", hostOf(c.FanartTV.APIURL)}})
+			Hosts: []string{"fanart.tv", resilience.HostOf(c.FanartTV.APIURL)}})
 		if err != nil {
 			return nil, nil, err
 		}

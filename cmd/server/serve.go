@@ -48,13 +48,13 @@ type app struct {
 	digests     *digest.Runner
 	flow        *oauth.Flow
 	server      server.Config
-	run         []func(context.Context) error
+	run         []func(context.Context) error // beside deliveries.Run
 }
 
 // serve runs the program until ctx ends. prepare, when set, is called between wiring and serving.
 func serve(ctx context.Context, c config.Config, prepare func(context.Context, *app) error, stdout, stderr io.Writer) (err error) {
 	log := newLog(c, stderr)
-	listener, err := listenOn(c.Listen)
+	listener, err := server.Listen(c.Listen)
 	if err != nil {
 		return err
 	}
@@ -62,20 +62,21 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
 	}
-	if err := makeDataDir(c); err != nil {
+	dir := dataDir(c)
+	if err := dir.Make(); err != nil {
 		return err
 	}
-	unlock, err := lock(c.DataDir)
+	unlock, err := dir.Lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	db, err := openStore(ctx, c)
+	db, err := dir.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	a, err := wire(ctx, c, db, newBase(c), log)
+	a, err := wire(ctx, c, db, hosts(c).NewBase(), log)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func serve(ctx context.Context, c config.Config, prepare func(context.Context, *
 	}
 	announce(c, a.server, log, stdout)
 	g, ctx := errgroup.WithContext(ctx)
-	for _, run := range a.run {
+	for _, run := range append(a.run, a.deliveries.Run) {
 		g.Go(func() error { return run(ctx) })
 	}
 	g.Go(func() error { return srv.Run(ctx, listener, c.ShutdownTimeout) })
@@ -152,7 +153,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		return nil, err
 	}
 	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
-		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, carried.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
+		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
@@ -177,8 +178,8 @@ func adapters(c config.Config, tube *providers.Provider) providers.Registry {
 		tube = youtube.New(youtubeConfig(c))
 	}
 	brainz := listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL})
-	if c.Contact == "" && wantsContact(hostOf(c.ListenBrainz.APIURL)) {
-		brainz.Fields[0].Help = contactMissing + " " + brainz.Fields[0].Help
+	if hosts(c).LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)) {
+		brainz.Fields[0].Help = resilience.ContactMissing + " " + brainz.Fields[0].Help
 	}
 	return providers.Registry{
 		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
@@ -254,19 +255,4 @@ func tidy(ctx context.Context, db *store.Store, breakers *resilience.Breakers, l
 		case <-every.C:
 		}
 	}
-}
-
-func makeDataDir(c config.Config) error {
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return fmt.Errorf("the data directory %s cannot be made: %w. Choose another with -data-dir", c.DataDir, plain(err))
-	}
-	return nil
-}
-
-// plain leaves out of a file's error what the sentence around it says already.
-func plain(err error) error {
-	if pe, ok := errors.AsType[*os.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }

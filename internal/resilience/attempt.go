@@ -51,29 +51,37 @@ func outcomeOf(v Verdict) Outcome {
 	return [...]Outcome{OK: Success, Canceled: WasCanceled, Retriable: WasRetriable, Fatal: WasFatal}[v.Class]
 }
 
-// Tell tells of an attempt that went another way than by this transport, such as one at a mail server, as of its own.
+// Tell reports an attempt that did not use this transport, such as one at a mail server.
 func (t *Transport) Tell(ctx context.Context, host, endpoint string, start time.Time, err error) {
 	c := callOf(ctx)
 	c.endpoint = endpoint
-	t.tell(ctx, host, c, start, 0, err)
+	tried := try{start: start, verdict: Classify(err)}
+	if e, ok := errors.AsType[*AnswerError](err); ok {
+		tried.status = e.Status
+	}
+	t.tell(ctx, host, c, tried)
 }
 
-// tell tells of an attempt, in the log and to whoever else wants to know. The zero start says that no call was made.
-func (t *Transport) tell(ctx context.Context, host string, c call, start time.Time, status int, err error) {
+// try is what an attempt came to.
+type try struct {
+	start   time.Time // zero when no call was made
+	status  int       // of the answer; 0 without one
+	verdict Verdict
+}
+
+// tell reports an attempt to the log and to Told.
+func (t *Transport) tell(ctx context.Context, host string, c call, tried try) {
 	if t.Log == nil && t.Told == nil {
 		return
 	}
-	v := Classify(err)
-	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Number: max(c.attempt, 1), Key: c.key, Start: start,
-		Outcome: outcomeOf(v), Category: v.Category, Status: v.Category.String()}
-	if !start.IsZero() {
-		a.Took = time.Since(start)
+	v := tried.verdict
+	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Key: c.key,
+		Number: max(c.attempt, 1), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category, Status: v.Category.String()}
+	if !tried.start.IsZero() {
+		a.Took = time.Since(tried.start)
 	}
-	if e, ok := errors.AsType[*AnswerError](err); ok {
-		status = e.Status
-	}
-	if status != 0 {
-		a.Status = strconv.Itoa(status)
+	if tried.status != 0 {
+		a.Status = strconv.Itoa(tried.status)
 	}
 	a.log(ctx, t.Log)
 	if t.Told != nil {

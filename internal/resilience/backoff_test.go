@@ -67,6 +67,11 @@ func (b manager) refused(k Key) State {
 	return s
 }
 
+// told is what a change tells, without where its stream stands after it.
+func told(ch Change) Change {
+	return Change{Kind: ch.Kind, State: ch.State, NewHold: ch.NewHold}
+}
+
 // call is one call with its outcome.
 func (b manager) call(k Key, v Verdict) Change {
 	b.t.Helper()

@@ -319,10 +319,10 @@ func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 		ch := b.call(listens, open(time.Minute))
 		began := time.Now()
 		require.Equal(t, Change{Kind: Began, State: State{Kind: Waiting, Category: CircuitOpen, Scope: ScopeStream, Since: began,
-			Until: began.Add(time.Minute + time.Minute/8)}}, ch, "a little later than the probe, and not with everybody")
+			Until: began.Add(time.Minute + time.Minute/8)}}, told(ch), "a little later than the probe, and not with everybody")
 		require.Equal(t, ch.State, b.refused(listens))
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, Change{}, b.call(listens, open(time.Minute)), "said once")
+		require.Equal(t, Change{}, told(b.call(listens, open(time.Minute))), "said once")
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, Recovered, b.call(listens, well).Kind)
 
@@ -358,7 +358,7 @@ func TestWhyAStreamWaitsIsSaidAnewWhenItChanges(t *testing.T) {
 			return b.call(listens, Classify(shared("GET /v1/me", why, time.Now().Add(time.Minute))))
 		}
 		require.Equal(t, Began, put(Network).Kind)
-		require.Equal(t, Change{}, put(Network))
+		require.Equal(t, Change{}, told(put(Network)))
 		ch := put(CircuitOpen)
 		require.Equal(t, Unchanged, ch.Kind)
 		require.Equal(t, CircuitOpen, ch.State.Category)

@@ -49,6 +49,9 @@ func Classify(err error) Verdict {
 }
 
 func answerVerdict(e *AnswerError) Verdict {
+	if e.judged != nil && e.judged.meaning == e.Meaning { // else an adapter has given it another meaning since
+		return e.judged.verdict
+	}
 	m := StatusMeaning(e.Status)
 	switch {
 	case e.HTML: // a captive portal or a maintenance page speaks for nobody, whatever its status

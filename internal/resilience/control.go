@@ -22,15 +22,7 @@ func (b *Backoff) State(k Key) State {
 	if p.s == nil {
 		p.s = &stream{}
 	}
-	if st := p.effectiveLocked(now); st.Kind != Ready {
-		return st
-	}
-	for i, u := range p.units() {
-		if u.kind != Ready {
-			return u.shown(unitScopes[i], now)
-		}
-	}
-	return State{}
+	return p.stateLocked(now)
 }
 
 // Reconnected tells that a connection has a new credential, proved by a real call: its failures are forgotten and
@@ -112,6 +104,10 @@ func (b *Backoff) Forget(user int64, provider string) {
 		return
 	}
 	c.generation = math.MaxInt64 // of those that hold a permit still
+	c.unit.reset()
+	for s := c.streams; s != nil; s = s.next {
+		s.unit.reset()
+	}
 	first := b.users[user]
 	if first != c {
 		before := first

@@ -1,6 +1,7 @@
 package resilience
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,6 +26,13 @@ type AnswerError struct {
 	Meaning *Meaning
 
 	header http.Header
+	judged *judged // nil for an answer that no Transport has received
+}
+
+// judged is the verdict on an answer, with the meaning that it was found by.
+type judged struct {
+	verdict Verdict
+	meaning *Meaning
 }
 
 // Unauthorized says that the answer refuses the credential that the request carried, so that a fresh one may do.
@@ -116,3 +124,26 @@ func shared(endpoint string, why Category, until time.Time) *NotBeforeError {
 	return &NotBeforeError{Endpoint: endpoint, Offline: why == Network,
 		State: State{Kind: Waiting, Category: why, Scope: ScopeEndpoint, Until: until}}
 }
+
+// Failure is a call that failed, with what that means and what it has changed. It is found once, where the outcome is
+// judged, and read by everybody above.
+type Failure struct {
+	Verdict Verdict
+	Change  Change // zero for a call that no permit was needed for
+	Err     error
+}
+
+func (e *Failure) Error() string { return e.Err.Error() }
+func (e *Failure) Unwrap() error { return e.Err }
+
+// VerdictOf returns the verdict that err carries (see [Failure]). An error that nobody has judged, such as one of our
+// own database, is classified.
+func VerdictOf(err error) Verdict {
+	if e, ok := errors.AsType[*Failure](err); ok {
+		return e.Verdict
+	}
+	return Classify(err)
+}
+
+// IsItem says whether err is about one item alone, so that the others can go on.
+func IsItem(err error) bool { return err != nil && VerdictOf(err).Scope == ScopeItem }

@@ -15,7 +15,7 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 		began := time.Now()
 		ch := b.call(listens, limited(24*time.Hour))
 		require.Equal(t, Change{Kind: Began, NewHold: true, State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
-			Since: began, Until: began.Add(24 * time.Hour), Failures: 1}}, ch)
+			Since: began, Until: began.Add(24 * time.Hour), Failures: 1}}, told(ch))
 
 		b.Backoff = NewBackoff(Options{}) // a restart, and what was stored
 		b.RestoreHold(Hold{Key: Key{Provider: "spotify", App: "client"}, Category: RateLimit, Since: ch.State.Since, Until: ch.State.Until})
@@ -150,7 +150,7 @@ func TestALateHoldOfAReadyApp(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.call(listens, well)
 		require.Equal(t, Change{Kind: Began, NewHold: true, State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
-			Since: time.Now(), Until: time.Now().Add(time.Hour), Failures: 1}}, late.Done(limited(time.Hour)))
+			Since: time.Now(), Until: time.Now().Add(time.Hour), Failures: 1}}, told(late.Done(limited(time.Hour))))
 	})
 }
 
@@ -160,7 +160,7 @@ func TestALateHoldThatIsOver(t *testing.T) {
 		late, v := b.permit(listens), outage(time.Second)
 		b.call(listens, unavailable)
 		time.Sleep(time.Second)
-		require.Equal(t, Change{}, late.Done(v))
+		require.Equal(t, Change{}, told(late.Done(v)))
 		time.Sleep(time.Minute)
 		v.Category = RateLimit
 		b.call(listens, v)

@@ -24,6 +24,7 @@ type model struct {
 	permits    []taken
 	dictated   map[string]time.Time // per thing at fault: the latest instant that its upstream dictated
 	stopped    map[string]bool      // per thing at fault
+	seq        uint64               // of the latest change
 }
 
 // step is something done, as a format and its values.
@@ -120,8 +121,12 @@ func (m *model) done() {
 	m.permits = slices.Delete(m.permits, i, i+1)
 	ch := p.Done(v)
 	m.note("done %v generation %d: %+v → %+v", p.key, p.generation, v, ch)
+	m.require(ch.After == m.State(p.key), "it says where the stream stands: %+v", m.State(p.key))
+	m.require(!ch.AllReady || ch.After.Kind == Ready, "all streams are ready only if this one is")
+	m.require(ch.Seq >= m.seq, "changes are in order")
+	m.seq = ch.Seq
 	if p.generation < m.generation[p.key.User] || v.Class == Canceled {
-		m.require(ch == Change{}, "it changes nothing")
+		m.require(!ch.News() && told(ch) == Change{}, "it changes nothing")
 		return
 	}
 	f := fault(p.key, v.Scope)

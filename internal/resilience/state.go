@@ -39,13 +39,23 @@ const (
 	StillFailing            // at the longest backoff for a day; said once per row of failures
 )
 
-// Change is what one outcome did, decided under the lock: exactly one caller sees each change.
+// Change is what one outcome did, and where its stream stands after it, all decided under one lock: exactly one caller
+// sees each change, and nobody has to ask for the state again to draw its consequences.
 type Change struct {
-	Kind  ChangeKind
-	State State // after the outcome; for Recovered, the state that ended
+	Kind ChangeKind
+	// State is that of what failed, after the outcome; for Recovered, the state that ended. It is zero when the outcome
+	// told nothing new.
+	State State
 	// NewHold says that State.Until is a hold that was not known before, or a longer one: it must survive a restart.
 	NewHold bool
+
+	After    State  // what stands against the stream now; see [Backoff.State]
+	AllReady bool   // nothing stands against any stream of the connection
+	Seq      uint64 // orders changes: an outcome with a smaller number was there first
 }
+
+// News says whether the outcome told anything that was not known, such as one more failure.
+func (c Change) News() bool { return c.State.Kind != Ready }
 
 // unit is the retry state of one thing that can be at fault: a stream, a connection or an app.
 type unit struct {

@@ -117,48 +117,50 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	pass, until, ok := t.Breakers.enter(c.provider, req.URL.Host, c.endpoint, req.Context().Value(probeKey{}) != nil)
 	if !ok {
 		err := shared(c.endpoint, CircuitOpen, until)
-		t.tell(req.Context(), req.URL.Host, c, time.Time{}, 0, err)
+		t.tell(req.Context(), req.URL.Host, c, try{verdict: Classify(err)})
 		return nil, err
 	}
-	verdict := Verdict{Class: Canceled} // nothing is learned from a call that was not made, or that panicked
+	verdict := unmade // also of a call that panicked
 	defer func() { pass.done(verdict) }()
-	resp, err := t.reach(req, c)
-	if _, refused := errors.AsType[*NotBeforeError](err); !refused {
-		verdict = Classify(err)
-	}
+	resp, verdict, err := t.reach(req, c)
 	return resp, err
 }
 
+// unmade is the verdict on a call that was not made: nothing is learned.
+var unmade = Verdict{Class: Canceled}
+
 // reach makes the call unless the uplink is lost, and when it is the request's turn.
-func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, err error) {
+func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Verdict, err error) {
 	host := req.URL.Host
 	trip, until, ok := t.Uplink.enter(host)
 	if !ok {
-		return nil, shared(c.endpoint, Network, until)
+		return nil, unmade, shared(c.endpoint, Network, until)
 	}
-	verdict := Verdict{Class: Canceled}
+	v = unmade
 	defer func() {
-		if until, lost := trip.leave(verdict); lost {
-			resp, err = nil, shared(c.endpoint, Network, until)
+		if until, lost := trip.leave(v); lost {
+			resp, v, err = nil, unmade, shared(c.endpoint, Network, until)
 		}
 	}()
 	until, err = t.Paces.wait(req.Context(), host, c.key)
 	if err != nil {
-		return nil, err
+		return nil, unmade, err
 	}
 	if !until.IsZero() {
-		return nil, shared(c.endpoint, RateLimit, until)
+		return nil, unmade, shared(c.endpoint, RateLimit, until)
 	}
 	start := time.Now()
 	resp, header, err := t.send(req, c)
-	status := 0
+	v = Classify(err)
+	tried := try{start: start, verdict: v}
 	if resp != nil {
-		status = resp.StatusCode
+		tried.status = resp.StatusCode
+	} else if e, ok := errors.AsType[*AnswerError](err); ok {
+		e.judged, tried.status = &judged{v, e.Meaning}, e.Status
 	}
-	t.tell(req.Context(), host, c, start, status, err)
-	verdict = Classify(err)
-	t.Paces.learn(host, c.key, header, verdict)
-	return resp, err
+	t.tell(req.Context(), host, c, tried)
+	t.Paces.learn(host, c.key, header, v)
+	return resp, v, err
 }
 
 // send makes the request. The header is that of the answer, whatever it means; nil without one.

@@ -38,11 +38,11 @@ func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err 
 	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be written,
 	// or none can be made, SQLite says so when it is used.
 	_ = private(f.path)
-	if writer, err = sql.Open("sqlite", dsn(f.path, "_txlock=immediate")); err != nil {
+	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate")); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	if reader, err = sql.Open("sqlite", dsn(f.path, "_pragma=query_only(1)")); err != nil {
+	if reader, err = openSQLite(dsn(f.path, "_pragma=query_only(1)")); err != nil {
 		return writer, nil, fmt.Errorf("open database: %w", err)
 	}
 	reader.SetMaxOpenConns(readers)
@@ -76,7 +76,9 @@ func (f sqliteFile) dialect() goose.Dialect { return goose.DialectSQLite3 }
 
 func (f sqliteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }
 
-func (f sqliteFile) queue(writer *sql.DB) riverdriver.Driver[*sql.Tx] { return riversqlite.New(writer) }
+func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
+	return riversqlite.New(writer)
+}
 
 // shred writes zeros over what is freed, so that it does not linger in free pages.
 func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {

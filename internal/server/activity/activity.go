@@ -1,3 +1,4 @@
+// Package activity answers for the log of what people and the server did.
 package activity
 
 import (

@@ -1,3 +1,4 @@
+// Package admin answers for what only administrators change: API keys and breakers.
 package admin
 
 import (

@@ -1,3 +1,4 @@
+// Package channels answers for the channels on which users are notified outside the browser.
 package channels
 
 import (
@@ -87,13 +88,13 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 		ch.Name = label.Label
 	}
 	for _, other := range have {
-		endpoint := channels.Endpoint(other.Kind, string(other.URL))
+		endpoint := channels.PushAddress(other.Kind, string(other.URL))
 		switch {
 		case other.URL == ch.URL:
 			return other, &core.Problem{Status: http.StatusConflict, Title: "There already",
 				Detail: "You are told there already, as " + other.Name + "."}
 		// the browser has another key, or another address
-		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.Endpoint(ch.Kind, url)):
+		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.PushAddress(ch.Kind, url)):
 			other.URL = ch.URL
 			ch, err := h.courier.Change(ctx, other)
 			return h.done(ctx, activity.ChannelChanged, ch, err)
@@ -221,14 +222,14 @@ func (h *Handler) test(c echo.Context) (string, error) {
 		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
 			Detail: ch.Name + ": " + e.Reason}
 	}
-	return sentTo[ch.Kind], err
+	return sentTo(ch.Kind), err
 }
 
 // sentTo says where to look for a message that was sent.
-var sentTo = map[string]string{channels.Ntfy: "Sent. Look at your phone.",
-	channels.Gotify: "Sent. Look at your phone.", channels.Discord: "Sent. Look at Discord.",
-	channels.Telegram: "Sent. Look at Telegram.", channels.Email: "Sent. Look into your mailbox.",
-	channels.Webhook: "Sent, and taken.", channels.WebPush: "Sent. That browser shows it."}
+func sentTo(kind string) string {
+	k, _ := channels.KindOf(kind)
+	return k.Sent
+}
 
 func (h *Handler) testAPI(c echo.Context) error {
 	said, err := h.test(c)

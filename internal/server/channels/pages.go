@@ -49,7 +49,7 @@ func (h *pages) show(c echo.Context, status int, v channelsView) error {
 	if err != nil {
 		return err
 	}
-	v.Channels, v.Kinds, v.Push, v.Form.Severities = core.ViewAll(all, viewChannel), channels.Kinds,
+	v.Channels, v.Kinds, v.Push, v.Form.Severities = core.ViewAll(all, viewChannel), channels.Kinds(),
 		h.pushKey, severityWords
 	if v.Values == nil {
 		v.Values = map[string]string{}
@@ -90,7 +90,7 @@ func (h *pages) addForm(c echo.Context) error {
 		}
 		return h.show(c, p.Status, v)
 	}
-	return h.back(c, ch.Name+" was added. "+sentTo[ch.Kind])
+	return h.back(c, ch.Name+" was added. "+sentTo(ch.Kind))
 }
 
 // toChannels ends a form with a sentence on the page of channels.

@@ -41,7 +41,7 @@ func viewChannel(c notify.Channel) channelView {
 		ErrorsAtNight: c.ErrorsAtNight, State: "working", Category: core.Text(c.Category),
 		Message: c.Reason, Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
 		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt),
-		Label: kind.Label, Push: channels.Endpoint(c.Kind, string(c.URL))}
+		Label: kind.Label, Push: channels.PushAddress(c.Kind, string(c.URL))}
 	switch {
 	case !c.StoppedAt.IsZero():
 		v.State = "stopped"

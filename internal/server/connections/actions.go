@@ -122,7 +122,7 @@ func (h *Handler) disconnectForm(c echo.Context, p *providers.Provider) error {
 	}
 	ctx, owed := c.Request().Context(), 0
 	if st, err := h.statuses.Status(ctx, core.UserOf(c).ID, p.Name); err == nil {
-		owed = st.Owing.Listens
+		owed = st.Waiting.Listens
 	}
 	if err := h.connections.Disconnect(ctx, core.UserOf(c).ID, p.Name, data == "delete"); err != nil {
 		return err

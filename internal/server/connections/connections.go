@@ -1,3 +1,5 @@
+// Package connections answers for the connections of a user: the overview, the page of each, connecting,
+// forwarding to them, and their runs.
 package connections
 
 import (
@@ -34,9 +36,10 @@ type Store interface {
 
 // forwardStore is what is read of forwarding.
 type forwardStore interface {
-	Rules(ctx context.Context, user int64) ([]delivery.Rule, error)
-	Account(ctx context.Context, user int64, provider string) (delivery.Account, error)
-	Carried(ctx context.Context, user int64, provider string, limit int) ([]delivery.Carried, error)
+	ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error)
+	ForwardingCounts(ctx context.Context, user int64, provider string) (delivery.ForwardingCounts, error)
+	ForwardedListens(ctx context.Context, user int64, provider string,
+		limit int) ([]delivery.ForwardedListen, error)
 }
 
 // runStore is what is read of runs.

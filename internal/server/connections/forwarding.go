@@ -54,11 +54,11 @@ func (h *forwarding) taker(c echo.Context) (*providers.Provider, error) {
 
 func (h *forwarding) view(ctx context.Context, user int64, p *providers.Provider) (forwardingView, error) {
 	var v forwardingView
-	rules, err := h.store.Rules(ctx, user)
+	rules, err := h.store.ForwardingRules(ctx, user)
 	if err != nil {
 		return v, err
 	}
-	a, err := h.store.Account(ctx, user, p.Name)
+	a, err := h.store.ForwardingCounts(ctx, user, p.Name)
 	if err != nil {
 		return v, err
 	}
@@ -76,7 +76,7 @@ func (h *forwarding) set(ctx context.Context, user int64, provider string, on, e
 	if !on {
 		return 0, h.deliveries.StopForwarding(ctx, user, provider)
 	}
-	rules, err := h.store.Rules(ctx, user)
+	rules, err := h.store.ForwardingRules(ctx, user)
 	if err != nil {
 		return 0, err
 	}
@@ -162,7 +162,7 @@ func (h *forwarding) part(ctx context.Context, user int64, p *providers.Provider
 	if v.Waiting+v.Parked > 0 {
 		part.Obstacle = reason
 	}
-	carried, err := h.store.Carried(ctx, user, p.Name, carriedShown)
+	carried, err := h.store.ForwardedListens(ctx, user, p.Name, carriedShown)
 	for _, l := range carried {
 		view := carriedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist,
 			PlayedAt: library.Stamp(l.PlayedAt), Outcome: l.Outcome,

@@ -45,7 +45,7 @@ func (h *page) show(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionDetails{Connection: h.statuses.view(st), Owed: st.Owing.Listens}
+	v := connectionDetails{Connection: h.statuses.view(st), Owed: st.Waiting.Listens}
 	if st.Provider.Takes.Listens != "" {
 		if v.Forward, err = h.forwarding.part(ctx, user, st.Provider); err != nil {
 			return err

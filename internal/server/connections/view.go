@@ -57,7 +57,7 @@ var messages = map[syncer.Condition]string{
 // plainMessage is the sentence for a condition that no failure explains.
 func plainMessage(s syncer.Status) (string, bool) {
 	m, ok := messages[s.Condition]
-	waiting := s.Owing.String()
+	waiting := s.Waiting.String()
 	switch {
 	case s.Condition == syncer.New && len(s.Provider.Streams) == 0:
 		m = "Connected. What there is to be kept is written in a moment."
@@ -72,7 +72,7 @@ func (h *Statuses) view(c syncer.Status) View {
 		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []StreamView{},
-		ParkedDeliveries: c.Owing.Parked,
+		ParkedDeliveries: c.Waiting.Parked,
 		Reads:            len(c.Provider.Streams) > 0}
 	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m

@@ -1,3 +1,4 @@
+// Package deliveries answers for what is to be sent to providers and channels, and says in words why it waits.
 package deliveries
 
 import (

@@ -2,7 +2,6 @@ package deliveries
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,7 +36,9 @@ func (in filter) read(registry providers.Registry, user int64) (f delivery.Filte
 			names = append(names, p.Name)
 		}
 	}
-	names = append(names, slices.Sorted(maps.Keys(channels.Endpoints()))...)
+	for _, k := range channels.Kinds() {
+		names = append(names, k.Name)
+	}
 	for c := resilience.Auth; c <= resilience.Unknown; c++ {
 		categories = append(categories, c.String())
 	}

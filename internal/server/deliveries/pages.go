@@ -2,7 +2,6 @@ package deliveries
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,10 +87,10 @@ func (h *pages) listPage(c echo.Context) error {
 		kinds[delivery.WritePlaylist] = kinds[delivery.WritePlaylist] || p.Takes.Playlists
 		kinds[delivery.Archive] = kinds[delivery.Archive] || p.Takes.Archive
 	}
-	for _, kind := range slices.Sorted(maps.Keys(channels.Endpoints())) {
-		shown := func(d View) bool { return d.Provider == kind }
-		if label, _ := channels.KindOf(kind); in.Provider == kind || slices.ContainsFunc(v.Deliveries, shown) {
-			v.Providers = append(v.Providers, core.Option{Value: kind, Label: label.Label})
+	for _, kind := range channels.Kinds() {
+		shown := func(d View) bool { return d.Provider == kind.Name }
+		if in.Provider == kind.Name || slices.ContainsFunc(v.Deliveries, shown) {
+			v.Providers = append(v.Providers, core.Option{Value: kind.Name, Label: kind.Label})
 		}
 	}
 	for _, kind := range delivery.Kinds {

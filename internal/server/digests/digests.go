@@ -1,3 +1,4 @@
+// Package digests answers for the weekly digests.
 package digests
 
 import (

@@ -1,3 +1,4 @@
+// Package feed answers with streams of events, by websocket and by Server-Sent Events.
 package feed
 
 import (

@@ -1,3 +1,4 @@
+// Package health answers for how the services do.
 package health
 
 import (

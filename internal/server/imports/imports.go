@@ -1,3 +1,4 @@
+// Package imports answers for the imports of files.
 package imports
 
 import (

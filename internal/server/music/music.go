@@ -1,3 +1,5 @@
+// Package music answers for listens, for the artists, albums and tracks in them, and for the sources of facts
+// about them.
 package music
 
 import (

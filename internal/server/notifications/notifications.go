@@ -1,3 +1,4 @@
+// Package notifications answers for the notifications of a user.
 package notifications
 
 import (

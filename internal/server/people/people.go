@@ -1,3 +1,4 @@
+// Package people answers for accounts: the first one, signing in and out, and adding more.
 package people
 
 import (

@@ -1,3 +1,4 @@
+// Package playlists answers for playlists and for their copies at other providers.
 package playlists
 
 import (

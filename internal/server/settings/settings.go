@@ -1,3 +1,4 @@
+// Package settings answers for the settings page, and for those of its forms that come back to it.
 package settings
 
 import (

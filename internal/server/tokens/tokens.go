@@ -1,3 +1,4 @@
+// Package tokens answers for personal tokens, with which programs call the API.
 package tokens
 
 import (
@@ -77,7 +78,9 @@ type input struct {
 
 func (h *Handler) Make(c echo.Context, name, scope string, expires time.Time) (View, error) {
 	ctx := c.Request().Context()
-	t, secret, err := accounts.MakeToken(ctx, h.store, core.UserOf(c), name, accounts.Scope(scope), expires)
+	t, secret, err := accounts.MakeToken(ctx, h.store, core.UserOf(c), accounts.TokenRequest{
+		Name: name, Scope: accounts.Scope(scope), Expires: expires,
+	})
 	if err != nil {
 		return View{}, err
 	}

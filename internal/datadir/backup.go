@@ -1,0 +1,66 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+	"reprise/web"
+)
+
+// Backup copies the database to file, also while a server runs, and writes to out what to do with the copy.
+func (d Dir) Backup(ctx context.Context, file string, out io.Writer) error {
+	if err := d.requireDatabase(ctx); err != nil {
+		return err
+	}
+	key, err := d.Key(ctx)
+	if err != nil {
+		return err
+	}
+	kept := filepath.Join(d.Path, KeyFile)
+	if d.SecretKey != "" {
+		kept = "the setting secret_key"
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return fmt.Errorf("find %s: %w", file, err)
+	}
+	copied, err := store.Backup(ctx, d.Place(), path, key)
+	// A change of the key that was interrupted may have sealed everything with the next one.
+	if next, nextErr := d.NextKey(); errors.Is(err, store.ErrWrongKey) && nextErr == nil {
+		kept = filepath.Join(d.Path, NextKeyFile)
+		copied, err = store.Backup(ctx, d.Place(), path, next)
+	}
+	if errors.Is(err, store.ErrWrongKey) {
+		return d.wrongKey(err)
+	}
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return fmt.Errorf("the database %s cannot be copied. %s", d.Place(), e.Problem)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s holds %s (%s). It was read through and is sound.\n",
+		file, web.Count(int(copied.Listens), "listen", "listens"), Size(copied.Bytes))
+	fmt.Fprintf(out, "Keep %s as well, in another place than the copy: "+
+		"without it nobody can open the credentials in the copy,\n"+
+		"and everybody would have to connect their services again.\n"+
+		"To go back to it, put it as %s into an empty data directory, with that key.\n", kept, store.FileName)
+	return nil
+}
+
+// Size formats a number of bytes for people.
+func Size(bytes int64) string {
+	const mib = 1 << 20
+	switch {
+	case bytes < mib:
+		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
+	case bytes >= mib<<10:
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(mib<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/mib)
+}

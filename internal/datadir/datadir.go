@@ -1,0 +1,115 @@
+// Package datadir manages the data directory: the lock that keeps a second server out, the secret key, opening the
+// database with that key, backups, changing the key, and the room on the disk.
+//
+// Every error is a sentence that says what to do.
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+)
+
+// Dir is a data directory, with the settings that say where its database and its key are.
+type Dir struct {
+	Path        string
+	SecretKey   resilience.Secret // replaces the key file in the directory, when set
+	DatabaseURL resilience.Secret // postgres://…; replaces the database in the directory, when set
+}
+
+// Make creates the directory if it does not exist.
+func (d Dir) Make() error {
+	if err := os.MkdirAll(d.Path, 0o700); err != nil {
+		return fmt.Errorf("the data directory %s cannot be made: %w. Choose another with -data-dir", d.Path, plain(err))
+	}
+	return nil
+}
+
+// Place says where the database is.
+func (d Dir) Place() store.Place {
+	return store.Place{Dir: d.Path, URL: string(d.DatabaseURL)}
+}
+
+// Open opens the database with its key. It creates both for a new directory, and completes a change of the key that was
+// interrupted.
+func (d Dir) Open(ctx context.Context) (*store.Store, error) {
+	key, err := d.Key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, d.Place(), key)
+	if errors.Is(err, store.ErrWrongKey) {
+		if db, finished, err := d.openRotated(ctx); finished || err != nil {
+			return db, err
+		}
+		return nil, d.wrongKey(err)
+	}
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return nil, fmt.Errorf("the database %s cannot be opened. %s", d.Place(), e.Problem)
+	}
+	return db, err
+}
+
+// OpenBeside opens a database that exists, without its key, for a short write beside a running server.
+func (d Dir) OpenBeside(ctx context.Context) (*store.Store, error) {
+	if err := d.requireDatabase(ctx); err != nil {
+		return nil, err
+	}
+	db, err := store.OpenBeside(ctx, d.Place())
+	return db, d.Explain(err)
+}
+
+// Explain turns trouble with the database into a sentence and returns every other error as it is.
+func (d Dir) Explain(err error) error {
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return fmt.Errorf("the database %s cannot be used. %s", d.Place(), e.Problem)
+	}
+	return err
+}
+
+// requireDatabase returns an error unless there is a database. It creates nothing.
+func (d Dir) requireDatabase(ctx context.Context) error {
+	there, err := store.Exists(ctx, d.Place())
+	if err != nil {
+		return d.Explain(err)
+	}
+	if there {
+		return nil
+	}
+	if d.DatabaseURL != "" {
+		return fmt.Errorf("there is nothing of Reprise in the database %s. Correct database_url, or start the server once",
+			d.Place())
+	}
+	return fmt.Errorf("there is no database in %s. "+
+		"Name the data directory of your server with -data-dir, or give the server's settings with -config", d.Path)
+}
+
+// PrivateFiles returns the paths of the files that nobody else should read: the keys and the database.
+func (d Dir) PrivateFiles() []string {
+	var all []string
+	for _, name := range []string{KeyFile, NextKeyFile, store.FileName, store.FileName + "-wal"} {
+		if path := filepath.Join(d.Path, name); exists(path) {
+			all = append(all, path)
+		}
+	}
+	old, _ := filepath.Glob(filepath.Join(d.Path, oldKeyFile+"*")) // an error means that Path is no pattern
+	return append(all, old...)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// plain returns the cause in a file's error, for a sentence that names the file itself.
+func plain(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"reprise/internal/store"
+)
+
+// The files of the secret key in the data directory. The next one exists only while the key is being changed; see
+// RotateKey.
+const (
+	KeyFile     = "secret.key"
+	NextKeyFile = "secret.key.new"
+	oldKeyFile  = "secret.key.old-" // followed by the id of the key
+)
+
+// Key returns the key that seals stored secrets: from the settings, else from the directory. It makes one for a new
+// database, and never beside a database that exists.
+func (d Dir) Key(ctx context.Context) (*store.Key, error) {
+	if d.SecretKey != "" {
+		return store.NewKey(string(d.SecretKey))
+	}
+	path := filepath.Join(d.Path, KeyFile)
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the secret key %s cannot be read: %w. Make it readable for the user that runs the server",
+			path, plain(err))
+	}
+	missing := err != nil
+	if key, err := store.NewKey(string(b)); err == nil {
+		return key, nil
+	}
+	there, err := store.Exists(ctx, d.Place())
+	switch {
+	case err != nil:
+		return nil, d.Explain(err)
+	case missing && there:
+		return nil, fmt.Errorf("%s is missing, but there is the database %s, whose secrets only that key opens. "+
+			"Put the file back, or set secret_key; nothing was changed", path, d.Place())
+	case there:
+		return nil, fmt.Errorf("%s is there, but is empty or cut off. "+
+			"Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed", path, d.Place())
+	case !missing:
+		return nil, fmt.Errorf("%s is there, but is empty or cut off. Delete it, and a new one is made", path)
+	}
+	secret := store.NewSecret()
+	if err := writeNew(path, secret+"\n"); err != nil {
+		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
+			"Make room or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
+	}
+	return store.NewKey(secret)
+}
+
+// NextKey returns the new key that an interrupted RotateKey left behind. The error wraps os.ErrNotExist when there is
+// none.
+func (d Dir) NextKey() (*store.Key, error) {
+	path := filepath.Join(d.Path, NextKeyFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
+	}
+	key, err := store.NewKey(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("%s holds no secret key: %w", path, err)
+	}
+	return key, nil
+}
+
+// openRotated opens the database with the next key, if its secrets are already sealed with that one, and makes it the
+// key. When the key comes from the settings, only a person can do that.
+func (d Dir) openRotated(ctx context.Context) (db *store.Store, finished bool, err error) {
+	key, err := d.NextKey()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	db, err = store.Open(ctx, d.Place(), key)
+	if errors.Is(err, store.ErrWrongKey) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if d.SecretKey != "" {
+		return nil, false, errors.Join(fmt.Errorf("the secrets in %s have been sealed with a new key, "+
+			"and the setting secret_key is still the old one. "+
+			"The new one is in %s: put it into the setting, and delete that file",
+			d.Path, filepath.Join(d.Path, NextKeyFile)), db.Close())
+	}
+	if _, err := d.adoptKey(); err != nil {
+		return nil, false, errors.Join(err, db.Close())
+	}
+	return db, true, nil
+}
+
+func (d Dir) wrongKey(err error) error {
+	return fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed",
+		err, d.Place())
+}
+
+// writeNew writes a private file so that after a power cut it exists whole or not at all.
+func writeNew(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return store.SyncDir(filepath.Dir(path))
+}

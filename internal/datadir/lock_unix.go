@@ -1,0 +1,39 @@
+//go:build unix
+
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Lock reserves the directory for this process until unlock is called or the process ends, in whatever way. Two servers
+// on one directory would each keep to every service's pace, but together exceed it.
+func (d Dir) Lock() (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(d.Path, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
+			"Make room or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		_ = f.Close()
+		return nil, fmt.Errorf("another Reprise is running with the data directory %s. "+
+			"Stop it first, or choose another directory with -data-dir", d.Path)
+	}
+	// Any other error means that the file system has no locks.
+	return func() { _ = f.Close() }, nil
+}
+
+// InUse reports whether another process has locked the directory. It changes nothing.
+func (d Dir) InUse() bool {
+	f, err := os.Open(filepath.Join(d.Path, "lock"))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // which releases the lock
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}

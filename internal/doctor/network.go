@@ -1,0 +1,267 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"reprise/internal/resilience"
+	"reprise/web"
+)
+
+// reached is what came of calling a host.
+type reached struct {
+	finding
+	ahead time.Duration // how far its clock is ahead of ours
+	timed bool          // it told its time
+}
+
+// upstream is a service of the settings: where it is, and what is missing before it is used.
+type upstream struct {
+	name    string
+	urls    []string
+	missing string // the settings without which it is not used; empty when it is
+}
+
+func (d *doctor) upstreams() []upstream {
+	c := d.c
+	unless := func(set bool, setting string) string {
+		if set {
+			return ""
+		}
+		return setting
+	}
+	tube := unless(c.YouTube.ClientID != "" && c.YouTube.ClientSecret != "", "providers.youtube.client_id and client_secret")
+	return []upstream{
+		{"Spotify", []string{c.Spotify.APIURL, c.Spotify.TokenURL}, unless(c.Spotify.ClientID != "", "providers.spotify.client_id")},
+		{"Last.fm", []string{c.LastFM.APIURL}, unless(c.LastFM.ClientID != "" && c.LastFM.ClientSecret != "", "providers.lastfm.client_id and client_secret")},
+		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, unless(!d.Hosts.LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)), "contact")},
+		{"YouTube", []string{c.YouTube.APIURL, c.YouTube.TokenURL}, tube},
+		{"MusicBrainz", []string{c.MusicBrainz.APIURL}, unless(c.Contact != "", "contact")},
+		{"Fanart.tv", []string{c.FanartTV.APIURL}, unless(len(c.FanartTV.Keys) > 0, "providers.fanarttv.keys")},
+		{"The digest's language model", []string{c.OpenAI.APIURL}, unless(c.OpenAI.Model != "", "providers.openai.model")},
+	}
+}
+
+// hosts calls every host of every service that is set up, all at once.
+func (d *doctor) hosts(ctx context.Context) []reached {
+	var all []reached
+	var g errgroup.Group
+	type call struct {
+		at        int
+		name, url string
+	}
+	var calls []call
+	for _, u := range d.upstreams() {
+		if u.missing != "" {
+			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", u.name, u.missing)})
+			continue
+		}
+		seen := map[string]bool{}
+		for _, address := range u.urls {
+			if !seen[resilience.HostOf(address)] {
+				seen[resilience.HostOf(address)] = true
+				calls = append(calls, call{len(all), u.name, address})
+				all = append(all, reached{})
+			}
+		}
+	}
+	for _, c := range calls {
+		g.Go(func() error { all[c.at] = d.reach(ctx, c.name, c.url); return nil })
+	}
+	_ = g.Wait() // findings are no errors
+	return all
+}
+
+// reach makes one call to a host, whose answer may be anything.
+func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
+	host := resilience.HostOf(address)
+	resp, err := d.get(ctx, d.base, address)
+	if err != nil {
+		r.finding = found(problem, "%s cannot be reached: %s", name, whyNot(host, err))
+		return r
+	}
+	resp.Body.Close()
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it is told in whole seconds
+	}
+	if resp.StatusCode >= 500 {
+		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look again later.", name, host)
+		return r
+	}
+	r.finding = found(fine, "%s answers at %s.", name, host)
+	return r
+}
+
+func (d *doctor) get(ctx context.Context, client *http.Client, address string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", d.UserAgent)
+	resp, err := client.Do(req)
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err // the URL may hold what is nobody's business
+	}
+	return resp, err
+}
+
+// whyNot says which step on the way to a host failed, and what to do.
+func whyNot(host string, err error) string {
+	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
+		return e.Problem
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "proxyconnect" {
+		return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer. Correct that variable, or take it away."
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("the name %s cannot be resolved. Look for a typing error in its address, and at this machine's connection to the internet and its DNS server.", host)
+	}
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Sprintf("the certificate of %s is not valid: %s.", host, certificate(e.Err))
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
+		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or name another port.", host)
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return fmt.Sprintf("%s does not agree on TLS with this machine. A firewall in between may be the cause.", host)
+	}
+	e, timeout := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("no connection: %s is there, but nothing listens on that port. Look at its address, and whether that server runs.", host)
+	case timeout && e.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("no answer from %s in time. A firewall may be in between; look at this machine's connection to the internet.", host)
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return fmt.Sprintf("there is no way to %s. Look at this machine's connection to the internet.", host)
+	}
+	return fmt.Sprintf("the connection to %s broke off (%v). Look again later; a firewall may be in between.", host, err)
+}
+
+// certificate says what is wrong with one, and what to do.
+func certificate(err error) string {
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		if now := time.Now(); now.Before(e.Cert.NotBefore) {
+			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on network time (NTP), on most systems with: timedatectl set-ntp true",
+				now.Format(time.DateTime))
+		}
+		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock is wrong", e.Cert.NotAfter.Format(time.DateOnly))
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the certificate of whoever signed it"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "it is for another name. Look for a typing error in the address; something else may answer in its place"
+	}
+	return strings.TrimPrefix(err.Error(), "x509: ")
+}
+
+// clockOff is from when on a clock is wrong: signatures and the ends of permissions depend on it.
+const clockOff = time.Minute
+
+// clock compares ours with those of the services; the one in the middle counts.
+func clock(hosts []reached) finding {
+	var ahead []time.Duration
+	for _, h := range hosts {
+		if h.timed {
+			ahead = append(ahead, h.ahead)
+		}
+	}
+	if len(ahead) == 0 {
+		return found(off, "The clock cannot be compared with anybody's, because no service has answered.")
+	}
+	slices.Sort(ahead)
+	by := ahead[len(ahead)/2]
+	direction := "behind"
+	if by < 0 {
+		direction = "ahead"
+	}
+	if by.Abs() >= clockOff {
+		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: timedatectl set-ntp true",
+			by.Abs().Round(time.Second), direction)
+	}
+	return found(fine, "This machine's clock is right.")
+}
+
+// certificateSoon is how long before its end a certificate should have been renewed.
+const certificateSoon = 14 * 24 * time.Hour
+
+// page says whether browsers reach the server at base_url.
+func (d *doctor) page(ctx context.Context) []finding {
+	u, err := url.Parse(d.c.BaseURL)
+	if err != nil {
+		return []finding{found(problem, "base_url is not a web address.")}
+	}
+	if !d.live && u.Scheme != "https" {
+		return []finding{found(off, "Whether %s leads here can be looked at while the server runs.", d.c.BaseURL)}
+	}
+	resp, err := d.get(ctx, d.own, d.c.BaseURL+"/livez")
+	if err != nil {
+		level := problem
+		if !d.live {
+			level = warn
+		}
+		return []finding{found(level, "base_url %s cannot be reached from here: %s", d.c.BaseURL, whyNot(u.Host, err))}
+	}
+	resp.Body.Close()
+	var all []finding
+	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
+		left := time.Until(resp.TLS.PeerCertificates[0].NotAfter)
+		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days")))
+		if left < certificateSoon {
+			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days"))
+		}
+	}
+	switch {
+	case !d.live:
+		return append(all, found(off, "Whether %s leads here can be looked at while the server runs.", d.c.BaseURL))
+	case !d.isReprise(ctx, d.c.BaseURL):
+		return append(all, found(problem, "Something answers at base_url %s, but it is not Reprise. Look at the reverse proxy, or correct base_url.", d.c.BaseURL))
+	}
+	return append(all, found(fine, "Reprise answers at %s.", d.c.BaseURL))
+}
+
+// redirects says which address has to be registered where a person consents in the browser, and whether it can be.
+func (d *doctor) redirects() (all []finding) {
+	u, err := url.Parse(d.c.BaseURL)
+	if err != nil {
+		return nil
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	loopback := err == nil && ip.IsLoopback()
+	for _, s := range []struct {
+		name, provider, where string
+		set, secure, numeric  bool // it takes http on loopback only; and there not the name localhost
+	}{
+		{"Spotify", "spotify", "at https://developer.spotify.com/dashboard, as redirect URI", d.c.Spotify.ClientID != "", true, true},
+		{"Last.fm", "lastfm", "at https://www.last.fm/api/accounts, as callback URL", d.c.LastFM.ClientID != "", false, false},
+		{"YouTube", "youtube", "in Google's console under \"Credentials\", as authorized redirect URI", d.c.YouTube.ClientID != "", true, false},
+	} {
+		register := fmt.Sprintf("For %s, register exactly this %s: %s/connect/%s/callback", s.name, s.where, d.c.BaseURL, s.provider)
+		switch local := u.Hostname() == "localhost"; {
+		case !s.set:
+		case s.numeric && local && u.Scheme == "http":
+			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to http://127.0.0.1:%s, open the page there, and register that address followed by /connect/%s/callback.",
+				s.name, cmp.Or(u.Port(), "80"), s.provider))
+		case s.secure && u.Scheme == "http" && !loopback && !local:
+			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse proxy with TLS in front, set base_url to its https address, and register that followed by /connect/%s/callback.",
+				s.name, s.provider))
+		default:
+			all = append(all, finding{fine, register})
+		}
+	}
+	return all
+}

@@ -1,0 +1,271 @@
+package resilience
+
+import "time"
+
+// Permit is the right to one call. It takes exactly one outcome; the zero Permit takes none.
+type Permit struct {
+	b          *Backoff
+	c          *conn
+	s          *stream
+	app        *app
+	id         uint64
+	generation int64
+}
+
+// Acquire gives a permit, or the state that stands against one. When a backoff has ended, exactly one caller gets
+// through; the others are refused, with a zero State.Until, until its outcome is known. generation is that of the
+// credential which the caller is going to use.
+func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.connLocked(&k)
+	s := c.stream(k.Stream)
+	p.c, p.s, p.app, p.generation = c, s, c.app, generation
+	trouble := c.kind|c.app.kind|s.kind != Ready
+	if trouble {
+		if st = p.effectiveLocked(time.Now()); st.Kind != Ready {
+			return Permit{}, st, false
+		}
+	}
+	if generation > c.generation {
+		c.generation = generation
+	}
+	b.seq++
+	p.b, p.id = b, b.seq
+	if trouble {
+		for _, u := range p.units() {
+			if u.kind != Ready {
+				u.probe = p.id
+			}
+		}
+	}
+	return p, st, true
+}
+
+// units are what stands between a permit and its call, with the scope of each at the same index in unitScopes.
+func (p *Permit) units() [3]*unit { return [3]*unit{&p.app.unit, &p.c.unit, &p.s.unit} }
+
+var unitScopes = [3]Scope{ScopeApp, ScopeConnection, ScopeStream}
+
+// effectiveLocked returns the worst of the states that do not allow the permit's call now: a stop before a wait, a
+// longer wait before a shorter one.
+func (p *Permit) effectiveLocked(now time.Time) State {
+	var worst State
+	for i, u := range p.units() {
+		if u.mayCall(now) {
+			continue
+		}
+		st := u.shown(unitScopes[i], now)
+		if worst.Kind == Ready || st.Kind == Stopped && worst.Kind != Stopped ||
+			(st.Kind == Stopped) == (worst.Kind == Stopped) && st.Until.After(worst.Until) {
+			worst = st
+		}
+	}
+	return worst
+}
+
+// stateLocked is what stands against the permit's stream now. A wait that has ended still shows until the next attempt
+// succeeds.
+func (p *Permit) stateLocked(now time.Time) State {
+	if st := p.effectiveLocked(now); st.Kind != Ready {
+		return st
+	}
+	for i, u := range p.units() {
+		if u.kind != Ready {
+			return u.shown(unitScopes[i], now)
+		}
+	}
+	return State{}
+}
+
+// allReadyLocked says whether nothing stands against any stream of the permit's connection.
+func (p *Permit) allReadyLocked() bool {
+	kinds := p.app.kind | p.c.kind | p.s.kind
+	for s := p.c.streams; s != nil; s = s.next {
+		kinds |= s.kind
+	}
+	return kinds == Ready
+}
+
+// Done gives the permit back with what its call came to, and says whether that changed the state. Only the first call
+// counts. An outcome that is out of date changes nothing:
+//   - any of a credential that has been replaced or forgotten since;
+//   - a success, or a retriable failure without a longer hold, of a call that began before the latest failure;
+//   - a fatal failure of a call that began before a person's "Try again" lifted a stop or a backoff.
+func (p *Permit) Done(v Verdict) Change {
+	b := p.b
+	if b == nil {
+		return Change{}
+	}
+	p.b = nil
+	b.mu.Lock()
+	if v.Class == OK && p.c.kind|p.app.kind|p.s.kind == Ready { // the usual case: nothing to end, and no probe
+		ready, seq := p.allReadyLocked(), b.seq
+		b.mu.Unlock()
+		return Change{AllReady: ready, Seq: seq}
+	}
+	defer b.mu.Unlock()
+	ch := p.doneLocked(b, v)
+	ch.After, ch.AllReady, ch.Seq = p.stateLocked(time.Now()), p.allReadyLocked(), b.seq
+	return ch
+}
+
+func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
+	units := p.units()
+	for _, u := range units {
+		if u.probe == p.id {
+			u.probe = 0
+		}
+	}
+	if p.generation < p.c.generation || v.Class == Canceled {
+		return Change{}
+	}
+	if v.Class == OK {
+		return p.succeedLocked()
+	}
+	if v.FatalAfter == 0 && v.Scope != ScopeEndpoint { // another failure: no longer the same one in a row
+		for _, u := range units {
+			u.repeats = 0
+		}
+	}
+	if v.Scope == ScopeEndpoint {
+		return b.putOffLocked(&p.s.unit, v, p.id)
+	}
+	u, scope := p.faultLocked(v.Scope)
+	if v.Class == Retriable {
+		return b.waitLocked(u, scope, v, p.id)
+	}
+	if u.kind == Stopped || p.id < u.liftedAt {
+		return Change{}
+	}
+	u.failures++
+	return b.stopLocked(u, scope, v.Category)
+}
+
+// faultLocked returns the unit that a failure speaks about. A key whose failure gets this far is in no pool: it is the
+// app's own registration with the provider, such as the project of its client id, so all its users share it.
+func (p *Permit) faultLocked(s Scope) (*unit, Scope) {
+	switch s {
+	case ScopeApp, ScopeKey:
+		return &p.app.unit, ScopeApp
+	case ScopeConnection:
+		return &p.c.unit, ScopeConnection
+	}
+	return &p.s.unit, ScopeStream
+}
+
+func (p *Permit) succeedLocked() Change {
+	var ended State
+	for i, u := range p.units() {
+		if u.kind == Ready || u.kind == Stopped || u.failedAt > p.id {
+			continue
+		}
+		if st := u.state(unitScopes[i], time.Now()); ended.Kind == Ready || st.Since.Before(ended.Since) {
+			ended = st
+		}
+		u.reset()
+	}
+	if ended.Kind == Ready {
+		return Change{}
+	}
+	return Change{Kind: Recovered, State: ended}
+}
+
+func (b *Backoff) stopLocked(u *unit, scope Scope, c Category) Change {
+	now := time.Now()
+	if u.since.IsZero() {
+		u.since = now
+	}
+	b.seq++
+	u.kind, u.category, u.until, u.failedAt = Stopped, c, time.Time{}, b.seq
+	return Change{Kind: BecameFatal, State: u.state(scope, now)}
+}
+
+func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
+	now := time.Now()
+	before := u.kind
+	late := u.failedAt > permit // the call began before the latest failure: it tells nothing new but a longer hold
+	n := u.failures
+	if !late || before == Ready {
+		n++
+	}
+	longer := u.dictate(v.notBefore(n, now), v.Category, now)
+	if before == Stopped || late && !longer {
+		return Change{}
+	}
+	if u.since.IsZero() {
+		u.since = now
+	}
+	if !late || before == Ready {
+		u.failures = n
+		if u.repeated(v) {
+			return b.stopLocked(u, scope, Contract)
+		}
+		delay, capped := b.delay(u.failures, v.FirstDelay)
+		u.kind, u.category, u.until = Waiting, v.Category, now.Add(delay)
+		if capped && u.capSince.IsZero() {
+			u.capSince = now
+		}
+	}
+	u.settle(now)
+	b.seq++
+	u.failedAt = b.seq
+	ch := Change{State: u.state(scope, now), NewHold: longer && u.kind == Held}
+	switch {
+	case before == Ready:
+		ch.Kind = Began
+	case !u.capSince.IsZero() && !u.capTold && now.Sub(u.capSince) >= stillFailingAfter:
+		u.capTold = true
+		ch.Kind = StillFailing
+	}
+	return ch
+}
+
+// putOffLocked lets a stream wait for what all users share: no failure is counted. The waits are spread, so that not
+// everybody comes back at once.
+func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
+	if u.kind == Stopped || u.failedAt > permit {
+		return Change{}
+	}
+	now := time.Now()
+	began := u.kind == Ready
+	if began {
+		u.since = now
+	}
+	news := u.failures == 0 && u.category != v.Category
+	if news { // beside a failure of its own, that is why
+		u.category = v.Category
+	}
+	wait := max(v.NotBefore.Sub(now), time.Second)
+	wait += time.Duration(float64(wait) * max(b.opt.Jitter, 0) * b.opt.Rand())
+	u.kind, u.until = Waiting, now.Add(wait)
+	u.settle(now)
+	b.seq++
+	u.failedAt = b.seq
+	ch := Change{State: u.state(ScopeStream, now)}
+	switch {
+	case began:
+		ch.Kind = Began
+	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // the breaker waits no longer
+		u.capTold, ch.Kind = true, StillFailing
+	case !news:
+		return Change{}
+	}
+	return ch
+}
+
+// delay is the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)], so that it never
+// exceeds max and still varies there.
+func (b *Backoff) delay(n int, first time.Duration) (d time.Duration, capped bool) {
+	d = b.opt.Base
+	if first > 0 {
+		d = min(d, first)
+	}
+	for i := 1; i < n && d < b.opt.Max; i++ {
+		d *= 2
+	}
+	d = min(d, b.opt.Max)
+	j := max(b.opt.Jitter, 0)
+	low, high := 1-j, min(1+j, float64(b.opt.Max)/float64(d))
+	return time.Duration(float64(d) * (low + (high-low)*b.opt.Rand())), d == b.opt.Max
+}

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	"modernc.org/sqlite"
+)
+
+// openSQLite returns a pool of connections that keep their statements prepared. Preparing takes longer than most of our
+// statements take to run.
+func openSQLite(dsn string) (*sql.DB, error) {
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(preparing{c}), nil
+}
+
+// preparing is a driver.Connector whose connections keep prepared statements.
+type preparing struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &preparedConn{sqliteConn: c.(sqliteConn), idle: map[string]sqliteStmt{}}, nil
+}
+
+// sqliteConn is what the driver's connections implement and database/sql asks for.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+type sqliteStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// keptStatements is how many prepared statements a connection keeps; there are fewer, but for those whose number of
+// values varies.
+const keptStatements = 128
+
+// preparedConn is a connection that prepares a statement once. database/sql calls it from one goroutine at a time.
+type preparedConn struct {
+	sqliteConn
+	idle map[string]sqliteStmt // by their text; one in use is not in it, so that it is never run twice at once
+}
+
+func (c *preparedConn) take(ctx context.Context, query string) (sqliteStmt, error) {
+	if s := c.idle[query]; s != nil {
+		delete(c.idle, query)
+		return s, nil
+	}
+	s, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.(sqliteStmt), nil
+}
+
+func (c *preparedConn) put(query string, s sqliteStmt) error {
+	if c.idle[query] != nil {
+		return s.Close()
+	}
+	if len(c.idle) >= keptStatements {
+		for query, s := range c.idle { // any of them
+			delete(c.idle, query)
+			if err := s.Close(); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	c.idle[query] = s
+	return nil
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *preparedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s, err := c.take(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.ExecContext(ctx, args)
+	if err != nil {
+		_ = s.Close() // the error that led here counts
+		return nil, err
+	}
+	return result, c.put(query, s)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *preparedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	s, err := c.take(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(ctx, args)
+	if err != nil {
+		_ = s.Close() // the error that led here counts
+		return nil, err
+	}
+	return &preparedRows{Rows: rows, conn: c, query: query, stmt: s}, nil
+}
+
+// Close implements driver.Conn.
+func (c *preparedConn) Close() error {
+	for _, s := range c.idle {
+		_ = s.Close() // it holds no data, and closing the connection says what is wrong
+	}
+	clear(c.idle)
+	return c.sqliteConn.Close()
+}
+
+// preparedRows gives its statement back when it is closed.
+type preparedRows struct {
+	driver.Rows
+	conn  *preparedConn
+	query string
+	stmt  sqliteStmt
+}
+
+// Close implements driver.Rows.
+func (r *preparedRows) Close() error {
+	if err := r.Rows.Close(); err != nil {
+		_ = r.stmt.Close() // the error that led here counts
+		return err
+	}
+	return r.conn.put(r.query, r.stmt)
+}
