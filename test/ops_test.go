@@ -113,8 +113,8 @@ func (v *person) keyOf(last string) object {
 	return nil
 }
 
-// All keys are spent and everybody waits until midnight. A key that the administrator resets is used at once, also after
-// a restart.
+// All keys are spent and everybody waits until midnight. A key that the administrator resets is used at once, even
+// after a restart.
 func TestAnAdministratorResetsAKey(t *testing.T) {
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()

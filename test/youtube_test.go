@@ -53,8 +53,8 @@ func (v *person) liked() int {
 	return -1
 }
 
-// likesUntil likes videos until the settings page contains a text, and requires that each video arrives. It takes several
-// videos because the keys take turns, and a video of another playlist needs no request for its length.
+// likesUntil likes videos until the settings page contains a text, and requires that each video arrives. It takes
+// several videos because the keys take turns, and a video of another playlist needs no request for its length.
 func (v *person) likesUntil(w *demo.World, says string) {
 	v.t.Helper()
 	for range 10 {
@@ -95,7 +95,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	v.likesUntil(w, "it is not valid")
 	require.Empty(t, v.openAlerts())
 
-	// The last key is spent too: YouTube is held until midnight Pacific, also after a restart, and not called meanwhile.
+	// The last key is spent too: YouTube is held until midnight Pacific, even after a restart, and not called.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeysSpent))
 	v.call("POST", "/connections/youtube/retry", nil, 202) // puts the third key back into use
 	v.eventually("a hold", func() bool {
