@@ -98,7 +98,10 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.NotContains(t, answer, "secret99")
 	require.NotContains(t, answer, "topic")
 	require.Contains(t, answer, "/…2345")
-	var ch channelView
+	var ch struct {
+		ID, State string
+		QuietFrom *string `json:"quiet_from"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(answer), &ch))
 	require.Equal(t, "working", ch.State)
 	require.Equal(t, "22:30", *ch.QuietFrom)

@@ -17,7 +17,6 @@ import (
 	"reprise/internal/art"
 	"reprise/internal/delivery"
 	"reprise/internal/enrich"
-	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -248,16 +247,5 @@ func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
 		html = answers(enrich.Outcome{State: enrich.NotThere})
 		require.Contains(t, html, "knows nothing of it")
 		require.Contains(t, html, "not asked yet", "without an id there is nothing to ask Fanart.tv for")
-	})
-}
-
-func TestThoseWhoWatchAreToldThatMoreIsKnown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		var got []message
-		f := &feed{s: h.Server, user: h.user, send: func(m message) error { got = append(got, m); return nil }}
-		require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))
-		require.Equal(t, "enrichment", got[0].Type)
-		require.Equal(t, map[string]any{"provider": "musicbrainz"}, got[0].Data)
 	})
 }

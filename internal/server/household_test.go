@@ -180,7 +180,9 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(opt, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
-	h.Config = Config{BaseURL: "http://127.0.0.1:8420", Log: log, Store: db, Sessions: db.Sessions(),
+	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
+		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
+		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
 		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull,
 		Deliveries: carried, Guard: guard,
