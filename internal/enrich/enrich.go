@@ -146,7 +146,7 @@ type Store interface {
 
 // Guard decides whether a source may be called for the installation. It is implemented by sync.Guard.
 type Guard interface {
-	DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error
+	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 }
 
 // Pictures fetches pictures and keeps them. It is implemented by art.Cache.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -224,13 +225,13 @@ func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
-	b.guard = &syncer.Guard{
-		Backoff:  resilience.NewBackoff(resilience.Options{}),
-		Store:    b.db,
-		Notifier: notify.New(b.db, b.bus),
-		Bus:      b.bus,
-		Log:      log,
-	}
+	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
+	b.guard = syncer.NewGuard(syncer.GuardOptions{
+		Backoff: resilience.NewBackoff(resilience.Options{}),
+		Keys:    b.db,
+		Alerts:  told,
+		Log:     log,
+	})
 	b.Runner = enrich.New(b.config())
 	b.run()
 }
@@ -256,7 +257,7 @@ func (b *bench) config() enrich.Config {
 		Guard:    b.guard,
 		Pictures: b.gallery,
 		Bus:      b.bus,
-		Log:      b.guard.Log,
+		Log:      slog.New(slog.DiscardHandler),
 	}
 }
 

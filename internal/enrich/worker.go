@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -135,7 +136,8 @@ func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 		t.MBID = "" // the MBID may be the cause: they are merged and deleted
 	}
 	var picture []byte
-	err := w.r.c.Guard.DoForAll(ctx, w.Provider, library.Enrichment, func(ctx context.Context) (err error) {
+	subject := providers.OfInstallation(w.Provider, library.Enrichment)
+	err := w.r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
 		if o.Facts, err = w.Enricher.Enrich(ctx, t.Entity); err == nil {
 			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
 		}
