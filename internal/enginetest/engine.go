@@ -23,11 +23,9 @@ import (
 	"reprise/internal/providers/spotify"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
-
-// secret seals what the tests store; it is nobody's.
-const secret = "only-the-tests-use-this-key"
 
 // Engine is a running installation without its web side.
 type Engine struct {
@@ -54,10 +52,7 @@ type Engine struct {
 func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap func(*store.Store) syncer.Store) *Engine {
 	t.Helper()
 	ctx := context.Background()
-	key, err := store.NewKey(secret)
-	require.NoError(t, err)
-	db, err := store.Open(ctx, store.Place{Dir: dir}, key)
-	require.NoError(t, err)
+	db := storetest.Open(t, dir)
 	log := slog.New(slog.DiscardHandler)
 	client := resilience.NewClient(&resilience.Transport{Base: up})
 	e := &Engine{Store: db, Bus: &events.Bus{}, t: t, Backoff: resilience.NewBackoff(resilience.Options{}),
