@@ -25,8 +25,10 @@ var arrows = map[string][]string{
 	"internal/activity":   {},
 	"web":                 {},
 	"internal/config":     {"internal/resilience"}, // its Secret, so that settings redact themselves
+	"internal/cli":        {"internal/config"},     // which knows the nearest name to a wrong one
 	"internal/metrics":    {"internal/resilience"},
 	"internal/match":      {"internal/library"},
+	"internal/queue":      {}, // River's tables, whatever the jobs are about
 	"internal/providers":  {"internal/library", "internal/resilience"},
 	"internal/oauth":      {"internal/library", "internal/providers", "internal/resilience"},
 	// Tells of what both have told of.
@@ -36,7 +38,7 @@ var arrows = map[string][]string{
 	// It sends what notify has to tell.
 	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
-	"internal/delivery": {"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics", "internal/providers", "internal/resilience"},
+	"internal/delivery": {"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics", "internal/providers", "internal/queue", "internal/resilience"},
 	// It tells of its progress, and says what trouble with the disk means.
 	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
@@ -46,7 +48,7 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store":  {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/store":  {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
 	"internal/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery", "internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web"},
 	"internal/demo":   {},
 
@@ -74,6 +76,7 @@ var arrows = map[string][]string{
 	"internal/postgrestest":  {},
 	"internal/testdb":        {"internal/postgrestest"},
 	"internal/storetest":     {"internal/store", "internal/testdb"},
+	"internal/promtest":      {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest": {
@@ -84,7 +87,7 @@ var arrows = map[string][]string{
 	},
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
-	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},
+	"cmd/server": {"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},
 }
 
 func TestArrows(t *testing.T) {

@@ -34,7 +34,7 @@ func youtubeConfig(c config.Config) youtube.Config {
 		ClientID: c.YouTube.ClientID, ClientSecret: string(c.YouTube.ClientSecret)}
 }
 
-// newDigests makes what writes the weekly digests; without a model it never does.
+// newDigests returns the writer of the weekly digests.
 func newDigests(ctx context.Context, c config.Config, db *store.Store, client *http.Client, guard digest.Guard, bus *events.Bus, n counts, log *slog.Logger) (*digest.Runner, error) {
 	opt := digest.Options{Late: latePlays}
 	if u, err := url.Parse(c.OpenAI.APIURL); err == nil {
@@ -44,7 +44,7 @@ func newDigests(ctx context.Context, c config.Config, db *store.Store, client *h
 		opt.Prices = digest.Prices{In: *c.OpenAI.PriceIn, Out: *c.OpenAI.PriceOut, Currency: c.OpenAI.Currency}
 	}
 	if c.OpenAI.Model == "" {
-		return digest.New(opt, nil, nil, guard, db, bus, log), nil
+		return digest.New(digest.Config{Options: opt, Guard: guard, Store: db, Bus: bus, Log: log}), nil
 	}
 	t := &resilience.KeyTransport{Put: openai.PutKey, Advice: openai.KeyAdvice, Spent: openai.SpentAdvice}
 	with, pool, err := keyed(ctx, "openai", c.OpenAI.Keys, c, db, client, t, n, log)
@@ -52,10 +52,18 @@ func newDigests(ctx context.Context, c config.Config, db *store.Store, client *h
 		return nil, err
 	}
 	model := openai.New(cmp.Or(with, client), openai.Config{APIURL: c.OpenAI.APIURL, Model: c.OpenAI.Model})
-	return digest.New(opt, openai.Provider(pool), model, guard, db, bus, log), nil
+	return digest.New(digest.Config{
+		Options:  opt,
+		Provider: openai.Provider(pool),
+		Model:    model,
+		Guard:    guard,
+		Store:    db,
+		Bus:      bus,
+		Log:      log,
+	}), nil
 }
 
-// latePlays is for how long after a week's end phones that were offline may still tell of plays in it.
+// latePlays is how long to wait after a week ends for late plays.
 const latePlays = 3 * time.Hour
 
 // keyed completes t with a pool of these keys, whose waits are kept across restarts, and returns a client on it; nothing

@@ -62,8 +62,8 @@ const picture = "GET /{picture}"
 
 // catalogue lists what may be counted: all providers that this version knows, whether they are set up or not.
 func catalogue(c config.Config) metrics.Catalogue {
-	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions, Channels: []string{channels.WebPush}}
-	for _, k := range channels.Kinds {
+	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions}
+	for _, k := range channels.Kinds() {
 		all.Channels = append(all.Channels, k.Name)
 	}
 	for _, s := range delivery.States {
@@ -95,11 +95,8 @@ func catalogue(c config.Config) metrics.Catalogue {
 	for _, p := range own {
 		add(p, false)
 	}
-	for kind, endpoints := range channels.Endpoints() {
-		v := metrics.Provider{Name: kind}
-		for _, e := range endpoints {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: e})
-		}
+	for _, k := range channels.Kinds() {
+		v := metrics.Provider{Name: k.Name, Endpoints: []metrics.Endpoint{{Name: k.Endpoint}}}
 		all.Providers = append(all.Providers, v)
 	}
 	return all
@@ -113,9 +110,14 @@ func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bu
 		var surveys map[string]syncer.Survey
 		g, ctx := errgroup.WithContext(ctx) // each is a query of its own
 		g.Go(func() (err error) { surveys, err = a.connections.Survey(ctx, a.store, own); return err })
-		g.Go(func() (err error) { s.Deliveries, s.Oldest, err = a.store.DeliveryStates(ctx); return err })
+		var deliveries map[delivery.State]int
+		g.Go(func() (err error) { deliveries, s.Oldest, err = a.store.Queue().Counts(ctx); return err })
 		if err := g.Wait(); err != nil {
 			return s, err
+		}
+		s.Deliveries = map[string]int{}
+		for state, n := range deliveries {
+			s.Deliveries[string(state)] = n
 		}
 		s.Providers = map[string]metrics.ProviderState{}
 		for _, p := range slices.Concat([]*providers.Provider(a.registry), own) {
