@@ -66,7 +66,6 @@ var longLines = map[string]int{
 	"internal/providers/youtube":      41,
 	"internal/resilience":             162,
 	"internal/s3test":                 6,
-	"internal/server":                 321,
 	"internal/store":                  595,
 	"internal/sync":                   119,
 	"internal/tracing":                10,
