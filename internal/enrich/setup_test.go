@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -23,6 +24,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
@@ -176,10 +178,7 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		key, err := store.NewKey("only-the-tests-use-this-key")
-		require.NoError(t, err)
-		db, err := store.Open(context.Background(), store.Place{Dir: dir}, key)
-		require.NoError(t, err)
+		db := storetest.Open(t, dir)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		b := &bench{t: t, db: db, bus: &events.Bus{}, facts: &far{answer: knows}, gallery: &gallery{bad: map[string]error{}}, stop: func() {}}
 		b.art = &far{answer: func(e library.Entity) (library.Facts, error) {
@@ -205,7 +204,9 @@ func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
-	b.guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log}
+	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
+	b.guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: b.db,
+		Alerts: told, Log: log})
 	b.Runner = enrich.New(enrich.Options{Every: b.every}, []enrich.Source{
 		{Provider: b.provider[0], Enricher: b.facts, Kinds: []string{library.KindArtist, library.KindAlbum, library.KindTrack}, NotThere: 30 * 24 * time.Hour},
 		{Provider: b.provider[1], Enricher: b.art, Kinds: []string{library.KindArtist, library.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},
