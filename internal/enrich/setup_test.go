@@ -24,6 +24,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
@@ -177,10 +178,7 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		key, err := store.NewKey("only-the-tests-use-this-key")
-		require.NoError(t, err)
-		db, err := store.Open(context.Background(), store.Place{Dir: dir}, key)
-		require.NoError(t, err)
+		db := storetest.Open(t, dir)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		b := &bench{
 			t:       t,
