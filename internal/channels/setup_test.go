@@ -16,14 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
-	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
@@ -139,10 +140,7 @@ func (h *house) wants(ch notify.Channel) notify.Channel {
 
 func (h *house) start() {
 	t, ctx := h.t, context.Background()
-	key, err := store.NewKey("only-the-tests-use-this-key")
-	require.NoError(t, err)
-	h.db, err = store.Open(ctx, store.Place{Dir: h.dir, URL: postgrestest.Schema(t, h.dir)}, key)
-	require.NoError(t, err)
+	h.db = storetest.Open(t, h.dir)
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	backoff := resilience.NewBackoff(resilience.Options{})
 	holds, err := h.db.Holds(ctx)
@@ -151,9 +149,11 @@ func (h *house) start() {
 	registry := providers.Registry{{Name: "spotify", DisplayName: "Spotify"}}
 	h.notifier = notify.New(h.db, bus)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
-	guard := &syncer.Guard{Backoff: backoff, Registry: registry, Store: h.db, Client: client, Notifier: h.notifier, Bus: bus, Log: log, FirstDelay: time.Second}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
+		Log: log, FirstDelay: time.Second,
+		Alerts: alerts.New(alerts.Options{Store: h.db, Notifier: h.notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
-	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, h.db, bus, log)
+	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, h.db, bus, log)
 	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
 		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
 		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },

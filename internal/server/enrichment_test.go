@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/alerts"
 	"reprise/internal/art"
 	"reprise/internal/delivery"
 	"reprise/internal/enrich"
@@ -36,15 +37,24 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	var err error
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
-	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db,
-		Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
+	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log})
+	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
+		Alerts: told, Log: h.Log})
 	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
 		Streams: []string{library.Enrichment}}
 	h.Guard = guard
-	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
-		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
-			Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard,
-		nil, h.Bus, h.Log)
+	missing := enrich.Source{
+		Provider:  &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		Missing:   []string{"providers.fanarttv.keys"},
+		SettingUp: "Get a key first.",
+	}
+	h.Enrichment = enrich.New(enrich.Config{
+		Sources: []enrich.Source{{Provider: source, Enricher: facts{}}, missing},
+		Store:   h.db,
+		Guard:   guard,
+		Bus:     h.Bus,
+		Log:     h.Log,
+	})
 	h.restart()
 	return guard, source
 }
@@ -65,8 +75,8 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 			t.Helper()
 			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable,
 				NotBefore: notBefore, Meaning: &m}
-			require.Error(t, guard.DoForAll(t.Context(), source, library.Enrichment,
-				func(context.Context) error { return err }))
+			require.Error(t, guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment),
+				func(context.Context, providers.Adapter) error { return err }))
 		}
 		require.Equal(t, "healthy", h.source()["state"])
 		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
@@ -135,9 +145,13 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		guard, source := h.enriched()
-		h.Enrichment = enrich.New(enrich.Options{},
-			[]enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db},
-			guard, nil, h.Bus, h.Log)
+		h.Enrichment = enrich.New(enrich.Config{
+			Sources: []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}},
+			Store:   full{h.db},
+			Guard:   guard,
+			Bus:     h.Bus,
+			Log:     h.Log,
+		})
 		h.restart()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup

@@ -21,16 +21,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
-	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
@@ -141,11 +142,7 @@ var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify"
 func newHousehold(t *testing.T, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
-	key, err := store.NewKey("only-the-tests-use-this-key")
-	require.NoError(t, err)
-	dir := t.TempDir()
-	db, err := store.Open(ctx, store.Place{Dir: dir, URL: postgrestest.Schema(t, dir)}, key)
-	require.NoError(t, err)
+	db := storetest.Open(t, t.TempDir())
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin,
 		CreatedAt: time.Now()}, false)
@@ -174,10 +171,11 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		}
 	}
 	notifier := notify.New(db, bus)
-	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Store: db,
-		Notifier: notifier, Bus: bus, Log: log}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+		Registry: registry, Keys: db, Log: log,
+		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
-	carried := delivery.New(opt, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
+	carried := delivery.New(opt, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
 	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),

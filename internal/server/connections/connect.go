@@ -96,7 +96,7 @@ func (h *connect) callback(c echo.Context) error {
 	if err == nil {
 		_, err = h.connections.ConnectOAuth(ctx, p, core.UserOf(c).ID, grant)
 	} else {
-		err = errors.Join(err, h.connections.Refused(ctx, p, nil, err))
+		err = h.connections.Refused(ctx, p, nil, err)
 	}
 	return h.connected(c, p, grant.ReturnTo, err)
 }
