@@ -31,7 +31,7 @@ func newCourier(ctx context.Context, c config.Config, db *store.Store, client *h
 	}
 	keys := channels.ReadVapid(vapid)
 	sender := channels.New(channels.Config{Client: client, Dial: hosts(c).Dial(), Vapid: keys, Contact: c.Contact, BaseURL: c.BaseURL, Told: transport.Tell})
-	courier := &notify.Courier{Store: db, Sender: sender, Guard: guard, Notifier: notifier, Bus: bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName,
+	courier := &notify.Courier{Store: db, Sender: sender, Guard: guard, Notifier: notifier, Bus: bus, Log: log, BaseURL: c.BaseURL, Name: func(id int64) string { return string(delivery.ChannelName(id)) },
 		Service: func(provider string) string {
 			if p := registry.Get(provider); p != nil {
 				return p.DisplayName

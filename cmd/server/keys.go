@@ -13,6 +13,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/digest"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/openai"
 	"reprise/internal/providers/youtube"
@@ -83,7 +84,7 @@ func keyed(ctx context.Context, name string, keys []resilience.PoolKey, c config
 		err := db.SaveCooldowns(ctx, begun)
 		for _, w := range begun {
 			if w.Until.IsZero() {
-				err = errors.Join(err, db.Note(ctx, activity.Entry{Action: activity.KeyRefused, Provider: name, Subject: w.LastFour}))
+				err = errors.Join(err, db.Note(ctx, activity.Entry{Action: activity.KeyRefused, Connection: library.ConnectionID(name), Subject: w.LastFour}))
 			}
 		}
 		return err

@@ -49,7 +49,7 @@ func (n counts) attempt(ctx context.Context, a resilience.Attempt) {
 
 // began begins the trace of a run.
 func (n counts) began(ctx context.Context, k syncer.Key) (context.Context, func(library.Run)) {
-	return n.tracer.Began(ctx, k.User, k.Provider, k.Stream)
+	return n.tracer.Began(ctx, k.User, k.Connection.Provider(), k.Stream)
 }
 
 func (n counts) breaker(c resilience.BreakerChange) {

@@ -196,7 +196,7 @@ func (h *house) pass(d time.Duration) {
 // trouble opens a notification.
 func (h *house) trouble(cause string, s notify.Severity) {
 	h.t.Helper()
-	require.NoError(h.t, h.notifier.Open(context.Background(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: s, Category: "auth",
+	require.NoError(h.t, h.notifier.Open(context.Background(), notify.Notification{User: h.user, Connection: "spotify", Cause: cause, Severity: s, Category: "auth",
 		Title: "Trouble: " + cause, Message: "Something needs you.", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
 }
 

@@ -25,7 +25,7 @@ type Archived struct {
 
 // carryMonth writes a month of a person's listens as one object: JSON Lines, one listen per line, the oldest first.
 func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *job) error {
-	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
+	kept, err := d.store.Copy(ctx, j.User, j.Connection, j.Kind, j.Ref)
 	j.wanted = kept.Wanted
 	if errors.Is(err, library.ErrNotFound) {
 		return d.unwanted(ctx, j)
@@ -48,7 +48,7 @@ func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *jo
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		store, ok := a.(providers.ObjectStore)
 		if !ok {
-			return fmt.Errorf("%s: adapter keeps no objects", c.Provider)
+			return fmt.Errorf("%s: adapter keeps no objects", c.ID)
 		}
 		var err error
 		if kept.RemoteID, err = store.Keep(ctx, report.Name, "application/x-ndjson", body); resilience.IsItem(err) {
@@ -71,14 +71,14 @@ func (d *Deliveries) finish(ctx context.Context, j *job, c Copy, report any) err
 		return errAgain
 	}
 	if err == nil {
-		d.publish(j.User, j.Provider)
+		d.publish(j.User, j.Connection)
 	}
 	return err
 }
 
 // unwanted ends the delivery of a copy that nobody wants any more.
 func (d *Deliveries) unwanted(ctx context.Context, j *job) error {
-	ended, err := d.store.EndCopy(context.WithoutCancel(ctx), j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref}, true)
+	ended, err := d.store.EndCopy(context.WithoutCancel(ctx), j.ID, Copy{User: j.User, Connection: j.Connection, Kind: j.Kind, Ref: j.Ref}, true)
 	if err == nil && !ended { // it is wanted again
 		return errAgain
 	}

@@ -25,7 +25,7 @@ func (d *Deliveries) care(ctx context.Context) {
 	dead, err := d.store.Retire(ctx, now.Add(-keepDone), now.Add(-d.opt.KeepDead))
 	d.careFailed(ctx, err)
 	for _, v := range dead {
-		d.log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Provider, "kind", v.Kind, "items", v.Items, "category", v.Category)
+		d.log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Connection, "kind", v.Kind, "items", v.Items, "category", v.Category)
 	}
 	again, err := d.store.TryAgain(ctx, now.Add(-lookAfter))
 	d.careFailed(ctx, err)

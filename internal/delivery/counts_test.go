@@ -79,7 +79,7 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
 		d, dead := counted(t, c.store)
-		j := job{Payload: Payload{User: 1, Provider: "radio"}, ID: 7, Kind: c.kind}
+		j := job{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind}
 		err := bad
 		if c.outcomes != nil {
 			err = d.divide(t.Context(), Draft{}, j.ID, plays, c.outcomes, nil)
@@ -103,7 +103,7 @@ func TestWhatComesOfAnAttemptHasOneName(t *testing.T) {
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
 	} {
 		d, _ := counted(t, taker{})
-		result, _ := d.settle(t.Context(), job{Payload: Payload{User: 1, Provider: "radio"}, Kind: Scrobble, Last: c.last}, c.err)
+		result, _ := d.settle(t.Context(), job{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Last: c.last}, c.err)
 		require.Equal(t, c.want, result, "%v", c.err)
 		require.Contains(t, metrics.DeliveryResults, result)
 	}

@@ -188,8 +188,8 @@ func (d *Deliveries) openQueues(ctx context.Context) error {
 }
 
 // started is publish for what a person has begun, which may need a queue that was not looked at before.
-func (d *Deliveries) started(ctx context.Context, user int64, provider string) error {
-	defer d.publish(user, provider)
+func (d *Deliveries) started(ctx context.Context, user int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
 	return d.openQueues(ctx)
 }
 
@@ -198,8 +198,8 @@ func (d *Deliveries) started(ctx context.Context, user int64, provider string) e
 func (d *Deliveries) releaseReady(ctx context.Context) error {
 	connections, err := d.store.Parked(ctx)
 	for _, c := range connections {
-		if d.registry.Get(c.Provider) != nil && !c.Paused && d.guard.Ready(c) {
-			err = errors.Join(err, d.queue.Release(ctx, queue.Of(c.User, c.Provider)))
+		if d.registry.Get(c.Provider()) != nil && !c.Paused && d.guard.Ready(c) {
+			err = errors.Join(err, d.queue.Release(ctx, queue.Of(c.User, c.ID)))
 		}
 	}
 	return errors.Join(err, d.store.ReleaseChannels(ctx))
@@ -247,7 +247,7 @@ func (d *Deliveries) changed(job *rivertype.JobRow) bool {
 	}
 	d.mu.Unlock()
 	if !soon {
-		d.publish(p.User, p.Provider)
+		d.publish(p.User, p.Connection)
 	}
 	return !soon
 }
@@ -265,11 +265,11 @@ func (d *Deliveries) tellLater() {
 	}
 }
 
-func (d *Deliveries) publish(user int64, provider string) {
-	if _, channel := ChannelNumber(provider); channel {
-		provider = ""
+func (d *Deliveries) publish(user int64, conn library.ConnectionID) {
+	if _, channel := ChannelNumber(conn); channel {
+		conn = ""
 	}
-	d.bus.Publish(user, events.Event{Type: events.Deliveries, Provider: provider})
+	d.bus.Publish(user, events.Event{Type: events.Deliveries, Connection: conn})
 }
 
 // waitOf is the wait that an error speaks of, if it is one.

@@ -55,39 +55,39 @@ func (o Waiting) String() string {
 
 // Copy is something of ours that a provider holds a copy of.
 type Copy struct {
-	User      int64
-	Provider  string
-	Kind      string
-	Ref       string // a playlist's number, or a month
-	Wanted    int64  // grows with every change of ours
-	Written   int64  // what Wanted was when the copy was written; 0 for never
-	RemoteID  string // the playlist's number there, or the object's ETag
-	Report    string // JSON; see Report and Archived
-	WrittenAt time.Time
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Ref        string // a playlist's number, or a month
+	Wanted     int64  // grows with every change of ours
+	Written    int64  // what Wanted was when the copy was written; 0 for never
+	RemoteID   string // the playlist's number there, or the object's ETag
+	Report     string // JSON; see Report and Archived
+	WrittenAt  time.Time
 }
 
 // Work is what the store keeps for those who carry.
 type Work interface {
-	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error)
 	Split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error
 	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
 	Queues(context.Context) ([]string, error)
 	Parked(context.Context) ([]library.Connection, error)
-	Revive(ctx context.Context, user int64, provider string) error
+	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
 	CopyStore
 	MessageStore
 }
 
 // CopyStore keeps what copies are made of.
 type CopyStore interface {
-	Copy(ctx context.Context, user int64, provider, kind, ref string) (Copy, error)
+	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (Copy, error)
 	SaveRemote(context.Context, Copy) error
 	EndCopy(ctx context.Context, id int64, c Copy, done bool) (ended bool, err error)
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
-	Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]match.Result, error)
-	SaveMatches(ctx context.Context, user int64, provider string, found map[string]match.Result) error
-	ForgetMatches(ctx context.Context, user int64, provider string, sourceIDs []string) error
+	Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]match.Result, error)
+	SaveMatches(ctx context.Context, user int64, conn library.ConnectionID, found map[string]match.Result) error
+	ForgetMatches(ctx context.Context, user int64, conn library.ConnectionID, sourceIDs []string) error
 	Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[library.StoredListen, error]
 }
 
@@ -95,7 +95,7 @@ type CopyStore interface {
 type Delivery struct {
 	ID          int64
 	User        int64
-	Provider    string
+	Connection  library.ConnectionID
 	Kind        string
 	Ref         string
 	Items       int
@@ -111,23 +111,24 @@ type Delivery struct {
 
 // Filter picks deliveries of one person. Empty fields pick all.
 type Filter struct {
-	User     int64
-	ID       int64
-	State    State
-	Provider string // or the kind of a channel
-	Kind     string
-	Category string
+	User       int64
+	ID         int64
+	State      State
+	Provider   string // or the kind of a channel
+	Connection library.ConnectionID
+	Kind       string
+	Category   string
 }
 
 // Rule is a person's wish to have their listens carried to a provider.
 type Rule struct {
-	User     int64
-	Provider string
-	Kind     string
-	Batch    int
-	From     time.Time     // listens that were played earlier are not carried
-	Oldest   time.Duration // nor are those that are older than this; 0 for any age
-	Since    time.Time     // when the wish was made
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Batch      int
+	From       time.Time     // listens that were played earlier are not carried
+	Oldest     time.Duration // nor are those that are older than this; 0 for any age
+	Since      time.Time     // when the wish was made
 }
 
 // ForwardingCounts counts the outcomes of forwarding a person's listens to a provider.

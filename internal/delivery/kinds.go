@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
+
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 )
@@ -26,11 +28,11 @@ const Schema = 1
 // Payload is what the queue holds of a delivery. Which listens it carries stands in the database, so that they can be
 // divided among deliveries.
 type Payload struct {
-	Schema   int    `json:"schema_version"`
-	User     int64  `json:"user_id"`
-	Provider string `json:"provider"`
-	Ref      string `json:"ref,omitempty"` // a playlist's number, or a month such as 2026-11
-	Key      string `json:"idempotency_key"`
+	Schema     int                  `json:"schema_version"`
+	User       int64                `json:"user_id"`
+	Connection library.ConnectionID `json:"provider"`
+	Ref        string               `json:"ref,omitempty"` // a playlist's number, or a month such as 2026-11
+	Key        string               `json:"idempotency_key"`
 }
 
 func (p Payload) payload() Payload { return p }
@@ -52,13 +54,13 @@ func (messages) Kind() string      { return Notify }
 
 // Draft is something to be carried, on its way into the queue.
 type Draft struct {
-	User     int64
-	Provider string
-	Kind     string
-	Ref      string
-	Listens  []int64 // their numbers, the oldest play first
-	History  bool    // goes out after everything that is new
-	Due      time.Time
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Ref        string
+	Listens    []int64 // their numbers, the oldest play first
+	History    bool    // goes out after everything that is new
+	Due        time.Time
 }
 
 // Items is how many listens or copies the order is about.
@@ -75,7 +77,7 @@ func again(kind string) bool { return Copies(kind) || kind == Notify }
 // Key is the idempotency key: the same for everything that is the same delivery.
 func (o Draft) Key() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", o.Provider, o.User, o.Kind, o.Ref)
+	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", o.Connection, o.User, o.Kind, o.Ref)
 	for _, id := range o.Listens {
 		fmt.Fprintf(h, "%d\n", id)
 	}
@@ -89,13 +91,13 @@ const (
 
 // Job is the order as River takes it. attempts is how often it may be attempted.
 func (o Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
-	p := Payload{Schema: Schema, User: o.User, Provider: o.Provider, Ref: o.Ref, Key: o.Key()}
+	p := Payload{Schema: Schema, User: o.User, Connection: o.Connection, Ref: o.Ref, Key: o.Key()}
 	states := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 		rivertype.JobStateRetryable, rivertype.JobStateCancelled, rivertype.JobStateDiscarded}
 	if !again(o.Kind) {
 		states = append(states, rivertype.JobStateCompleted)
 	}
-	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(o.Provider, o.User), ScheduledAt: o.Due,
+	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(o.Connection, o.User), ScheduledAt: o.Due,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: states}}
 	if o.History {
 		opts.Priority = priorityHistory
@@ -119,12 +121,11 @@ func (o Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 // people: each is looked at every second.
 const lanes = 16
 
-// QueueOf is the queue of what is owed to one person's account at a provider, or to a channel. It has one worker: that
-// goes out in order, and waits neither for another provider's deliveries nor, in a household, for another person's or
-// another channel's.
-func QueueOf(provider string, user int64) string {
-	if channel, ok := ChannelNumber(provider); ok {
+// QueueOf returns the queue of the deliveries to a connection or a channel. It has one worker, so they go out in order,
+// and wait neither for those of another connection nor, in a household, for those of another person or channel.
+func QueueOf(conn library.ConnectionID, user int64) string {
+	if channel, ok := ChannelNumber(conn); ok {
 		return fmt.Sprintf("channel_%d", channel%lanes)
 	}
-	return fmt.Sprintf("%s_%d", strings.ReplaceAll(provider, ".", "_"), user%lanes)
+	return fmt.Sprintf("%s_%d", strings.ReplaceAll(string(conn), ".", "_"), user%lanes)
 }

@@ -17,7 +17,7 @@ import (
 // must have been read since the delivery was written down. Where a second attempt would count twice, it is asked for
 // these very plays before one.
 func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *job) error {
-	takes := d.registry.Get(c.Provider).Takes
+	takes := d.registry.Get(c.Provider()).Takes
 	if err := d.guard.CaughtUp(c, j.CreatedAt); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		taker, ok := a.(providers.ListenTaker)
 		if !ok {
-			return fmt.Errorf("%s: adapter takes no listens", c.Provider)
+			return fmt.Errorf("%s: adapter takes no listens", c.ID)
 		}
 		var err error
 		if j.Again && takes.Doubles {
@@ -45,7 +45,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 		}
 		return cmp.Or(err, notNow(outcomes))
 	})
-	order := Draft{User: j.User, Provider: j.Provider, Kind: j.Kind, History: j.History}
+	order := Draft{User: j.User, Connection: j.Connection, Kind: j.Kind, History: j.History}
 	if refused != nil {
 		return d.halve(ctx, order, j.ID, plays, refused)
 	}

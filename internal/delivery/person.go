@@ -17,21 +17,21 @@ import (
 // PersonStore is what people see and change.
 type PersonStore interface {
 	StartForwarding(ctx context.Context, r Rule, earlier bool) (int, error)
-	CountUnforwarded(ctx context.Context, user int64, provider string, from time.Time) (int, error)
-	StopForwarding(ctx context.Context, user int64, provider string) error
+	CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (int, error)
+	StopForwarding(ctx context.Context, user int64, conn library.ConnectionID) error
 	WantCopy(context.Context, Draft) error
-	DropCopy(ctx context.Context, user int64, provider, kind, ref string) error
+	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	Discard(ctx context.Context, user, id int64) error
 	Note(context.Context, activity.Entry) error
 }
 
 // did notes what a person did. That it cannot be noted stops nothing.
-func (d *Deliveries) did(ctx context.Context, user int64, provider string, what activity.Action, subject string) {
-	if _, channel := ChannelNumber(provider); channel {
-		provider = ""
+func (d *Deliveries) did(ctx context.Context, user int64, conn library.ConnectionID, what activity.Action, subject string) {
+	if _, channel := ChannelNumber(conn); channel {
+		conn = ""
 	}
-	if err := d.store.Note(ctx, activity.Entry{User: user, Action: what, Provider: provider, Subject: subject}); err != nil {
+	if err := d.store.Note(ctx, activity.Entry{User: user, Action: what, Connection: conn, Subject: subject}); err != nil {
 		d.log.Error("activity cannot be noted", "err", err)
 	}
 }
@@ -57,12 +57,12 @@ func (d *Deliveries) room(ctx context.Context) error {
 
 // Forward has a person's listens carried to a provider from now on; with earlier, those stored before too, as far as the
 // provider takes them and does not have them. It returns how many of those there are: listens, or months of an archive.
-func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, earlier bool) (n int, err error) {
-	r, err := d.rule(user, provider, earlier)
+func (d *Deliveries) Forward(ctx context.Context, user int64, conn library.ConnectionID, earlier bool) (n int, err error) {
+	r, err := d.rule(user, conn, earlier)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := d.store.Connection(ctx, user, provider); err != nil {
+	if _, err := d.store.Connection(ctx, user, conn); err != nil {
 		return 0, err
 	}
 	if earlier {
@@ -71,15 +71,15 @@ func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, e
 		}
 	}
 	if n, err = d.store.StartForwarding(ctx, r, earlier); err == nil {
-		d.did(ctx, user, provider, activity.ForwardingOn, "")
+		d.did(ctx, user, conn, activity.ForwardingOn, "")
 	}
-	return n, errors.Join(err, d.started(ctx, user, provider))
+	return n, errors.Join(err, d.started(ctx, user, conn))
 }
 
-func (d *Deliveries) rule(user int64, provider string, earlier bool) (Rule, error) {
+func (d *Deliveries) rule(user int64, conn library.ConnectionID, earlier bool) (Rule, error) {
 	now := time.Now()
-	r := Rule{User: user, Provider: provider, Since: now, From: now, Batch: 1}
-	p := d.registry.Get(provider)
+	r := Rule{User: user, Connection: conn, Since: now, From: now, Batch: 1}
+	p := d.registry.Get(conn.Provider())
 	switch {
 	case p != nil && p.Takes.Archive:
 		r.Kind, r.From = Archive, time.Time{}
@@ -103,51 +103,51 @@ func earliest(t providers.Takes) time.Time {
 }
 
 // Earlier is how many listens Forward would send at once.
-func (d *Deliveries) Earlier(ctx context.Context, user int64, provider string) (int, error) {
-	p := d.registry.Get(provider)
+func (d *Deliveries) Earlier(ctx context.Context, user int64, conn library.ConnectionID) (int, error) {
+	p := d.registry.Get(conn.Provider())
 	if p == nil || p.Takes.Listens == "" {
 		return 0, nil
 	}
-	return d.store.CountUnforwarded(ctx, user, provider, earliest(p.Takes))
+	return d.store.CountUnforwarded(ctx, user, conn, earliest(p.Takes))
 }
 
 // StopForwarding ends what Forward began. What waits already is still carried.
-func (d *Deliveries) StopForwarding(ctx context.Context, user int64, provider string) error {
-	defer d.publish(user, provider)
-	err := d.store.StopForwarding(ctx, user, provider)
+func (d *Deliveries) StopForwarding(ctx context.Context, user int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
+	err := d.store.StopForwarding(ctx, user, conn)
 	if err == nil {
-		d.did(ctx, user, provider, activity.ForwardingOff, "")
+		d.did(ctx, user, conn, activity.ForwardingOff, "")
 	}
 	return err
 }
 
 // WritePlaylist has a provider hold a copy of a playlist from now on.
-func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, provider string) error {
-	p := d.registry.Get(provider)
+func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+	p := d.registry.Get(conn.Provider())
 	list, _, err := d.store.Playlist(ctx, user, playlist)
 	switch {
 	case err != nil:
 		return err
-	case p == nil || !p.Takes.Playlists || list.Provider == provider:
+	case p == nil || !p.Takes.Playlists || list.Connection == conn:
 		return ErrNotTaken
 	}
-	if _, err := d.store.Connection(ctx, user, provider); err != nil {
+	if _, err := d.store.Connection(ctx, user, conn); err != nil {
 		return err
 	}
 	if err := d.room(ctx); err != nil {
 		return err
 	}
-	if err := d.store.ForgetMatches(ctx, user, provider, []string{""}); err != nil { // what was not there may be by now
+	if err := d.store.ForgetMatches(ctx, user, conn, []string{""}); err != nil { // what was not there may be by now
 		return err
 	}
-	err = d.store.WantCopy(ctx, Draft{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
-	return errors.Join(err, d.started(ctx, user, provider))
+	err = d.store.WantCopy(ctx, Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
+	return errors.Join(err, d.started(ctx, user, conn))
 }
 
 // StopWriting ends what WritePlaylist began. The copy stays as it is.
-func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, provider string) error {
-	defer d.publish(user, provider)
-	return d.store.DropCopy(ctx, user, provider, WritePlaylist, strconv.FormatInt(playlist, 10))
+func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
+	return d.store.DropCopy(ctx, user, conn, WritePlaylist, strconv.FormatInt(playlist, 10))
 }
 
 // Redrive makes deliveries due that are dead or wait for their next attempt, and returns how many; dry only counts them.
@@ -165,8 +165,8 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 		return 0, err
 	}
 	d.opt.Metrics.Redriven("due", n)
-	d.did(ctx, f.User, f.Provider, activity.Redriven, strconv.Itoa(n))
-	return n, errors.Join(err, d.started(ctx, f.User, f.Provider))
+	d.did(ctx, f.User, f.Connection, activity.Redriven, strconv.Itoa(n))
+	return n, errors.Join(err, d.started(ctx, f.User, f.Connection))
 }
 
 // Discard removes a delivery that is not running.
@@ -181,21 +181,21 @@ func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 
 // Connected lets go out what waited for a connection. To be connected is all that an archive asks for.
 func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error {
-	err := d.Release(ctx, c.User, c.Provider)
-	if p := d.registry.Get(c.Provider); p != nil && p.Takes.Archive {
-		r, e := d.rule(c.User, c.Provider, true)
+	err := d.Release(ctx, c.User, c.ID)
+	if p := d.registry.Get(c.Provider()); p != nil && p.Takes.Archive {
+		r, e := d.rule(c.User, c.ID, true)
 		if e == nil {
 			_, e = d.store.StartForwarding(ctx, r, true)
 		}
-		err = errors.Join(err, e, d.started(ctx, c.User, c.Provider))
+		err = errors.Join(err, e, d.started(ctx, c.User, c.ID))
 	}
 	return err
 }
 
 // Release makes due what was parked for a connection, because the person has done what was asked of them, and what has
 // died of its connection's trouble.
-func (d *Deliveries) Release(ctx context.Context, user int64, provider string) error {
-	return errors.Join(d.queue.Release(ctx, queue.Of(user, provider)), d.store.Revive(ctx, user, provider), d.started(ctx, user, provider))
+func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
+	return errors.Join(d.queue.Release(ctx, queue.Of(user, conn)), d.store.Revive(ctx, user, conn), d.started(ctx, user, conn))
 }
 
 // ReportOf reads the report of a playlist's copy.

@@ -39,7 +39,7 @@ type ReportTrack struct {
 
 // carryPlaylist brings a provider's copy of a playlist in line with ours.
 func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j *job) error {
-	kept, err := d.store.Copy(ctx, j.User, j.Provider, j.Kind, j.Ref)
+	kept, err := d.store.Copy(ctx, j.User, j.Connection, j.Kind, j.Ref)
 	j.wanted = kept.Wanted
 	if errors.Is(err, library.ErrNotFound) {
 		return d.unwanted(ctx, j)
@@ -64,7 +64,7 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j 
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		there, ok := a.(providers.PlaylistWriter)
 		if !ok {
-			return fmt.Errorf("%s: adapter writes no playlists", c.Provider)
+			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
 		}
 		w := playlistWriter{d: d, there: there, copy: &kept, name: list.Name}
 		var err error
@@ -113,7 +113,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {
-			err = errors.Join(err, w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, lost))
+			err = errors.Join(err, w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, lost))
 		}
 		if err != nil || len(lost) == 0 {
 			return report, err
@@ -127,7 +127,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 
 // lookAgain lets the next attempt look once more for what is not there: somebody may have put it there by then.
 func (w *playlistWriter) lookAgain(ctx context.Context) error {
-	return w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, []string{""})
+	return w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, []string{""})
 }
 
 // found are the SourceIDs of the tracks that were recognised, in their order.
@@ -219,7 +219,7 @@ func (w *playlistWriter) find(ctx context.Context) (*library.Playlist, error) {
 
 // mark ends the working name of a playlist.
 func (w *playlistWriter) mark() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", w.copy.User, w.copy.Provider, w.copy.Ref))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", w.copy.User, w.copy.Connection, w.copy.Ref))
 	return " (Reprise " + hex.EncodeToString(sum[:4]) + ")"
 }
 
@@ -229,13 +229,13 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 	for i, t := range tracks {
 		keys[i] = trackKey(t)
 	}
-	known, err := w.d.store.Matches(ctx, w.copy.User, w.copy.Provider, keys)
+	known, err := w.d.store.Matches(ctx, w.copy.User, w.copy.Connection, keys)
 	if err != nil {
 		return nil, err
 	}
 	fresh := map[string]match.Result{}
 	defer func() {
-		err = errors.Join(err, w.d.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, fresh))
+		err = errors.Join(err, w.d.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, fresh))
 	}()
 	for i, t := range tracks {
 		m, ok := known[keys[i]]

@@ -81,9 +81,9 @@ func (d *Deliveries) attempt(ctx context.Context, j job) error {
 		d.opt.Metrics.Delivery(j.Kind, result)
 		return err
 	}
-	c, err := d.store.Connection(ctx, j.User, j.Provider)
+	c, err := d.store.Connection(ctx, j.User, j.Connection)
 	switch {
-	case errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Provider) == nil):
+	case errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Connection.Provider()) == nil):
 		d.opt.Metrics.Delivery(j.Kind, "parked")
 		return d.park(ctx, j)
 	case err == nil:
@@ -131,7 +131,7 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 		return d.bury(ctx, j, v.Category)
 	}
 	switch {
-	case v.Class == resilience.Canceled && j.Kind != Notify && d.registry.Get(j.Provider).Takes.Doubles:
+	case v.Class == resilience.Canceled && j.Kind != Notify && d.registry.Get(j.Connection.Provider()).Takes.Doubles:
 		return "canceled", errors.New("cut off") // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
 		return "canceled", river.JobSnooze(0)
@@ -154,7 +154,7 @@ func (d *Deliveries) bury(ctx context.Context, j job, why resilience.Category) (
 	if j.Kind == Notify {
 		ended, err = d.store.EndMessages(ctx, j.ID, channelOf(j.Payload), j.wanted, false)
 	} else {
-		ended, err = d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Provider: j.Provider, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
+		ended, err = d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Connection: j.Connection, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
 	}
 	switch {
 	case err != nil:
@@ -177,10 +177,10 @@ func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Fa
 		return
 	}
 	if given {
-		d.log.Warn("delivery given up", "delivery_id", j.ID, "user_id", j.User, "provider", j.Provider, "category", f.Category, "err", f.Answer)
+		d.log.Warn("delivery given up", "delivery_id", j.ID, "user_id", j.User, "provider", j.Connection, "category", f.Category, "err", f.Answer)
 	}
 	if err := d.store.NoteFailure(ctx, j.ID, f, given); err != nil {
-		d.log.Error("failure of a delivery cannot be kept", "delivery_id", j.ID, "provider", j.Provider, "err", err)
+		d.log.Error("failure of a delivery cannot be kept", "delivery_id", j.ID, "provider", j.Connection, "err", err)
 	}
 }
 
@@ -193,16 +193,16 @@ func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error 
 		return d.deferMessages(ctx, j, s.Until)
 	}
 	until := s.Until.Add(queue.Apart) // so that the ones before this one come no earlier than they may
-	if err := d.queue.Postpone(ctx, queue.Of(j.User, j.Provider), j.ID, until); err != nil {
-		d.log.Error("deliveries cannot be postponed", "delivery_id", j.ID, "provider", j.Provider, "err", err)
+	if err := d.queue.Postpone(ctx, queue.Of(j.User, j.Connection), j.ID, until); err != nil {
+		d.log.Error("deliveries cannot be postponed", "delivery_id", j.ID, "provider", j.Connection, "err", err)
 	}
 	return river.JobSnooze(max(time.Until(until), 0))
 }
 
 // park lets everything that is owed there wait for a person.
 func (d *Deliveries) park(ctx context.Context, j job) error {
-	if err := d.queue.Park(context.WithoutCancel(ctx), queue.Of(j.User, j.Provider)); err != nil {
-		d.log.Error("deliveries cannot be parked", "delivery_id", j.ID, "provider", j.Provider, "err", err)
+	if err := d.queue.Park(context.WithoutCancel(ctx), queue.Of(j.User, j.Connection)); err != nil {
+		d.log.Error("deliveries cannot be parked", "delivery_id", j.ID, "provider", j.Connection, "err", err)
 	}
 	return river.JobSnooze(queue.ForGood)
 }

@@ -33,26 +33,26 @@ const Stream = "import"
 
 // Import is one file on its way into the listens of a person.
 type Import struct {
-	ID        int64
-	User      int64
-	Provider  string
-	Name      string // of the file, as its person knows it
-	File      string // its name in the folder of imports
-	Size      int64  // bytes
-	State     State
-	Entry     int // reading goes on in this file of an archive,
-	EntryRow  int // after so many of its rows
-	BytesDone int64
-	BytesAll  int64  // bytes of what is in the file, unpacked
-	Rows      int    // read so far
-	Added     int    // listens that are new
-	Known     int    // plays that were there already, told by whichever service
-	Skipped   int    // rows that are no listens: podcasts, plays under 30 seconds
-	Bad       int    // rows that cannot be read
-	Problems  string // the first of the bad rows, one per line
-	Reason    string // why it failed, in words
-	CreatedAt time.Time
-	EndedAt   time.Time
+	ID         int64
+	User       int64
+	Connection library.ConnectionID
+	Name       string // of the file, as its person knows it
+	File       string // its name in the folder of imports
+	Size       int64  // bytes
+	State      State
+	Entry      int // reading goes on in this file of an archive,
+	EntryRow   int // after so many of its rows
+	BytesDone  int64
+	BytesAll   int64  // bytes of what is in the file, unpacked
+	Rows       int    // read so far
+	Added      int    // listens that are new
+	Known      int    // plays that were there already, told by whichever service
+	Skipped    int    // rows that are no listens: podcasts, plays under 30 seconds
+	Bad        int    // rows that cannot be read
+	Problems   string // the first of the bad rows, one per line
+	Reason     string // why it failed, in words
+	CreatedAt  time.Time
+	EndedAt    time.Time
 }
 
 // Open says whether there is still something to be read.

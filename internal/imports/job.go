@@ -21,7 +21,7 @@ type job struct {
 
 // read reads what is left of an export. It returns an error when that is to be tried again.
 func (j *job) read(ctx context.Context, e *export) error {
-	f := formats[j.at.Provider]
+	f := formats[j.at.Connection.Provider()]
 	j.at.State, j.at.BytesAll = Running, e.total
 	before := int64(0) // bytes of the entries that have been read
 	for i := range e.entries {
@@ -37,7 +37,7 @@ func (j *job) read(ctx context.Context, e *export) error {
 	j.at.BytesDone, j.at.State, j.at.EndedAt = e.total, Done, time.Now()
 	err := j.save(ctx)
 	if err == nil {
-		j.r.log.Info("import done", "user_id", j.v.User, "provider", j.v.Provider, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
+		j.r.log.Info("import done", "user_id", j.v.User, "provider", j.v.Connection, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
 		j.r.forget(j.v)
 	}
 	return err
@@ -92,7 +92,7 @@ func (j *job) save(ctx context.Context) error {
 	}
 	added := now.Added - j.v.Added
 	if j.r.Counted != nil {
-		j.r.Counted(now.Provider, added, now.Known-j.v.Known)
+		j.r.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
 	}
 	first := j.v.State == Waiting
 	j.v, j.at, j.plays = now, now, j.plays[:0]
@@ -100,11 +100,11 @@ func (j *job) save(ctx context.Context) error {
 		j.r.tell(now)
 	}
 	if added > 0 {
-		j.r.bus.Publish(now.User, events.Event{Type: events.Listens, Provider: now.Provider, Done: added})
+		j.r.bus.Publish(now.User, events.Event{Type: events.Listens, Connection: now.Connection, Done: added})
 	}
 	if time.Since(j.told) >= tellEvery || !now.Open() {
 		j.told = time.Now()
-		j.r.bus.Publish(now.User, events.Event{Type: events.Progress, Provider: now.Provider, Stream: Stream, Done: now.Rows, Total: now.AllRows()})
+		j.r.bus.Publish(now.User, events.Event{Type: events.Progress, Connection: now.Connection, Stream: Stream, Done: now.Rows, Total: now.AllRows()})
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ func New(dir string, store Store, bus *events.Bus, log *slog.Logger) *Runner {
 
 // Receive stores a file that a person sends and looks whether it is an export of the provider. It returns the import
 // that will read it; a *RefusedError, ErrTooLarge or ErrBusy when it is not taken, and then nothing is left of it.
-func (r *Runner) Receive(ctx context.Context, user int64, provider, name string, body io.Reader) (v Import, err error) {
-	f, ok := formats[provider]
+func (r *Runner) Receive(ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader) (v Import, err error) {
+	f, ok := formats[conn.Provider()]
 	if !ok {
 		return v, &RefusedError{Problem: "Choose the service whose export this is: Spotify, Last.fm or ListenBrainz."}
 	}
@@ -75,7 +75,7 @@ func (r *Runner) Receive(ctx context.Context, user int64, provider, name string,
 	if err != nil {
 		return v, err
 	}
-	v, err = r.store.AddImport(ctx, Import{User: user, Provider: provider, Name: name, File: file, Size: size, State: Waiting, BytesAll: total, CreatedAt: time.Now()}, most)
+	v, err = r.store.AddImport(ctx, Import{User: user, Connection: conn, Name: name, File: file, Size: size, State: Waiting, BytesAll: total, CreatedAt: time.Now()}, most)
 	if err != nil {
 		return v, err
 	}
@@ -211,7 +211,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			}
 		}
 		if !errors.Is(err, library.ErrNotFound) && ctx.Err() == nil {
-			r.log.Error("import cannot go on", "user_id", v.User, "provider", v.Provider, "err", err)
+			r.log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -241,11 +241,11 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	j := &job{r: r, v: v, at: v}
 	defer func() {
 		if p := recover(); p != nil { // a file must not bring the server down, now and after every restart
-			r.log.Error("import panicked", "user_id", v.User, "provider", v.Provider, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.log.Error("import panicked", "user_id", v.User, "provider", v.Connection, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = j.fail(ctx, "The file brought the import down; the server's log says how.")
 		}
 	}()
-	e, err := openExport(filepath.Join(r.dir, v.File), v.Name, formats[v.Provider])
+	e, err := openExport(filepath.Join(r.dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return j.fail(ctx, refused.Problem)
 	}
@@ -280,5 +280,5 @@ func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
 
 // tell lets those look who watch.
 func (r *Runner) tell(v Import) {
-	r.bus.Publish(v.User, events.Event{Type: events.Imports, Provider: v.Provider})
+	r.bus.Publish(v.User, events.Event{Type: events.Imports, Connection: v.Connection})
 }

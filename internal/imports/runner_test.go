@@ -284,12 +284,12 @@ func TestProgressIsTold(t *testing.T) {
 	for len(watch.C) > 0 {
 		e := <-watch.C
 		seen[e.Type]++
-		require.Equal(t, "spotify", e.Provider)
+		require.Equal(t, "spotify", e.Connection)
 		if e.Type == events.Progress {
 			last = e
 		}
 	}
-	require.Equal(t, events.Event{Type: events.Progress, Provider: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
+	require.Equal(t, events.Event{Type: events.Progress, Connection: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
 	require.Equal(t, 3, seen[events.Imports], "it was taken, it began, it ended")
 	require.Equal(t, 3, seen[events.Listens])
 }

@@ -49,7 +49,7 @@ func onLoopback(t *testing.T) *http.Client {
 
 // connection is connected, with an access token that has ended.
 func connection() library.Connection {
-	return library.Connection{User: user, Provider: "spotify", AccountID: "alice", Generation: 1,
+	return library.Connection{User: user, ID: "spotify", AccountID: "alice", Generation: 1,
 		Credentials: ended("access-1", "refresh-1")}
 }
 

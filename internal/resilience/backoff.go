@@ -19,8 +19,9 @@ const stillFailingAfter = 24 * time.Hour
 
 // Key names one stream of one user's connection.
 type Key struct {
-	User     int64
-	Provider string
+	User       int64
+	Connection string // its id among those of the user
+	Provider   string
 	// App is whose limits the connection shares: a client id, or the host of a self-hosted server. An empty App
 	// stands for the provider itself.
 	App    string
@@ -31,8 +32,8 @@ type appKey struct{ provider, app string }
 
 // What a call that goes well reads of these stands first in each, so that it costs few lines of the processor's cache.
 type conn struct {
-	provider   string
-	next       *conn // of the same user
+	id         string // see Key
+	next       *conn  // of the same user
 	generation int64
 	app        *app
 	streams    *stream // one to three, linked

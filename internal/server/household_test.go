@@ -205,7 +205,7 @@ func (h *household) as(user int64) {
 
 func (h *household) connect(provider string) {
 	h.t.Helper()
-	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, Provider: provider,
+	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, ID: provider,
 		AccountID: "ann", Account: "ann", App: provider,
 		Credentials: library.Credentials{}, CreatedAt: time.Now()})
 	require.NoError(h.t, err)
@@ -237,7 +237,7 @@ func (h *household) heard(titles ...string) {
 			library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute},
 				SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
 	}
-	_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Provider: "spotify", Listens: plays})
+	_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Connection: "spotify", Listens: plays})
 	require.NoError(h.t, err)
 }
 

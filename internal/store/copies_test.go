@@ -26,11 +26,11 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
-			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		change()
-		want := delivery.Copy{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7", Wanted: 2}
+		want := delivery.Copy{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7", Wanted: 2}
 		require.Equal(t, want, copyOf(t, s, user))
 		id := only(t, s, user).ID
 		become(t, s, delivery.Running, id)
@@ -68,7 +68,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
-			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		var wrote []int64
@@ -103,7 +103,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 	id := only(t, s, user).ID
 	c := copyOf(t, s, user)
 	become(t, s, delivery.Running, id)
@@ -126,8 +126,8 @@ func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 		}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", nil))
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
-		matches := func(user int64, provider string, tracks ...string) map[string]match.Result {
-			known, err := s.Matches(t.Context(), user, provider, tracks)
+		matches := func(user int64, conn library.ConnectionID, tracks ...string) map[string]match.Result {
+			known, err := s.Matches(t.Context(), user, conn, tracks)
 			require.NoError(t, err)
 			return known
 		}
@@ -159,7 +159,7 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := func() {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 	}
 	want()
 	id, seen := only(t, s, user).ID, copyOf(t, s, user)

@@ -15,11 +15,11 @@ import (
 )
 
 // oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it.
-func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery.State]int64 {
+func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) map[delivery.State]int64 {
 	t.Helper()
 	ids := map[delivery.State]int64{}
 	for _, state := range delivery.States {
-		ids[state] = order(t, s, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive, Ref: string(state)})
+		ids[state] = order(t, s, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive, Ref: string(state)})
 		switch state {
 		case delivery.Parked:
 			require.NoError(t, s.Queue().Park(t.Context(), queue.One(ids[state])))
@@ -37,7 +37,7 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	oneOfEach(t, s, bob, "s3")
-	scrobble := order(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
+	scrobble := order(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble})
 	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
 
 	found := func(f delivery.Filter) (all []int64) {
@@ -56,13 +56,13 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 		return all
 	}
 	for state, id := range ids {
-		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, State: state, Provider: "s3"}), state)
+		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, State: state, Connection: "s3"}), state)
 		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, ID: id}), state)
 		require.Empty(t, found(delivery.Filter{User: bob, ID: id}), "another person's")
 	}
 	require.Len(t, found(delivery.Filter{User: alice}), 7)
 	require.Len(t, found(delivery.Filter{User: alice, Kind: delivery.Archive}), 6)
-	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Provider: "lastfm"}))
+	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Connection: "lastfm"}))
 	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Category: "auth"}))
 	counts, err := s.CountDeliveries(t.Context(), delivery.Filter{User: alice})
 	require.NoError(t, err)
@@ -94,8 +94,8 @@ func TestADeliveryTellsItsWholeStory(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(9)
 		now := time.Now().UTC()
-		id := order(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Due: now.Add(time.Minute)})
-		want := delivery.Delivery{ID: id, User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
+		id := order(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11", Due: now.Add(time.Minute)})
+		want := delivery.Delivery{ID: id, User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11", Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
 			Due: now.Add(time.Minute), CreatedAt: now}
 		require.Equal(t, want, only(t, s, user))
 		time.Sleep(1500 * time.Millisecond)
@@ -116,11 +116,11 @@ func TestRedrivingTakesWhatIsDeadOrWaitsForItsNextAttempt(t *testing.T) {
 	others := oneOfEach(t, s, bob, "s3")
 	elsewhere := oneOfEach(t, s, alice, "other")
 	for range 2 { // counting changes nothing
-		n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Provider: "s3"}, true)
+		n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Connection: "s3"}, true)
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 	}
-	n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Provider: "s3"}, false)
+	n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Connection: "s3"}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	for state, id := range ids {
@@ -133,7 +133,7 @@ func TestRedrivingTakesWhatIsDeadOrWaitsForItsNextAttempt(t *testing.T) {
 		require.Equal(t, string(state), standing(t, s, bob, others[state])[0])
 		require.Equal(t, string(state), standing(t, s, alice, elsewhere[state])[0])
 	}
-	for _, f := range []delivery.Filter{{User: alice, Provider: "s3"}, {User: bob, ID: ids[delivery.Dead]}, {User: alice, ID: elsewhere[delivery.Parked]},
+	for _, f := range []delivery.Filter{{User: alice, Connection: "s3"}, {User: bob, ID: ids[delivery.Dead]}, {User: alice, ID: elsewhere[delivery.Parked]},
 		{User: alice, ID: elsewhere[delivery.Running]}, {User: alice, ID: elsewhere[delivery.Done]}, {User: alice, Category: "auth"}} {
 		for _, dry := range []bool{true, false} {
 			n, err = s.Redrive(t.Context(), f, dry)
@@ -186,7 +186,7 @@ func TestWhatWasDiscardedMayBeSentLaterAndWhatWasSentMayNot(t *testing.T) {
 	n, err := s.CountUnforwarded(t.Context(), user, "lastfm", at(0))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 9, From: at(0), Since: at(0)}, true)
+	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 9, From: at(0), Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"lastfm scheduled: B, C"}, owed(t, s, user))
 }
@@ -197,11 +197,11 @@ func TestDeadLettersAreLookedAtAgain(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(3)
 		connect(t, s, user, "lastfm")
-		alone := order(t, s, delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
+		alone := order(t, s, delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection
 		var ids []int64
 		for i := range 3 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 		}
 		_, err := s.writer.Exec("UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1 WHERE id = $2", queue.Time(time.Now()), ids[0])
 		require.NoError(t, err)

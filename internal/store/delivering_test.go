@@ -59,7 +59,7 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	forward(t, s, user, "lastfm", 10, 0)
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 	first := only(t, s, user)
-	from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+	from := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble}
 	plays, err := s.ListensOf(t.Context(), first.ID)
 	require.NoError(t, err)
 	become(t, s, delivery.Running, first.ID)
@@ -84,11 +84,11 @@ func TestWhatIsRefusedBecomesADeadLetterOfItsOwn(t *testing.T) {
 		plays, err := s.ListensOf(t.Context(), first.ID)
 		require.NoError(t, err)
 		why := delivery.Failure{Category: "item", Reason: "The artist is missing.", Answer: "1: ignored"}
-		from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+		from := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble}
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}}, []delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
 		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"}, owed(t, s, user))
 		now := time.Now().UTC()
-		want := delivery.Delivery{ID: first.ID + 2, User: user, Provider: "lastfm", Kind: delivery.Scrobble, Items: 1, State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
+		want := delivery.Delivery{ID: first.ID + 2, User: user, Connection: "lastfm", Kind: delivery.Scrobble, Items: 1, State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
 			Due: now, EndedAt: now, CreatedAt: now, Failure: why, DeadSince: now}
 		require.Equal(t, want, deliveries(t, s, user)[2])
 
@@ -102,7 +102,7 @@ func TestTheWordsOfTheLatestFailureAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		id := order(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
+		id := order(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11"})
 		kept := func() (delivery.Failure, time.Time) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
@@ -143,11 +143,11 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		bob := addUser(t, s, "Bob", accounts.Member)
 		var ids []int64
 		for i := range 5 {
-			ids = append(ids, order(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i), History: i == 1}))
+			ids = append(ids, order(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i), History: i == 1}))
 			time.Sleep(time.Second)
 		}
-		others := []int64{order(t, s, delivery.Draft{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
-			order(t, s, delivery.Draft{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
+		others := []int64{order(t, s, delivery.Draft{User: bob, Connection: "lastfm", Kind: delivery.Scrobble}),
+			order(t, s, delivery.Draft{User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble})}
 		become(t, s, delivery.Retrying, ids[0])
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
@@ -180,7 +180,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 func owedAsIs(t testing.TB, s *Store, user int64) (lines []string) {
 	t.Helper()
 	for _, d := range deliveries(t, s, user) {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Provider, d.State, d.Ref)[:len(d.Provider)+len(d.State)+3])
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Connection, d.State, d.Ref)[:len(d.Connection)+len(d.State)+3])
 	}
 	return lines
 }
@@ -189,7 +189,7 @@ func TestTheRunningOneParksItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		ids := []int64{order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}), order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
+		ids := []int64{order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "1"}), order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			assert.Equal(t, ids[0], id)
 			assert.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
@@ -212,7 +212,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		s, user := setup(t)
 		var ids []int64
 		for i := range 6 {
-			o := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}
+			o := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}
 			if i == 5 {
 				o.Due = time.Now().Add(3 * time.Hour)
 			}
@@ -236,7 +236,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		require.Equal(t, []int64{ids[1], ids[3], ids[4]}, taken(t, s, "lastfm"))
 
-		parked := order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
+		parked := order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
 		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked, time.Now().Add(time.Hour)))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
@@ -248,12 +248,12 @@ func TestReviveLeavesAloneWhatIsBadItself(t *testing.T) {
 	s, user := setup(t)
 	var ids []int64
 	for i, category := range []string{"item", "auth", "network", ""} {
-		id := order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
+		id := order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
 		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
 	}
-	other := order(t, s, delivery.Draft{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
+	other := order(t, s, delivery.Draft{User: user, Connection: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
 	require.NoError(t, s.Revive(t.Context(), user, "lastfm"))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {
@@ -274,8 +274,8 @@ func TestOwingCountsWhatWaits(t *testing.T) {
 	forward(t, s, user, "lastfm", 2, 0)
 	save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 	for _, ref := range []string{"1", "2"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: ref}))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: ref}))
 	}
 	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2}, "s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)

@@ -122,17 +122,17 @@ func normal(s string) string {
 
 // report is what one service told of a play.
 type report struct {
-	provider string
-	teller   string // the provider, or its export
-	sourceID string
-	at       time.Time
-	length   time.Duration
-	play     *play // whose source it is; nil for a new listen
-	moved    bool  // from the listen that it was a source of before
+	connection library.ConnectionID
+	teller     string // the provider, or its export
+	sourceID   string
+	at         time.Time
+	length     time.Duration
+	play       *play // whose source it is; nil for a new listen
+	moved      bool  // from the listen that it was a source of before
 }
 
-func newReport(provider, sourceID string, at time.Time, length time.Duration) report {
-	return report{provider: provider, teller: tellerOf(provider, sourceID), sourceID: sourceID, at: at, length: length}
+func newReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) report {
+	return report{connection: conn, teller: tellerOf(string(conn), sourceID), sourceID: sourceID, at: at, length: length}
 }
 
 // tellerOf is who tells of a play. A provider's export tells of the same plays as the provider does, in words of its

@@ -118,7 +118,7 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 
 func providersOf(l library.StoredListen) (names []string) {
 	for _, s := range l.Sources {
-		names = append(names, s.Provider)
+		names = append(names, s.Connection)
 	}
 	return names
 }

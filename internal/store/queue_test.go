@@ -60,7 +60,7 @@ func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
 		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 		}
 		become(t, s, delivery.Running, ids[0], ids[1])
 		become(t, s, delivery.Done, ids[2])
@@ -93,7 +93,7 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 		for i := range redriven {
 			wg.Go(func() {
 				for range 5 {
-					n, err := s.Redrive(context.Background(), delivery.Filter{User: user, Provider: "lastfm", State: delivery.Dead}, false)
+					n, err := s.Redrive(context.Background(), delivery.Filter{User: user, Connection: "lastfm", State: delivery.Dead}, false)
 					assert.NoError(t, err)
 					redriven[i] += n
 					time.Sleep(time.Duration(i) * 100 * time.Millisecond)

@@ -25,7 +25,7 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	require.NoError(t, err)
 	_, err = s.Vapid(t.Context(), func() (string, error) { return "a signing key", nil })
 	require.NoError(t, err)
-	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Provider: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Connection: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
 }
 
 func TestEverySealedColumnIsListed(t *testing.T) {

@@ -188,7 +188,7 @@ func TestABatchThatIsRefusedWholeIsHalvedUntilTheBadOnesAreFound(t *testing.T) {
 			page = append(page, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
 				PlayedAt: time.Now().Add(time.Duration(i-plays) * 4 * time.Minute)})
 		}
-		_, err := e.Store.SaveListens(context.Background(), library.Intake{User: user, Provider: "spotify", Listens: page})
+		_, err := e.Store.SaveListens(context.Background(), library.Intake{User: user, Connection: "spotify", Listens: page})
 		require.NoError(t, err)
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		enginetest.Settle()

@@ -50,8 +50,8 @@ func NewGuard(opt GuardOptions) *Guard { return &Guard{opt: opt} }
 // returns an error that also wraps a *resilience.NotBeforeError, with the time at which this stream may call again.
 func (g *Guard) Do(ctx context.Context, s providers.Subject, call func(context.Context, providers.Adapter) error) error {
 	if s.Provider == nil {
-		if s.Provider = g.opt.Registry.Get(s.Connection.Provider); s.Provider == nil {
-			return fmt.Errorf("provider %q is not known to this version", s.Connection.Provider)
+		if s.Provider = g.opt.Registry.Get(s.Connection.Provider()); s.Provider == nil {
+			return fmt.Errorf("provider %q is not known to this version", s.Connection.ID)
 		}
 	}
 	key := s.Key()

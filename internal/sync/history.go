@@ -28,15 +28,15 @@ func (s *Syncer) record(ctx context.Context, c library.Connection, r library.Run
 			r.Result = resilience.Fatal.String()
 		}
 		r.Detail = resilience.Excerpt(err.Error())
-		p := s.guard.opt.Registry.Get(r.Provider)
+		p := s.guard.opt.Registry.Get(r.Connection.Provider())
 		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
 	}
-	s.opt.Metrics.Run(r.Provider, r.Stream, r.Result, r.Took)
+	s.opt.Metrics.Run(r.Connection.Provider(), r.Stream, r.Result, r.Took)
 	if v.Class == resilience.Canceled {
 		return r
 	}
 	if err := s.store.SaveRun(context.WithoutCancel(ctx), r); err != nil {
-		s.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Provider, "stream", r.Stream, "err", err)
+		s.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Connection, "stream", r.Stream, "err", err)
 	}
 	return r
 }
@@ -77,11 +77,11 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 	}
 	found := map[string]Survey{}
 	for _, st := range all {
-		p := m.guard.opt.Registry.Get(st.Provider)
+		p := m.guard.opt.Registry.Get(st.Connection.Provider())
 		if p == nil {
 			continue
 		}
-		s := found[st.Provider]
+		s := found[st.Connection.Provider()]
 		if s.Conditions == nil {
 			s.Conditions = map[Condition]int{}
 		}
@@ -94,12 +94,12 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 		if worst != NeedsReconnect && !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
 			s.Ends = st.ExpiresAt
 		}
-		found[st.Provider] = s
+		found[st.Connection.Provider()] = s
 	}
 	for _, p := range own {
 		s := found[p.Name]
 		for _, stream := range p.Guarded() {
-			s.note(m.guard.state(library.Connection{Provider: p.Name}, stream))
+			s.note(m.guard.state(library.Connection{ID: library.ConnectionID(p.Name)}, stream))
 		}
 		found[p.Name] = s
 	}
@@ -108,7 +108,7 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 
 // worst is the condition of a connection, the gravest of its streams'; what stands against them is noted in s.
 func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
-	c := library.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
+	c := library.Connection{User: st.User, ID: st.Connection, App: st.App, Paused: st.Paused}
 	worst := Healthy
 	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
 		worst = New
@@ -117,7 +117,7 @@ func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Surve
 		state := m.guard.state(c, stream)
 		s.note(state)
 		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
-		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream})); gravity[now] > gravity[worst] {
+		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.ID, stream})); gravity[now] > gravity[worst] {
 			worst = now
 		}
 	}

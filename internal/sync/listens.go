@@ -13,11 +13,11 @@ import (
 
 // ListenStore keeps listens and how far reading them has come.
 type ListenStore interface {
-	Reading(ctx context.Context, user int64, provider, stream string) (string, error)
+	Reading(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
 	// SaveListens stores a page and its reading position in one transaction and says how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
 	// PlayCounts returns the play counts seen last of these tracks, by track id.
-	PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]library.Listen, error)
+	PlayCounts(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]library.Listen, error)
 }
 
 // listenRun is the reading of one connection's listens in one run.
@@ -35,7 +35,7 @@ type listenRun struct {
 // readListens returns how many listens were new.
 func (s *Syncer) readListens(ctx context.Context, c library.Connection, source providers.ListenSource) (added int, err error) {
 	begun := time.Now()
-	text, err := s.store.Reading(ctx, c.User, c.Provider, library.Listens)
+	text, err := s.store.Reading(ctx, c.User, c.ID, library.Listens)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (s *Syncer) readListens(ctx context.Context, c library.Connection, source p
 		}
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		s.noteRead(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.History()})
+		s.noteRead(Key{c.User, c.ID, library.Listens}, lastRead{begun: begun, history: r.position.History()})
 	}
 	return r.added, nil
 }
@@ -96,22 +96,22 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	if err != nil {
 		return err
 	}
-	added, err := r.s.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
+	added, err := r.s.store.SaveListens(ctx, library.Intake{User: r.c.User, Connection: r.c.ID, Generation: r.c.Generation,
 		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
 	r.added += added
-	r.s.opt.Metrics.Listens(r.c.Provider, added, max(len(page)+len(hidden)-added, 0))
+	r.s.opt.Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
 		r.gap = nil
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Connection, Provider: r.c.Provider})
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	}
 	if added > 0 {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Connection: r.c.ID, Done: added})
 	}
 	if r.position.History() {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
+		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Connection: r.c.ID, Stream: library.Listens,
 			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
@@ -129,7 +129,7 @@ func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]librar
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	known, err := r.s.store.PlayCounts(ctx, r.c.User, r.c.Provider, tracks)
+	known, err := r.s.store.PlayCounts(ctx, r.c.User, r.c.ID, tracks)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (s *Syncer) announceEnds(ctx context.Context) error {
 	}
 	var errs []error
 	for _, c := range connections {
-		p := s.guard.opt.Registry.Get(c.Provider)
+		p := s.guard.opt.Registry.Get(c.Provider())
 		if p == nil || p.OAuth == nil || c.ExpiresAt.IsZero() || time.Until(c.ExpiresAt) <= 0 {
 			continue
 		}

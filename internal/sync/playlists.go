@@ -15,13 +15,13 @@ import (
 
 // PlaylistStore keeps playlists.
 type PlaylistStore interface {
-	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error)
-	SavePlaylist(ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track) error
+	ProviderPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
+	SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track) error
 	RenamePlaylist(ctx context.Context, id int64, name string) error
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
 	SetGone(ctx context.Context, id int64) error
-	SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error
+	SaveReading(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error
 }
 
 // playlistPosition is what one run of playlists leaves for the next.
@@ -49,7 +49,7 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 		}
 		now = append(now, page...)
 	}
-	stored, err := s.store.ProviderPlaylists(ctx, c.User, c.Provider)
+	stored, err := s.store.ProviderPlaylists(ctx, c.User, c.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -82,14 +82,14 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 			continue
 		}
 		changed++
-		s.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: library.Playlists, Done: i + 1, Total: len(now)})
+		s.bus.Publish(c.User, events.Event{Type: events.Progress, Connection: c.ID, Stream: library.Playlists, Done: i + 1, Total: len(now)})
 	}
 	note := ""
 	if len(skipped) > 0 {
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
 	text, err := json.Marshal(position)
-	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.Provider, library.Playlists, string(text), note))
+	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.ID, library.Playlists, string(text), note))
 }
 
 // arrange brings the order of the playlists in line with the provider's.
@@ -107,7 +107,7 @@ func (s *Syncer) arrange(ctx context.Context, known map[string]*library.StoredPl
 }
 
 func (s *Syncer) playlistPosition(ctx context.Context, c library.Connection) (r playlistPosition, err error) {
-	text, err := s.store.Reading(ctx, c.User, c.Provider, library.Playlists)
+	text, err := s.store.Reading(ctx, c.User, c.ID, library.Playlists)
 	if err != nil || text == "" {
 		return r, err
 	}
@@ -164,7 +164,7 @@ func (s *Syncer) readPlaylist(ctx context.Context, c library.Connection, source 
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, s.store.SetShrunk(ctx, known.ID, len(tracks))
 	}
-	return true, s.store.SavePlaylist(ctx, c.User, c.Provider, p, position, tracks)
+	return true, s.store.SavePlaylist(ctx, c.User, c.ID, p, position, tracks)
 }
 
 // shrinks says whether a collection has lost more than half of what it held.

@@ -13,12 +13,12 @@ import (
 
 // pull is one run: it reads one stream of one connection, as far as it may.
 func (s *Syncer) pull(ctx context.Context, k Key) error {
-	c, err := s.store.Connection(ctx, k.User, k.Provider)
+	c, err := s.store.Connection(ctx, k.User, k.Connection)
 	if errors.Is(err, library.ErrNotFound) || err == nil && c.Paused {
 		return nil
 	}
 	if err != nil {
-		s.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Provider, "err", err)
+		s.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Connection, "err", err)
 		return err
 	}
 	return s.run(ctx, c, k)
@@ -26,10 +26,10 @@ func (s *Syncer) pull(ctx context.Context, k Key) error {
 
 // run reads a stream as far as it may, and notes what came of it.
 func (s *Syncer) run(ctx context.Context, c library.Connection, k Key) error {
-	r := library.Run{User: k.User, Provider: k.Provider, Stream: k.Stream, Started: time.Now()}
+	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
 	began, end := s.opt.Began(ctx, k)
 	err := s.guard.Do(began, providers.OfConnection(c, k.Stream), func(ctx context.Context, a providers.Adapter) (err error) {
-		s.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
+		s.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
 		r.Rows, err = s.read(ctx, c, k.Stream, a)
 		return err
 	})
@@ -48,21 +48,21 @@ func (s *Syncer) read(ctx context.Context, c library.Connection, stream string, 
 	case library.Listens:
 		source, ok := a.(providers.ListenSource)
 		if !ok {
-			return 0, fmt.Errorf("%s: adapter reads no listens", c.Provider)
+			return 0, fmt.Errorf("%s: adapter reads no listens", c.ID)
 		}
 		rows, err = s.readListens(ctx, c, source)
 	case library.Playlists:
 		source, ok := a.(providers.PlaylistSource)
 		if !ok {
-			return 0, fmt.Errorf("%s: adapter reads no playlists", c.Provider)
+			return 0, fmt.Errorf("%s: adapter reads no playlists", c.ID)
 		}
 		rows, err = s.readPlaylists(ctx, c, source)
 	default:
-		return 0, fmt.Errorf("%s: no such stream: %q", c.Provider, stream)
+		return 0, fmt.Errorf("%s: no such stream: %q", c.ID, stream)
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
 		if stream == library.Listens { // there is nothing, and that is all there is to know
-			s.noteRead(Key{c.User, c.Provider, stream}, lastRead{begun: begun})
+			s.noteRead(Key{c.User, c.ID, stream}, lastRead{begun: begun})
 		}
 		return 0, nil
 	}

@@ -60,7 +60,7 @@ type Status struct {
 type StatusStore interface {
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Streams(ctx context.Context, user int64) ([]library.StreamRecord, error)
-	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
+	Waiting(ctx context.Context, user int64) (map[library.ConnectionID]delivery.Waiting, error)
 }
 
 // StatusOf returns the status of every connection of a user, in the order of the registry.
@@ -80,8 +80,8 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	all := make([]Status, 0, len(connections))
 	for _, p := range m.guard.opt.Registry {
 		for _, c := range connections {
-			if c.Provider == p.Name {
-				all = append(all, m.status(p, c, records, owing[p.Name]))
+			if c.Provider() == p.Name {
+				all = append(all, m.status(p, c, records, owing[c.ID]))
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 func (m *Connections) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
-			if r.Provider == c.Provider && r.Stream == stream {
+			if r.Connection == c.ID && r.Stream == stream {
 				return r
 			}
 		}
@@ -139,7 +139,7 @@ func (m *Connections) streamStatus(c library.Connection, stream string, r librar
 			st.History, st.Done, st.Total = pos.History(), pos.Done, pos.Total
 		}
 	}
-	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.Provider, stream}))
+	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.ID, stream}))
 	return st
 }
 

@@ -56,7 +56,7 @@ func (o Options) withDefaults() Options {
 // Store is what pulling reads and writes.
 type Store interface {
 	Connections(context.Context) ([]library.Connection, error)
-	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	ListenStore
 	PlaylistStore
 	HistoryStore
@@ -152,7 +152,7 @@ func (s *Syncer) ended(k Key, r *run, err error) {
 	s.requeueLocked(k, err)
 	s.mu.Unlock()
 	close(r.done)
-	s.bus.Publish(k.User, events.Event{Type: events.Connection, Provider: k.Provider})
+	s.bus.Publish(k.User, events.Event{Type: events.Connection, Connection: k.Connection})
 	s.wake()
 }
 
@@ -178,7 +178,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		}
 	}
 	for other := range s.behind {
-		if other.Provider == k.Provider {
+		if other.Connection == k.Connection {
 			delete(s.behind, other)
 			s.queue.add(other, time.Now())
 		}
@@ -188,7 +188,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 // findingLocked says whether another run of the provider is under way, which may find out whether trouble is over.
 func (s *Syncer) findingLocked(k Key) bool {
 	for other := range s.runs {
-		if other.Provider == k.Provider {
+		if other.Connection == k.Connection {
 			return true
 		}
 	}
@@ -205,8 +205,8 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	s.mu.Lock()
 	s.ticked = now
 	for _, c := range connections {
-		k := Key{c.User, c.Provider, stream}
-		if p := s.guard.opt.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
+		k := Key{c.User, c.ID, stream}
+		if p := s.guard.opt.Registry.Get(c.Provider()); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
 			s.queue.add(k, now) // a run under way is the one that this tick would have started
 		}
 	}
@@ -222,13 +222,13 @@ func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
 
 func (s *Syncer) start(c library.Connection, anew bool) {
-	p := s.guard.opt.Registry.Get(c.Provider)
+	p := s.guard.opt.Registry.Get(c.Provider())
 	if p == nil {
 		return
 	}
 	s.mu.Lock()
 	for _, stream := range p.Streams {
-		if k := (Key{c.User, c.Provider, stream}); anew || s.runs[k] == nil {
+		if k := (Key{c.User, c.ID, stream}); anew || s.runs[k] == nil {
 			s.queue.add(k, time.Now())
 		}
 	}
@@ -238,15 +238,15 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 
 // Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
 // again if it still exists and is not paused. It returns when its runs have ended.
-func (s *Syncer) Stop(user int64, provider string) {
-	p := s.guard.opt.Registry.Get(provider)
+func (s *Syncer) Stop(user int64, conn library.ConnectionID) {
+	p := s.guard.opt.Registry.Get(conn.Provider())
 	if p == nil {
 		return
 	}
 	var running []*run
 	s.mu.Lock()
 	for _, stream := range p.Streams {
-		k := Key{user, provider, stream}
+		k := Key{user, conn, stream}
 		s.queue.drop(k)
 		delete(s.behind, k)
 		if r := s.runs[k]; r != nil {
@@ -261,11 +261,11 @@ func (s *Syncer) Stop(user int64, provider string) {
 }
 
 // Cancel ends what is under way for a connection, and does not wait for it.
-func (s *Syncer) Cancel(user int64, provider string) {
+func (s *Syncer) Cancel(user int64, conn library.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, r := range s.runs {
-		if k.User == user && k.Provider == provider {
+		if k.User == user && k.Connection == conn {
 			r.cancel()
 		}
 	}
@@ -285,10 +285,10 @@ func (s *Syncer) noteRead(k Key, r lastRead) {
 }
 
 // Forget drops what is known of how far a connection has been read: it may be to another account.
-func (s *Syncer) Forget(user int64, provider string) {
+func (s *Syncer) Forget(user int64, conn library.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.last, Key{user, provider, library.Listens})
+	delete(s.last, Key{user, conn, library.Listens})
 }
 
 // want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.

@@ -105,7 +105,7 @@ func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, 
 // was built anew has other ids, and Navidrome takes a play of an unknown one without a word: so it is looked up, too.
 func knownID(sources []library.Source) string {
 	for _, s := range sources {
-		if s.Provider == "navidrome" {
+		if s.Connection == "navidrome" {
 			id, _, _ := strings.Cut(s.SourceID, "@")
 			return id
 		}

@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
@@ -18,15 +19,17 @@ import (
 type filter struct {
 	State    string `json:"state" query:"state" form:"state"`
 	Provider string `json:"provider" query:"provider" form:"provider"`
-	Kind     string `json:"kind" query:"kind" form:"kind"`
-	Category string `json:"category" query:"category" form:"category"`
-	ID       string `json:"id"`
+	// Connection is an id; empty for all connections to the provider.
+	Connection string `json:"connection" query:"connection" form:"connection"`
+	Kind       string `json:"kind" query:"kind" form:"kind"`
+	Category   string `json:"category" query:"category" form:"category"`
+	ID         string `json:"id"`
 }
 
 // read checks the names in a filter and returns it for the store.
 func (in filter) read(registry providers.Registry, user int64) (f delivery.Filter, err error) {
-	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
-		Category: in.Category}
+	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider,
+		Connection: library.ConnectionID(in.Connection), Kind: in.Kind, Category: in.Category}
 	var states, names, categories []string
 	for _, state := range delivery.States {
 		states = append(states, string(state))
@@ -62,7 +65,7 @@ func (in filter) read(registry providers.Registry, user int64) (f delivery.Filte
 // address returns the address of a page with this filter. more are further names and values.
 func (f filter) address(path string, more ...string) string {
 	q := url.Values{}
-	pairs := append([]string{"state", f.State, "provider", f.Provider, "kind", f.Kind, "category",
+	pairs := append([]string{"state", f.State, "provider", f.Provider, "connection", f.Connection, "kind", f.Kind, "category",
 		f.Category}, more...)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
