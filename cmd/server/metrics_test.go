@@ -45,12 +45,12 @@ func crowd(t testing.TB, a *app, people int) {
 		u, err := a.store.AddUser(ctx, accounts.User{Name: fmt.Sprintf("Person %d", n), PasswordHash: "-", Role: accounts.Member, CreatedAt: now}, false)
 		require.NoError(t, err)
 		for _, p := range a.registry {
-			c := library.Connection{User: u.ID, ID: p.Name, AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
+			c := library.Connection{User: u.ID, ID: library.ConnectionID(p.Name), AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
 				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf("http://music-%d.example.org", n), "token": "t"}}
 			_, err := a.store.SaveConnection(ctx, c)
 			require.NoError(t, err)
 			for _, stream := range p.Streams {
-				require.NoError(t, a.store.SaveSuccess(ctx, u.ID, p.Name, stream, now))
+				require.NoError(t, a.store.SaveSuccess(ctx, u.ID, c.ID, stream, now))
 			}
 		}
 	}

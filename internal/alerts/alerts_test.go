@@ -69,11 +69,11 @@ func (m *memoryStore) ResolveNotifications(
 
 func (m *memoryStore) AckNotification(context.Context, int64, int64) (bool, error) { return true, nil }
 
-func (m *memoryStore) SaveSuccess(context.Context, int64, string, string, time.Time) error {
+func (m *memoryStore) SaveSuccess(context.Context, int64, library.ConnectionID, string, time.Time) error {
 	return nil
 }
 
-func (m *memoryStore) SaveFailure(context.Context, int64, string, string, string, string) error {
+func (m *memoryStore) SaveFailure(context.Context, int64, library.ConnectionID, string, string, string) error {
 	m.failed++
 	return nil
 }
@@ -94,7 +94,7 @@ func (m *memoryStore) Connections(context.Context) ([]library.Connection, error)
 	return []library.Connection{connectionOf(admin), connectionOf(member)}, nil
 }
 
-func (m *memoryStore) WaitingFor(context.Context, int64, string) (string, error) {
+func (m *memoryStore) WaitingFor(context.Context, int64, library.ConnectionID) (string, error) {
 	return "37 listens", nil
 }
 
@@ -205,7 +205,7 @@ func TestWhatIsOwedEndsWithTheConnection(t *testing.T) {
 	m.full = true
 	require.Error(t, a.Failed(ctx, s, stop(resilience.Auth, resilience.ScopeConnection, 5)))
 	m.full = false
-	require.NoError(t, a.Connected(ctx, spotify, member))
+	require.NoError(t, a.Connected(ctx, spotify, s.Connection))
 	require.NoError(t, a.Finish(ctx, s.Key()))
 	require.Empty(t, m.causes(member))
 }

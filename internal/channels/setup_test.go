@@ -155,7 +155,7 @@ func (h *house) start() {
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
 	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, h.db, bus, log)
 	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
-		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
+		BaseURL: "https://reprise.example.org", Name: func(id int64) string { return string(delivery.ChannelName(id)) }, Service: func(string) string { return "Spotify" },
 		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },
 		Told:  h.count}
 	h.carried.TellBy(h.Courier)

@@ -331,7 +331,7 @@ func TestProgressIsPublishedButNotTooOften(t *testing.T) {
 				require.Equal(t, 40, e.Total)
 				done = append(done, e.Done)
 			case e.Type == events.Enrichment:
-				shown[e.Connection]++
+				shown[e.Connection.Provider()]++
 			}
 		}
 		require.True(t, slices.IsSorted(done))

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"reprise/internal/library"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -193,7 +195,7 @@ func TestPublishAgainstClose(t *testing.T) {
 				case <-done:
 					return
 				default:
-					b.Publish(alice, Event{Type: Listens, Connection: fmt.Sprint(p), Done: i})
+					b.Publish(alice, Event{Type: Listens, Connection: library.ConnectionID(fmt.Sprint(p)), Done: i})
 				}
 			}
 		})
@@ -202,7 +204,7 @@ func TestPublishAgainstClose(t *testing.T) {
 		readers.Go(func() {
 			for range 20 {
 				s := b.Subscribe(alice)
-				last := map[string]int{}
+				last := map[library.ConnectionID]int{}
 				for range 20 {
 					e, ok := <-s.C
 					if !ok {

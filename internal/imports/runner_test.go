@@ -182,7 +182,7 @@ func TestAnotherKindOfFileIsRefusedWithWhatIsExpected(t *testing.T) {
 	b := setup(t)
 	good := `[{"ts":"2024-03-05T18:04:30Z","ms_played":270000,"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}]`
 	for _, c := range []struct {
-		provider string
+		provider library.ConnectionID
 		file     []byte
 		why      string
 	}{

@@ -101,7 +101,7 @@ func (m *memory) TakeState(_ context.Context, id string) (oauth.State, error) {
 	return s, nil
 }
 
-func (m *memory) Connection(context.Context, int64, string) (library.Connection, error) {
+func (m *memory) Connection(context.Context, int64, library.ConnectionID) (library.Connection, error) {
 	if m.reading != nil {
 		m.reading()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 )
 
@@ -38,7 +39,7 @@ func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
 func TestANoticeHasOneButton(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect",
+		for provider, action := range map[library.ConnectionID]notify.Action{"spotify": {Label: "Reconnect",
 			URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
 			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: provider,
 				Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))

@@ -167,7 +167,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		p.App = func(library.Credentials) string { return p.Name }
 		p.Open = func(*http.Client, library.Credentials) providers.Adapter { return h.far }
 		if p.Name != "youtube" {
-			h.connect(p.Name)
+			h.connect(library.ConnectionID(p.Name))
 		}
 	}
 	notifier := notify.New(db, bus)
@@ -203,10 +203,10 @@ func (h *household) as(user int64) {
 	h.restart()
 }
 
-func (h *household) connect(provider string) {
+func (h *household) connect(id library.ConnectionID) {
 	h.t.Helper()
-	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, ID: provider,
-		AccountID: "ann", Account: "ann", App: provider,
+	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, ID: id,
+		AccountID: "ann", Account: "ann", App: id.Provider(),
 		Credentials: library.Credentials{}, CreatedAt: time.Now()})
 	require.NoError(h.t, err)
 }

@@ -156,13 +156,14 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 	s, alice = setup(t)
 	bob = addUser(t, s, "Bob", accounts.Member)
 	for _, user := range []int64{alice, bob} {
-		for _, provider := range []string{"spotify", "listenbrainz"} {
-			c := connect(t, s, user, provider)
+		for _, id := range []library.ConnectionID{"spotify", "listenbrainz"} {
+			provider := string(id)
+			c := connect(t, s, user, id)
 			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Connection: provider, Provider: provider}, Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
 			require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{User: user, Connection: provider, Provider: provider, App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 			require.NoError(t, s.SavePending(t.Context(), c))
-			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: c.ID + string(rune('a'+user)), User: user, Connection: provider}))
-			require.NoError(t, s.SavePlaylist(t.Context(), user, provider, library.Playlist{SourceID: "p"}, 0, make([]library.Track, 3)))
+			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: provider + string(rune('a'+user)), User: user, Connection: id}))
+			require.NoError(t, s.SavePlaylist(t.Context(), user, id, library.Playlist{SourceID: "p"}, 0, make([]library.Track, 3)))
 			plays := repeat(10, 60)
 			if provider == "listenbrainz" {
 				plays = repeat(15, 60)[5:] // the latter half of spotify's and five that only it has
@@ -170,7 +171,7 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 			for i := range plays {
 				plays[i].Track.SourceID, plays[i].PlayCount = plays[i].Title, 1
 			}
-			save(t, s, user, provider, plays...)
+			save(t, s, user, id, plays...)
 		}
 		require.Equal(t, 15, count(t, s, user))
 	}
@@ -190,7 +191,7 @@ func TestDisconnecting(t *testing.T) {
 		}
 		for _, table := range []string{"connections", "streams", "holds", "pending_connections", "oauth_states"} {
 			require.Zero(t, rows(alice, "spotify", table), table)
-			for user, provider := range map[int64]string{alice: "listenbrainz", bob: "spotify"} {
+			for user, provider := range map[int64]library.ConnectionID{alice: "listenbrainz", bob: "spotify"} {
 				require.NotZero(t, rows(user, provider, table), table)
 			}
 		}

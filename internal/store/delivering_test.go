@@ -125,7 +125,7 @@ func TestTheWordsOfTheLatestFailureAreKept(t *testing.T) {
 }
 
 // taken lets River take what is due at a provider, one after the other, and returns the numbers in their order.
-func taken(t testing.TB, s *Store, provider string) (ids []int64) {
+func taken(t testing.TB, s *Store, provider library.ConnectionID) (ids []int64) {
 	t.Helper()
 	stop := startQueue(t, s, provider, 1, func(id int64) error {
 		ids = append(ids, id)
@@ -265,7 +265,7 @@ func TestReviveLeavesAloneWhatIsBadItself(t *testing.T) {
 func TestOwingCountsWhatWaits(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	owing := func() map[string]delivery.Waiting {
+	owing := func() map[library.ConnectionID]delivery.Waiting {
 		all, err := s.Waiting(t.Context(), user)
 		require.NoError(t, err)
 		return all
@@ -277,14 +277,14 @@ func TestOwingCountsWhatWaits(t *testing.T) {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: ref}))
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: ref}))
 	}
-	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2}, "s3": {Months: 2}}, owing())
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2}, "s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
 	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "navidrome")))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
-	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1}, "navidrome": {Playlists: 2, Parked: 2}}, owing())
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1}, "navidrome": {Playlists: 2, Parked: 2}}, owing())
 	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n)

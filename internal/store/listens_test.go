@@ -275,7 +275,7 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 					plays[i].PlayedAt = at(float64(-1000*page) - 5*float64(i))
 					plays[i].SourceID = fmt.Sprint(page, "/", i)
 				}
-				if _, saveErr := s.SaveListens(context.Background(), library.Intake{User: user, Connection: fmt.Sprint("service", n), Listens: plays}); saveErr != nil {
+				if _, saveErr := s.SaveListens(context.Background(), library.Intake{User: user, Connection: library.ConnectionID(fmt.Sprint("service", n)), Listens: plays}); saveErr != nil {
 					err = saveErr
 				}
 			}

@@ -118,7 +118,7 @@ func TestResolvingByCauses(t *testing.T) {
 	open := func() (open []string) {
 		for _, user := range []int64{alice, bob} {
 			for _, n := range openNotices(t, s, user) {
-				open = append(open, map[int64]string{alice: "alice ", bob: "bob "}[user]+n.Connection+" "+n.Cause)
+				open = append(open, map[int64]string{alice: "alice ", bob: "bob "}[user]+string(n.Connection)+" "+n.Cause)
 			}
 		}
 		return open

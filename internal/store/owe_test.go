@@ -319,7 +319,7 @@ func TestAPlaylistsCopiesAreOwedWhenItChanges(t *testing.T) {
 	lists, err := s.ProviderPlaylists(t.Context(), alice, "spotify")
 	require.NoError(t, err)
 	ref := strconv.FormatInt(lists[0].ID, 10)
-	for _, provider := range []string{"navidrome", "listenbrainz"} {
+	for _, provider := range []library.ConnectionID{"navidrome", "listenbrainz"} {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Connection: provider, Kind: delivery.WritePlaylist, Ref: ref}))
 	}
 	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, owed(t, s, alice))

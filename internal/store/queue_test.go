@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/queue"
 )
 
@@ -35,7 +36,7 @@ func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do
 
 // startQueue opens the queue and has the deliveries to a provider worked on, so many at once, until the returned
 // function is called, which waits for those under way. It belongs into a bubble.
-func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id int64) error) (stop func()) {
+func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int, do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker[plays]{do: do})

@@ -79,10 +79,10 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	again, err := Open(t.Context(), in(t, dir), next)
 	require.NoError(t, err)
 	defer again.Close()
-	for _, provider := range []string{"spotify", "navidrome"} {
+	for _, provider := range []library.ConnectionID{"spotify", "navidrome"} {
 		c, err := again.Connection(t.Context(), user, provider)
 		require.NoError(t, err)
-		require.Equal(t, library.Credentials{"token": "credential-of-" + provider}, c.Credentials)
+		require.Equal(t, library.Credentials{"token": "credential-of-" + string(provider)}, c.Credentials)
 	}
 	waiting, err := again.Pending(t.Context(), user, "spotify")
 	require.NoError(t, err)

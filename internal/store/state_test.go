@@ -222,7 +222,7 @@ func TestTidyRemovesWhatNobodyCanUse(t *testing.T) {
 		name := fmt.Sprint("provider", i)
 		require.NoError(t, s.Sessions().Commit(name, nil, now.Add(-age)))
 		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: name, User: user, CreatedAt: now.Add(-age)}))
-		c := connection(user, name)
+		c := connection(user, library.ConnectionID(name))
 		c.CreatedAt = now.Add(-age)
 		require.NoError(t, s.SavePending(t.Context(), c))
 		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name, Provider: name}, Until: now.Add(-age)}))

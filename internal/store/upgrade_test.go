@@ -256,7 +256,7 @@ func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
 
 	owing, err := s.Waiting(t.Context(), 1)
 	require.NoError(t, err)
-	require.Equal(t, map[string]delivery.Waiting{"listenbrainz": {Listens: 15}}, owing)
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"listenbrainz": {Listens: 15}}, owing)
 	waiting, _, err := s.Deliveries(t.Context(), delivery.Filter{User: 1}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, waiting, 2)

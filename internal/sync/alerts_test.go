@@ -240,7 +240,7 @@ func TestAnotherAccountChosenDuringARunIsReadFromTheStart(t *testing.T) {
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		<-held
 		require.Error(t, e.ConnectListenBrainz(user, "bob"))
-		_, err := e.Connections.Choose(context.Background(), user, "listenbrainz", true)
+		_, err := e.Connections.Choose(context.Background(), user, "listenbrainz", syncer.Replace)
 		require.NoError(t, err)
 		up.Fail("listenbrainz", nil)
 		close(release)

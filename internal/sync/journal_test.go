@@ -23,7 +23,7 @@ func noted(t *testing.T, e *enginetest.Engine, user int64) (all []string) {
 	require.NoError(t, err)
 	for i := range page {
 		entry := page[len(page)-1-i]
-		name := entry.Connection
+		name := string(entry.Connection)
 		if p := e.Registry.Get(entry.Connection.Provider()); p != nil {
 			name = p.DisplayName
 		}

@@ -28,7 +28,7 @@ func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, 
 
 func (feedStore) Streams(context.Context, int64) ([]library.StreamRecord, error) { return nil, nil }
 
-func (feedStore) Waiting(context.Context, int64) (map[string]delivery.Waiting, error) {
+func (feedStore) Waiting(context.Context, int64) (map[library.ConnectionID]delivery.Waiting, error) {
 	return nil, nil
 }
 
