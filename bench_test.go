@@ -17,6 +17,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -48,10 +49,10 @@ func BenchmarkIngest(b *testing.B) {
 			rollup.Attempt(a)
 			counting += time.Since(began) // one connection's run makes one call at a time
 		}})
-		provider := listenbrainz.New(listenbrainz.Config{APIURL: world.ListenBrainz.URL})
+		provider := providertest.New(listenbrainz.Describe(), "api_url", world.ListenBrainz.URL)
 		provider.Streams = []string{library.Listens}
 		guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client, Tokens: oauth.NewTokens(db, client),
-			Registry: providers.Registry{provider}, Store: db,
+			Registry: providers.NewRegistry(provider), Store: db,
 			Notifier: notify.New(db, bus), Bus: bus, Log: slog.New(slog.DiscardHandler)}
 		runs := make(chan library.Run, 100) // more than there are
 		pull := syncer.NewSyncer(syncer.Options{Began: func(ctx context.Context, _ syncer.Key) (context.Context, func(library.Run)) {

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -45,10 +46,10 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	_, err = db.SaveConnection(ctx, library.Connection{User: user.ID, Provider: "listenbrainz", AccountID: "alice", Account: "alice",
 		Credentials: library.Credentials{"token": "x", "user_name": "alice"}, CreatedAt: time.Now()})
 	require.NoError(b, err)
-	provider := listenbrainz.New(listenbrainz.Config{APIURL: address})
+	provider := providertest.New(listenbrainz.Describe(), "api_url", address)
 	provider.Takes.Batch = 1
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: providers.Registry{provider}, Store: db,
+	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: providers.NewRegistry(provider), Store: db,
 		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Notifier: notify.New(db, bus), Bus: bus, Log: log}
 	d := delivery.New(delivery.Options{}, guard.Registry, caughtUp{guard}, db, bus, log)
 	page := make([]library.Listen, n)

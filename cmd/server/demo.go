@@ -17,6 +17,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
+	"reprise/internal/providers/registry"
 )
 
 // The paces of the demo: a minute has to show what takes hours in life.
@@ -51,7 +52,7 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 	if o.config == "" && !slices.ContainsFunc(environ, func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }) {
 		overrides["log.level"] = "warn" // the link is not to drown in attempts at simulated services
 	}
-	c, err := config.Load(o.config, environ, overrides)
+	c, err := config.Load(o.config, environ, overrides, registry.Descriptions())
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/doctor"
+	"reprise/internal/providers/registry"
 	"reprise/internal/server"
 )
 
@@ -81,9 +82,9 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemory)
 	}
-	c, err := config.Load(o.config, environ, overrides)
+	c, err := config.Load(o.config, environ, overrides, registry.Descriptions())
 	if o.check {
-		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c), UserAgent: userAgent(c),
+		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c), UserAgent: userAgent(c), Known: registry.Descriptions(),
 			Listen: server.Listen}, stdout)
 	}
 	if err != nil {

@@ -148,7 +148,7 @@ func (h *house) start() {
 	holds, err := h.db.Holds(ctx)
 	require.NoError(t, err)
 	syncer.Restore(backoff, nil, nil, holds)
-	registry := providers.Registry{{Name: "spotify", DisplayName: "Spotify"}}
+	registry := providers.NewRegistry(&providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}})
 	h.notifier = notify.New(h.db, bus)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
 	guard := &syncer.Guard{Backoff: backoff, Registry: registry, Store: h.db, Client: client, Notifier: h.notifier, Bus: bus, Log: log, FirstDelay: time.Second}

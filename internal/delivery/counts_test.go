@@ -42,7 +42,7 @@ func counted(s taker) (*Deliveries, func(t *testing.T) string) {
 		n, _, _ := strings.Cut(after, "\n")
 		return n
 	}
-	return &Deliveries{opt: Options{Metrics: m}, registry: providers.Registry{{Name: "radio"}}, store: s, log: slog.New(slog.DiscardHandler)}, dead
+	return &Deliveries{opt: Options{Metrics: m}, registry: providers.NewRegistry(&providers.Provider{Description: providers.Description{Name: "radio"}}), store: s, log: slog.New(slog.DiscardHandler)}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/providers/openai"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -106,10 +107,12 @@ func (h *house) start() {
 	require.NoError(h.t, err)
 	pool := resilience.NewKeyPool("openai", h.keys, resilience.Options{})
 	pool.Restore(waits)
-	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool, Put: openai.PutKey,
-		Advice: openai.KeyAdvice, Spent: openai.SpentAdvice, Save: h.Store.SaveCooldowns})
+	keys := openai.Describe().Pool
+	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool,
+		Put: keys.Put, Advice: keys.Advice, Spent: keys.Spent, Save: h.Store.SaveCooldowns})
+	p := providertest.NewIn(providers.Installation{Keyed: client, Keys: pool}, openai.Describe(), "model", "a-model")
 	opt := digest.Options{Every: h.every, Zone: time.UTC, Late: 3 * time.Hour, Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}}
-	h.Runner = digest.New(opt, openai.Provider(pool), openai.New(client, openai.Config{Model: "a-model"}), h.Guard, h.wrap(h.Store), h.Bus, slog.New(slog.DiscardHandler))
+	h.Runner = digest.New(opt, p, p.Model, h.Guard, h.wrap(h.Store), h.Bus, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(h.t, h.Run(ctx)) })

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/web"
 )
@@ -29,33 +30,6 @@ type reached struct {
 	timed bool          // it told its time
 }
 
-// upstream is a service of the settings: where it is, and what is missing before it is used.
-type upstream struct {
-	name    string
-	urls    []string
-	missing string // the settings without which it is not used; empty when it is
-}
-
-func (d *doctor) upstreams() []upstream {
-	c := d.c
-	unless := func(set bool, setting string) string {
-		if set {
-			return ""
-		}
-		return setting
-	}
-	tube := unless(c.YouTube.ClientID != "" && c.YouTube.ClientSecret != "", "providers.youtube.client_id and client_secret")
-	return []upstream{
-		{"Spotify", []string{c.Spotify.APIURL, c.Spotify.TokenURL}, unless(c.Spotify.ClientID != "", "providers.spotify.client_id")},
-		{"Last.fm", []string{c.LastFM.APIURL}, unless(c.LastFM.ClientID != "" && c.LastFM.ClientSecret != "", "providers.lastfm.client_id and client_secret")},
-		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, unless(!d.Hosts.LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)), "contact")},
-		{"YouTube", []string{c.YouTube.APIURL, c.YouTube.TokenURL}, tube},
-		{"MusicBrainz", []string{c.MusicBrainz.APIURL}, unless(c.Contact != "", "contact")},
-		{"Fanart.tv", []string{c.FanartTV.APIURL}, unless(len(c.FanartTV.Keys) > 0, "providers.fanarttv.keys")},
-		{"The digest's language model", []string{c.OpenAI.APIURL}, unless(c.OpenAI.Model != "", "providers.openai.model")},
-	}
-}
-
 // hosts calls every host of every service that is set up, all at once.
 func (d *doctor) hosts(ctx context.Context) []reached {
 	var all []reached
@@ -65,16 +39,21 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 		name, url string
 	}
 	var calls []call
-	for _, u := range d.upstreams() {
-		if u.missing != "" {
-			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", u.name, u.missing)})
+	for _, p := range d.Known {
+		settings := d.c.Providers[p.Name]
+		if p.Owner == providers.OwnServer {
+			continue
+		}
+		if missing := p.Lacks(settings, d.c.Contact); len(missing) > 0 {
+			needs := providers.Listed(missing)
+			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", p.DisplayName, needs)})
 			continue
 		}
 		seen := map[string]bool{}
-		for _, address := range u.urls {
-			if !seen[resilience.HostOf(address)] {
-				seen[resilience.HostOf(address)] = true
-				calls = append(calls, call{len(all), u.name, address})
+		for _, address := range p.Addresses(settings) {
+			if host := resilience.HostOf(address); !seen[host] {
+				seen[host] = true
+				calls = append(calls, call{len(all), p.DisplayName, address})
 				all = append(all, reached{})
 			}
 		}
@@ -242,25 +221,23 @@ func (d *doctor) redirects() (all []finding) {
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	loopback := err == nil && ip.IsLoopback()
-	for _, s := range []struct {
-		name, provider, where string
-		set, secure, numeric  bool // it takes http on loopback only; and there not the name localhost
-	}{
-		{"Spotify", "spotify", "at https://developer.spotify.com/dashboard, as redirect URI", d.c.Spotify.ClientID != "", true, true},
-		{"Last.fm", "lastfm", "at https://www.last.fm/api/accounts, as callback URL", d.c.LastFM.ClientID != "", false, false},
-		{"YouTube", "youtube", "in Google's console under \"Credentials\", as authorized redirect URI", d.c.YouTube.ClientID != "", true, false},
-	} {
-		register := fmt.Sprintf("For %s, register exactly this %s: %s/connect/%s/callback", s.name, s.where, d.c.BaseURL, s.provider)
-		switch local := u.Hostname() == "localhost"; {
-		case !s.set:
-		case s.numeric && local && u.Scheme == "http":
-			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to http://127.0.0.1:%s, open the page there, and register that address followed by /connect/%s/callback.",
-				s.name, cmp.Or(u.Port(), "80"), s.provider))
-		case s.secure && u.Scheme == "http" && !loopback && !local:
-			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse proxy with TLS in front, set base_url to its https address, and register that followed by /connect/%s/callback.",
-				s.name, s.provider))
+	local := u.Hostname() == "localhost"
+	for _, p := range d.Known {
+		r := p.Registration
+		if r == nil || d.c.Providers[p.Name].Text("client_id") == "" {
+			continue
+		}
+		switch to := d.redirectURI(p.Name); {
+		case r.Redirect.NoLocalhost && local && u.Scheme == "http":
+			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to http://127.0.0.1:%s, open the "+
+				"page there, and register that address followed by /connect/%s/callback.",
+				p.DisplayName, cmp.Or(u.Port(), "80"), p.Name))
+		case r.Redirect.Secure && u.Scheme == "http" && !loopback && !local:
+			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse proxy with TLS in "+
+				"front, set base_url to its https address, and register that followed by /connect/%s/callback.",
+				p.DisplayName, p.Name))
 		default:
-			all = append(all, finding{fine, register})
+			all = append(all, found(fine, "For %s, register exactly this %s: %s", p.DisplayName, r.RedirectAs, to))
 		}
 	}
 	return all

@@ -19,8 +19,8 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
-	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/providers/spotify"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -38,7 +38,7 @@ type Engine struct {
 	Syncer      *syncer.Syncer
 	Connections *syncer.Connections
 	Deliveries  *delivery.Deliveries
-	Registry    providers.Registry
+	Registry    *providers.Registry
 
 	// Carry starts to carry what is owed. The queue is looked at every second of the bubble's time, so a test that lives
 	// through days without deliveries is faster without it.
@@ -61,7 +61,9 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	log := slog.New(slog.DiscardHandler)
 	client := resilience.NewClient(&resilience.Transport{Base: up})
 	e := &Engine{Store: db, Bus: &events.Bus{}, t: t, Backoff: resilience.NewBackoff(resilience.Options{}),
-		Registry: providers.Registry{spotify.New(spotify.Config{ClientID: "client"}), listenbrainz.New(listenbrainz.Config{})}}
+		Registry: providers.NewRegistry(
+			providertest.New(registry.Describe("spotify"), "client_id", "client"),
+			providertest.New(registry.Describe("listenbrainz")))}
 	e.newYouTube(ctx, db, client)
 	stops, err := db.Stops(ctx)
 	require.NoError(t, err)

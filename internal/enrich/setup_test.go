@@ -187,7 +187,8 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 			return library.Facts{MBID: e.MBID, Pictures: []library.Picture{{Kind: "background", URL: "b"}, {Kind: kind, URL: e.MBID}, {Kind: kind, URL: "second"}}}, nil
 		}}
 		for i, name := range []string{"facts", "art"} {
-			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{library.Enrichment}}
+			b.provider[i] = &providers.Provider{Description: providers.Description{Name: name, DisplayName: name,
+				Streams: []string{library.Enrichment}}}
 		}
 		for i, to := range []*int64{&b.user, &b.bob} {
 			u, err := db.AddUser(context.Background(), accounts.User{Name: fmt.Sprint("person ", i), PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)

@@ -56,7 +56,7 @@ func (s *Server) viewActivity(e activity.Entry) activityView {
 
 // services are all that something here is about: those that people connect, and those that only the installation calls.
 func (s *Server) services() []*providers.Provider {
-	return append(slices.Clone(s.Registry), s.Unconnected()...)
+	return slices.Concat(s.Registry.All(), s.Unconnected())
 }
 
 // nameOf is the name of a provider, or of a kind of channel, as people write it.

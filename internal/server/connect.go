@@ -29,7 +29,7 @@ type connectView struct {
 
 func (s *Server) newConnectView(c echo.Context, p *providers.Provider) connectView {
 	v := connectView{Provider: p, RedirectURI: s.RedirectURI(p.Name), ReturnTo: s.cameFrom(c), Values: map[string]string{}}
-	v.Settings, v.SettingUp = p.Registration()
+	v.Settings, v.SettingUp = p.ToRegister()
 	_, err := s.status(c.Request().Context(), userOf(c).ID, p.Name)
 	v.Connected = err == nil
 	return v

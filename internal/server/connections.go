@@ -146,7 +146,7 @@ func (s *Server) statusPage(c echo.Context) error {
 	}
 	// What needs a person stands first.
 	slices.SortStableFunc(v.Connections, func(a, b connectionView) int { return attention(b) - attention(a) })
-	for _, p := range s.Registry {
+	for _, p := range s.Registry.All() {
 		if !slices.ContainsFunc(all, func(v connectionView) bool { return v.Provider == p.Name }) {
 			v.Offers = append(v.Offers, p)
 		}

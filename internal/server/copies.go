@@ -96,7 +96,7 @@ func (s *Server) copies(ctx context.Context, user int64, id, from string) (views
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range s.Registry {
+	for _, p := range s.Registry.All() {
 		if !p.Takes.Playlists || p.Name == from || !slices.ContainsFunc(connected, func(c library.Connection) bool { return c.Provider == p.Name }) {
 			continue
 		}

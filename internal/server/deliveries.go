@@ -31,7 +31,7 @@ func (s *Server) filter(user int64, in deliveryFilter) (f delivery.Filter, err e
 	for _, state := range delivery.States {
 		states = append(states, string(state))
 	}
-	for _, p := range s.Registry {
+	for _, p := range s.Registry.All() {
 		if !p.Takes.Nothing() {
 			names = append(names, p.Name)
 		}

@@ -93,7 +93,7 @@ func (s *Server) deliveriesPage(c echo.Context) error {
 		}
 	}
 	kinds := map[string]bool{delivery.Notify: true}
-	for _, p := range s.Registry {
+	for _, p := range s.Registry.All() {
 		if p.Takes.Nothing() {
 			continue
 		}

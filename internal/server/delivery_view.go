@@ -38,7 +38,7 @@ type deliveryView struct {
 
 // deliveryNames is what is needed to speak about deliveries: the state of each connection, and what they are about.
 type deliveryNames struct {
-	registry providers.Registry
+	registry *providers.Registry
 	statuses map[string]syncer.Status
 	subjects map[int64]delivery.Subject
 	channels map[string]notify.Channel // by the name that stands for each in its deliveries

@@ -33,8 +33,8 @@ func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completi
 func (h *household) withModel(w *writer) {
 	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org",
 		Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
-		&providers.Provider{Name: "openai", DisplayName: "The digest's language model",
-			Streams: []string{library.Digest}}, w, h.Guard, h.db, h.Bus, h.Log)
+		&providers.Provider{Description: providers.Description{Name: "openai",
+			DisplayName: "The digest's language model", Streams: []string{library.Digest}}}, w, h.Guard, h.db, h.Bus, h.Log)
 	h.restart()
 }
 

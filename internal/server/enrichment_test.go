@@ -39,11 +39,11 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	require.NoError(h.t, err)
 	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db,
 		Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
-	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
-		Streams: []string{library.Enrichment}}
+	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
+		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}}
 	h.Guard = guard
 	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
-		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		{Provider: &providers.Provider{Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv"}},
 			Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard,
 		nil, h.Bus, h.Log)
 	h.restart()

@@ -180,7 +180,7 @@ func (s *Server) importsPage(c echo.Context) error {
 }
 
 func (s *Server) showImports(c echo.Context, status int, v importsView) (err error) {
-	for _, p := range s.Registry {
+	for _, p := range s.Registry.All() {
 		if imports.Reads(p.Name) {
 			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName, imports.Expected(p.Name)})
 		}

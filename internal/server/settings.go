@@ -41,13 +41,13 @@ func (s *Server) showSettings(c echo.Context, status int, v settingsView) error 
 	if err != nil {
 		return err
 	}
-	for _, p := range s.Registry {
+	for _, p := range s.Registry.All() {
 		item := providerSetting{Provider: p}
 		if p.InBrowser() {
 			item.RedirectURI = s.RedirectURI(p.Name)
 		}
 		if !p.Registered() {
-			item.Missing, _ = p.Registration()
+			item.Missing, _ = p.ToRegister()
 		}
 		if i := slices.IndexFunc(all, func(v connectionView) bool { return v.Provider == p.Name }); i >= 0 {
 			item.Connection = &all[i]

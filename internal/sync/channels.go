@@ -27,7 +27,8 @@ func (g *Guard) DoForChannel(ctx context.Context, channel string, generation, us
 		}
 		return v
 	}
-	o, _ := g.attempt(ctx, &providers.Provider{Name: kind, DisplayName: kind}, key, generation, judge, call)
+	p := &providers.Provider{Description: providers.Description{Name: kind, DisplayName: kind}}
+	o, _ := g.attempt(ctx, p, key, generation, judge, call)
 	if o.change.NewHold { // what is due earlier must know of it after a restart
 		o.err = errors.Join(o.err, g.saveHold(context.WithoutCancel(ctx), key, o.change.State))
 	}

@@ -41,7 +41,7 @@ type Guard struct {
 	Backoff  *resilience.Backoff
 	Client   *http.Client // on a resilience.Transport
 	Tokens   *oauth.Tokens
-	Registry providers.Registry
+	Registry *providers.Registry
 	Store    StateStore
 	Notifier *notify.Notifier
 	Bus      *events.Bus

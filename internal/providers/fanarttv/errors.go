@@ -13,12 +13,12 @@ import (
 // noArt is the code, not Fanart.tv's own, of an answer that says that there is nothing.
 const noArt = "no art"
 
-// KeyAdvice is what an administrator does about keys that are refused.
-const KeyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in providers.fanarttv.client_key. " +
+// keyAdvice is what an administrator does about keys that are refused.
+const keyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in providers.fanarttv.client_key. " +
 	"Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: then no pictures are looked for."
 
 var (
-	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	tooFast = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
 	nothing = resilience.Meaning{Class: resilience.OK} // an answer like any other
 )
@@ -68,8 +68,8 @@ func refusedInSuccess(e *resilience.AnswerError) bool {
 	return true
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Fanart.tv",
 		Sources:  []string{"https://api.fanart.tv/"},

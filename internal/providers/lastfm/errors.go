@@ -158,8 +158,8 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Last.fm",
 		Sources:  []string{"https://www.last.fm/api/errorcodes", "https://www.last.fm/api/show/track.scrobble"},

@@ -42,8 +42,8 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "MusicBrainz",
 		Sources:  []string{"https://musicbrainz.org/doc/MusicBrainz_API", "https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting"},

@@ -43,7 +43,7 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 		}
 		return 200, nil, fmt.Sprintf(`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-%d","title":"T","artist":"A"%s}]}}}`, i, played)
 	}
-	return navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
+	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 }
 
 // TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the

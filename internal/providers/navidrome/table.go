@@ -53,8 +53,8 @@ var ownAPI = providers.Table{
 	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Navidrome and other Subsonic servers",
 		Sources:  []string{"https://opensubsonic.netlify.app/docs/responses/error/", "https://www.subsonic.org/pages/api.jsp"},

@@ -26,17 +26,17 @@ const (
 	retriable = resilience.Retriable
 )
 
-// KeyAdvice is what an administrator does about keys that are refused.
-const KeyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, or wants one where none is set. " +
+// keyAdvice is what an administrator does about keys that are refused.
+const keyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, or wants one where none is set. " +
 	"Make a new one there and put it into the settings, or empty providers.openai.model to do without digests."
 
-// SpentAdvice is what an administrator does about keys that are used up.
-const SpentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. Look at its billing page; we try again once a day."
+// spentAdvice is what an administrator does about keys that are used up.
+const spentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. Look at its billing page; we try again once a day."
 
 var (
-	spent   = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour, Advice: SpentAdvice}
+	spent   = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour, Advice: spentAdvice}
 	limited = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	// notServed is a region or an account that the server does not serve.
 	notServed = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 		Advice: "The server at providers.openai.api_url does not serve this installation's region or account. Choose another server or model in providers.openai."}
@@ -75,8 +75,8 @@ var table = providers.Table{
 	{Status: http.StatusGone, Meaning: notTaken},
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "OpenAI, or any compatible server",
 		Sources:  []string{"https://platform.openai.com/docs/guides/error-codes", "https://platform.openai.com/docs/guides/rate-limits"},

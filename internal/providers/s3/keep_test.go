@@ -210,7 +210,7 @@ func TestAWrongFormMakesNoCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := s3.New().Open(client, with(c.field, c.typed))
+			a := providertest.New(s3.Describe()).Open(client, with(c.field, c.typed))
 			_, proof := a.Prove(t.Context())
 			_, err := keep(t.Context(), a, "x", october)
 			for _, err := range []error{proof, err} {

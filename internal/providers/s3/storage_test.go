@@ -148,7 +148,7 @@ func (s *storage) take() []string {
 }
 
 func (s *storage) open() providers.Adapter {
-	return s3.New().Open(providertest.Client(providertest.Respond(s.respond)), geoff)
+	return providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), geoff)
 }
 
 // keyOf is whose object a request is about.

@@ -74,8 +74,8 @@ var table = providers.Table{
 	{Status: http.StatusInsufficientStorage, Meaning: full},
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "S3-compatible storage",
 		Sources:  []string{"https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"},

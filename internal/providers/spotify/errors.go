@@ -90,8 +90,8 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	own := map[string]string{}
 	for _, p := range phrases {
 		if own[p.code] != "" {

@@ -25,9 +25,9 @@ const (
 )
 
 var (
-	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Advice: SpentAdvice}
+	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Advice: spentAdvice}
 	tooFast  = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	// shutOut is a project or a key that Google does not let at this API.
 	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
 		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be allowed to call it from this server's address."}
@@ -42,12 +42,12 @@ var (
 	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 )
 
-// KeyAdvice is what an administrator does about keys that are refused.
-const KeyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's console, under \"Credentials\", " +
+// keyAdvice is what an administrator does about keys that are refused.
+const keyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's console, under \"Credentials\", " +
 	"or take the setting away: then everything is asked for with people's own permission."
 
-// SpentAdvice is what an administrator is told about keys that are used up.
-const SpentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by itself at midnight Pacific time."
+// spentAdvice is what an administrator is told about keys that are used up.
+const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by itself at midnight Pacific time."
 
 // table is the providers page's for every call; what it does not name is as the general table says.
 var table = providers.Table{
@@ -177,8 +177,8 @@ func quotaReset(now time.Time) time.Time {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, pacific()).UTC()
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "YouTube",
 		Sources: []string{"https://developers.google.com/youtube/v3/docs/errors", "https://developers.google.com/youtube/v3/docs/core_errors",
