@@ -30,7 +30,7 @@ var styled = []string{".go", ".html", ".js", ".css", ".yaml", ".yml", ".sh", "Ma
 // longLines is the number of lines over maxColumns that each directory may have. Lower a number when you shorten lines.
 var longLines = map[string]int{
 	".":                               27,
-	"cmd/server":                      390,
+	"cmd/server":                      126,
 	"configs":                         6,
 	"configs/prometheus":              41,
 	"internal":                        9,
@@ -41,7 +41,9 @@ var longLines = map[string]int{
 	"internal/config":                 62,
 	"internal/delivery":               51,
 	"internal/demo":                   216,
+	"internal/datadir":                7,
 	"internal/digest":                 29,
+	"internal/doctor":                 81,
 	"internal/enginetest":             26,
 	"internal/enrich":                 32,
 	"internal/imports":                62,
@@ -68,6 +70,7 @@ var longLines = map[string]int{
 	"internal/store":                  595,
 	"internal/sync":                   119,
 	"internal/tracing":                10,
+	"test":                            159,
 	"web":                             153,
 	"web/static":                      53,
 	"web/templates":                   42,
@@ -76,7 +79,6 @@ var longLines = map[string]int{
 
 // longNames is the number of test names over maxTestName that each directory may have.
 var longNames = map[string]int{
-	"cmd/server":                   9,
 	"internal/art":                 2,
 	"internal/channels":            6,
 	"internal/config":              1,
@@ -92,6 +94,7 @@ var longNames = map[string]int{
 	"internal/server":              11,
 	"internal/store":               19,
 	"internal/sync":                28,
+	"test":                         9,
 }
 
 func TestLineLengths(t *testing.T) {

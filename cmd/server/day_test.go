@@ -79,7 +79,7 @@ func TestADayOfAGoodGuest(t *testing.T) {
 			require.False(t, n > 0 && strings.Contains(key, `"other"`), "%s is %v: an endpoint is missing in its adapter's list", key, n)
 		}
 		all := func(attempt) bool { return true }
-		require.Equal(t, float64(len(i.log.of(time.Time{}, end, all))), counted.sum("upstream_attempts_total"), "every attempt is counted once")
+		require.Equal(t, float64(len(i.log.of(time.Time{}, end, all))), counted.Sum("upstream_attempts_total"), "every attempt is counted once")
 		for _, user := range i.users[1:] {
 			require.Empty(t, i.open(user), "nobody but the administrator had to know anything")
 		}

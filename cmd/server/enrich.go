@@ -50,7 +50,8 @@ func source(p *providers.Provider, services *providers.Registry, keepsPictures b
 		s.Missing, s.SettingUp = p.Missing, e.SettingUp
 	case needed != nil && len(needed.Missing) > 0:
 		s.Missing = needed.Missing
-		s.SettingUp = p.DisplayName + " goes by the ids that " + needed.DisplayName + " gives, and that is not set up yet."
+		s.SettingUp = p.DisplayName + " goes by the ids that " + needed.DisplayName + " gives, and that is not " +
+			"set up yet."
 	case len(e.Pictures) > 0 && !keepsPictures:
 		s.Missing = []string{"art.max_mib"}
 		s.SettingUp = "The settings say that no pictures are kept, and " + p.DisplayName + " has nothing else."

@@ -23,6 +23,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/library"
+	"reprise/internal/promtest"
 	"reprise/internal/providers/registry"
 )
 
@@ -43,8 +44,11 @@ var eveningPace = map[string]string{"listen": "127.0.0.1:0", "sync.listens_every
 
 func newEvening(t *testing.T) *evening {
 	t.Helper()
-	tool(t, "prometheus")
-	e := &evening{t: t, world: newWorld(t, demo.Options{Seed: 1, Plays: 60, Live: 2 * time.Second}), client: http.Client{Timeout: patience}}
+	promtest.Tool(t, "prometheus")
+	world, err := demo.Start(demo.Options{Seed: 1, Plays: 60, Live: 2 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(world.Close)
+	e := &evening{t: t, world: world, client: http.Client{Timeout: patience}}
 	settings := demoSettings(e.world)
 	maps.Copy(settings, eveningPace)
 	settings["data_dir"] = t.TempDir()
@@ -77,7 +81,7 @@ func newEvening(t *testing.T) *evening {
 // scaled are the rules of configs, with a second for every minute.
 func scaled(t *testing.T) string {
 	t.Helper()
-	rules := readConfig(t, "prometheus", "alerts.yaml")
+	rules := promtest.ReadConfig(t, "prometheus", "alerts.yaml")
 	rules = regexp.MustCompile(`(for: |\[)(\d+)m`).ReplaceAllString(rules, "${1}${2}s")
 	rules = regexp.MustCompile(`(for: |\[)1h`).ReplaceAllString(rules, "${1}60s")
 	rules = regexp.MustCompile(`\b3600\b`).ReplaceAllString(rules, "60")
@@ -94,7 +98,7 @@ func (e *evening) watch() {
 	server, err := url.Parse(e.url)
 	require.NoError(t, err)
 	token := filepath.Join(dir, "reprise.token")
-	c := readConfig(t, "prometheus", "prometheus.yml")
+	c := promtest.ReadConfig(t, "prometheus", "prometheus.yml")
 	for from, to := range map[string]string{"interval: 15s": "interval: 1s", "127.0.0.1:8420": server.Host, "    # authorization:\n": "    authorization:\n",
 		"    #   credentials_file: /etc/prometheus/reprise.token": "      credentials_file: " + token} {
 		require.Contains(t, c, from)
@@ -119,7 +123,7 @@ func (e *evening) watch() {
 // started starts Prometheus and says whether it came to be ready.
 func (e *evening) started(dir, address string) bool {
 	e.t.Helper()
-	cmd := exec.Command(tool(e.t, "prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+	cmd := exec.Command(promtest.Tool(e.t, "prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--log.level=warn")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -313,7 +317,7 @@ func (e *evening) panels() {
 			Targets []struct{ Expr string }
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(readConfig(t, "grafana", "reprise.json")), &board))
+	require.NoError(t, json.Unmarshal([]byte(promtest.ReadConfig(t, "grafana", "reprise.json")), &board))
 	filled := strings.NewReplacer("$provider", ".*", "$__rate_interval", "30s", "$__range", "60s")
 	for _, p := range board.Panels {
 		for _, target := range p.Targets {

@@ -28,18 +28,15 @@ import (
 // version is set by the linker for a release.
 var version = "0.1.0"
 
-// The exit codes beside 0: the server cannot serve, or the command cannot be done, with what it was given; a check found
-// problems.
+// The exit codes beside 0.
 const (
-	exitUsage    = 2
-	exitProblems = 1
+	exitProblems = 1   // -check found problems
+	exitUsage    = 2   // the server cannot serve, or the command cannot be done, with what it was given
+	exitSignal   = 128 // a second signal ended it; the signal's number is added, as shells do
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default is back: a second one stops at once.
-	context.AfterFunc(ctx, stop)
-	err := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	err := run(untilSignal(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, doctor.ErrProblems):
 		os.Exit(exitProblems)
@@ -47,6 +44,20 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitUsage)
 	}
+}
+
+// untilSignal returns a context that the first signal to stop cancels. The second one ends the process at once.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2) // both may arrive before the goroutine runs
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		second, _ := (<-signals).(syscall.Signal)
+		os.Exit(exitSignal + int(second))
+	}()
+	return ctx
 }
 
 // options are the flags, and the command with what it is about.

@@ -60,8 +60,8 @@ const picture = "GET /{picture}"
 
 // catalogue lists what may be counted: all providers that this version knows, whether they are set up or not.
 func catalogue(c config.Config) metrics.Catalogue {
-	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions, Channels: []string{channels.WebPush}}
-	for _, k := range channels.Kinds {
+	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions}
+	for _, k := range channels.Kinds() {
 		all.Channels = append(all.Channels, k.Name)
 	}
 	for _, s := range delivery.States {
@@ -70,11 +70,8 @@ func catalogue(c config.Config) metrics.Catalogue {
 	for _, d := range registry.Descriptions() {
 		all.Providers = append(all.Providers, counted(d, c.Providers[d.Name]))
 	}
-	for kind, endpoints := range channels.Endpoints() {
-		v := metrics.Provider{Name: kind}
-		for _, e := range endpoints {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: e})
-		}
+	for _, k := range channels.Kinds() {
+		v := metrics.Provider{Name: k.Name, Endpoints: []metrics.Endpoint{{Name: k.Endpoint}}}
 		all.Providers = append(all.Providers, v)
 	}
 	return all

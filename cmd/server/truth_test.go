@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,20 +12,21 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
+	"reprise/internal/promtest"
 	"reprise/internal/providers"
 )
 
-// connection is the number of connections to a provider in a state.
-func (s series) connection(provider, state string) float64 {
-	return s.sum("connections", `provider="`+provider+`"`, `state="`+state+`"`)
+// connections is the number of connections to a provider in a state.
+func connections(s promtest.Series, provider, state string) float64 {
+	return s.Sum("connections", `provider="`+provider+`"`, `state="`+state+`"`)
 }
 
 // tells requires that what is scraped is what the pages say of every connection.
-func (i *installation) tells(people int) series {
+func (i *installation) tells(people int) promtest.Series {
 	t := i.t
 	t.Helper()
 	counted := i.scrape(t)
-	shown := series{}
+	shown := promtest.Series{}
 	for _, user := range i.users {
 		all, err := i.connections.StatusOf(context.Background(), user, i.store)
 		require.NoError(t, err)
@@ -54,15 +54,15 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		calm := i.tells(2)
 		for _, p := range i.registry.All()[:5] {
-			require.Equal(t, 2.0, calm.connection(p.Name, "healthy"), p.Name)
-			require.Positive(t, calm.sum("sync_last_success_timestamp_seconds", `provider="`+p.Name+`"`))
-			require.InDelta(t, unix(time.Now()), calm.sum("sync_last_success_timestamp_seconds", `provider="`+p.Name+`"`), 16*60)
+			require.Equal(t, 2.0, connections(calm, p.Name, "healthy"), p.Name)
+			require.Positive(t, calm.Sum("sync_last_success_timestamp_seconds", `provider="`+p.Name+`"`))
+			require.InDelta(t, unix(time.Now()), calm.Sum("sync_last_success_timestamp_seconds", `provider="`+p.Name+`"`), 16*60)
 		}
-		require.Zero(t, calm.sum("hold_until_timestamp_seconds")+calm.sum("backoff_next_attempt_timestamp_seconds")+calm.sum("breaker_state"))
-		require.Zero(t, calm.sum("unclassified_errors_total"))
-		require.Positive(t, calm.sum("listens_stored_total"))
-		require.Positive(t, calm.sum("duplicates_total"), "what was read before, and what two services tell of")
-		require.Zero(t, calm.sum("authorization_expiry_timestamp_seconds"))
+		require.Zero(t, calm.Sum("hold_until_timestamp_seconds")+calm.Sum("backoff_next_attempt_timestamp_seconds")+calm.Sum("breaker_state"))
+		require.Zero(t, calm.Sum("unclassified_errors_total"))
+		require.Positive(t, calm.Sum("listens_stored_total"))
+		require.Positive(t, calm.Sum("duplicates_total"), "what was read before, and what two services tell of")
+		require.Zero(t, calm.Sum("authorization_expiry_timestamp_seconds"))
 
 		require.NoError(t, i.world.Switch(demo.Spotify, demo.Revoked))
 		require.NoError(t, i.world.Switch(demo.LastFM, demo.RateLimited))
@@ -70,21 +70,21 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		asked := time.Now()
 		time.Sleep(15 * time.Minute)
 		bad := i.tells(2)
-		require.Equal(t, 2.0, bad.connection("spotify", "needs_reconnect"))
-		require.Equal(t, 2.0, bad.connection("lastfm", "held"))
-		require.Equal(t, 2.0, bad.connection("listenbrainz", "waiting"))
-		require.Equal(t, 2.0, bad.connection("navidrome", "healthy"))
-		hold := bad.sum("hold_until_timestamp_seconds", `provider="lastfm"`)
+		require.Equal(t, 2.0, connections(bad, "spotify", "needs_reconnect"))
+		require.Equal(t, 2.0, connections(bad, "lastfm", "held"))
+		require.Equal(t, 2.0, connections(bad, "listenbrainz", "waiting"))
+		require.Equal(t, 2.0, connections(bad, "navidrome", "healthy"))
+		hold := bad.Sum("hold_until_timestamp_seconds", `provider="lastfm"`)
 		require.InDelta(t, unix(asked.Add(90*time.Minute)), hold, 6*60, "the end that Last.fm named in its first refusal")
-		require.Greater(t, bad.sum("backoff_next_attempt_timestamp_seconds", `provider="listenbrainz"`), unix(time.Now()))
-		require.Zero(t, bad.sum("backoff_next_attempt_timestamp_seconds", `provider="lastfm"`))
-		require.Positive(t, bad.sum("breaker_state", "listenbrainz.invalid"))
-		require.Zero(t, bad.sum("breaker_state")-bad.sum("breaker_state", "listenbrainz.invalid"))
-		require.Positive(t, bad.sum("breaker_transitions_total", "listenbrainz.invalid", `from="closed"`, `to="open"`))
-		require.Equal(t, 2.0, bad.sum("sync_runs_total", `provider="spotify"`, `result="fatal"`))
-		require.Positive(t, bad.sum("sync_runs_total", `provider="listenbrainz"`, `result="retriable"`))
-		require.Positive(t, bad.sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`))
-		require.Equal(t, 2.0, bad.sum("notifications_total", `severity="error"`, `channel="browser"`, `result="sent"`), "one for each person")
+		require.Greater(t, bad.Sum("backoff_next_attempt_timestamp_seconds", `provider="listenbrainz"`), unix(time.Now()))
+		require.Zero(t, bad.Sum("backoff_next_attempt_timestamp_seconds", `provider="lastfm"`))
+		require.Positive(t, bad.Sum("breaker_state", "listenbrainz.invalid"))
+		require.Zero(t, bad.Sum("breaker_state")-bad.Sum("breaker_state", "listenbrainz.invalid"))
+		require.Positive(t, bad.Sum("breaker_transitions_total", "listenbrainz.invalid", `from="closed"`, `to="open"`))
+		require.Equal(t, 2.0, bad.Sum("sync_runs_total", `provider="spotify"`, `result="fatal"`))
+		require.Positive(t, bad.Sum("sync_runs_total", `provider="listenbrainz"`, `result="retriable"`))
+		require.Positive(t, bad.Sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`))
+		require.Equal(t, 2.0, bad.Sum("notifications_total", `severity="error"`, `channel="browser"`, `result="sent"`), "one for each person")
 
 		for _, p := range []string{demo.LastFM, demo.ListenBrainz} {
 			require.NoError(t, i.world.Switch(p, demo.Normal))
@@ -101,15 +101,15 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		time.Sleep(2*time.Hour - 15*time.Minute)
 		good := i.tells(2)
 		for _, p := range i.registry.All()[:5] {
-			require.Equal(t, 2.0, good.connection(p.Name, "healthy"), p.Name)
+			require.Equal(t, 2.0, connections(good, p.Name, "healthy"), p.Name)
 		}
-		require.Zero(t, good.sum("hold_until_timestamp_seconds")+good.sum("backoff_next_attempt_timestamp_seconds")+good.sum("breaker_state"))
+		require.Zero(t, good.Sum("hold_until_timestamp_seconds")+good.Sum("backoff_next_attempt_timestamp_seconds")+good.Sum("breaker_state"))
 		require.Equal(t, unix(ends.Truncate(time.Millisecond)), good["authorization_expiry_timestamp_seconds{provider=\"spotify\"}"], "the soonest")
-		require.Equal(t, bad.sum("notifications_total", `severity="error"`), good.sum("notifications_total", `severity="error"`))
-		require.Zero(t, good.sum("unclassified_errors_total"))
+		require.Equal(t, bad.Sum("notifications_total", `severity="error"`), good.Sum("notifications_total", `severity="error"`))
+		require.Zero(t, good.Sum("unclassified_errors_total"))
 
 		require.NoError(t, i.connections.Pause(context.Background(), i.users[0], "youtube"))
-		require.Equal(t, 1.0, i.tells(2).connection("youtube", "paused"))
+		require.Equal(t, 1.0, connections(i.tells(2), "youtube", "paused"))
 	})
 }
 
@@ -117,7 +117,7 @@ func TestMetricsTellTheTruthAboutKeys(t *testing.T) {
 	inBubble(t, demo.Options{Plays: 60, Live: 5 * time.Minute}, func(t *testing.T, i *installation) {
 		i.people(1)
 		keys := func(state string) float64 {
-			return i.scrape(t).sum("pool_keys", `provider="youtube"`, `state="`+state+`"`)
+			return i.scrape(t).Sum("pool_keys", `provider="youtube"`, `state="`+state+`"`)
 		}
 		all := float64(len(i.world.YouTube.Keys))
 		require.Greater(t, all, 1.0)
@@ -126,14 +126,14 @@ func TestMetricsTellTheTruthAboutKeys(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Equal(t, 1.0, keys("cooling"))
 		require.Equal(t, all-1, keys("ready"))
-		require.Equal(t, 1.0, i.scrape(t).sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`))
+		require.Equal(t, 1.0, i.scrape(t).Sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`))
 		require.NoError(t, i.world.Switch(demo.YouTube, demo.KeysSpent))
 		time.Sleep(time.Hour)
 		require.Equal(t, all, keys("cooling"))
 		spent := i.scrape(t)
-		require.Greater(t, spent.sum("hold_until_timestamp_seconds", `provider="youtube"`), unix(time.Now()))
-		require.Equal(t, all-1, spent.sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`), "after the last key there is none to go on with")
-		require.Equal(t, all, spent.sum("upstream_attempts_total", `provider="youtube"`, `outcome="quota"`))
+		require.Greater(t, spent.Sum("hold_until_timestamp_seconds", `provider="youtube"`), unix(time.Now()))
+		require.Equal(t, all-1, spent.Sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`), "after the last key there is none to go on with")
+		require.Equal(t, all, spent.Sum("upstream_attempts_total", `provider="youtube"`, `outcome="quota"`))
 	})
 }
 
@@ -145,7 +145,7 @@ func TestMetricsTellTheTruthAboutDeliveries(t *testing.T) {
 		require.NoError(t, err)
 		state := func(state string) float64 { return i.scrape(t)[`deliveries{state="`+state+`"}`] }
 		result := func(result string) float64 {
-			return i.scrape(t).sum("delivery_attempts_total", `kind="scrobble"`, `result="`+result+`"`)
+			return i.scrape(t).Sum("delivery_attempts_total", `kind="scrobble"`, `result="`+result+`"`)
 		}
 		time.Sleep(time.Hour)
 		done := state("done")
@@ -158,7 +158,7 @@ func TestMetricsTellTheTruthAboutDeliveries(t *testing.T) {
 		require.Positive(t, state("retrying")+state("scheduled"))
 		require.Positive(t, result("retrying")+result("postponed"))
 		require.InDelta(t, 3600, i.scrape(t)["delivery_oldest_age_seconds"], 11*60, "one was written down soon after the start of the outage")
-		require.Zero(t, state("dead")+i.scrape(t).sum("dead_letters_total"))
+		require.Zero(t, state("dead")+i.scrape(t).Sum("dead_letters_total"))
 
 		require.NoError(t, i.world.Switch(demo.LastFM, demo.Revoked))
 		time.Sleep(time.Hour)
@@ -183,7 +183,7 @@ func TestAFailureThatNobodyKnowsIsCounted(t *testing.T) {
 	require.Error(t, a.server.Guard.Do(context.Background(), c, library.Listens, odd))
 	all := a.scrape(t)
 	require.Equal(t, 1.0, all[`unclassified_errors_total{provider="listenbrainz"}`])
-	require.Equal(t, 1.0, all.sum("unclassified_errors_total"))
+	require.Equal(t, 1.0, all.Sum("unclassified_errors_total"))
 }
 
 func TestRefusedSignInsAreCountedWhereTheyWereMade(t *testing.T) {
@@ -192,21 +192,6 @@ func TestRefusedSignInsAreCountedWhereTheyWereMade(t *testing.T) {
 	crowd(t, a, 1)
 	_, err := a.connections.Connect(context.Background(), a.registry.Get("listenbrainz"), 1, library.Credentials{"token": "new"})
 	require.Error(t, err)
-	require.Equal(t, 1.0, a.scrape(t).sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`, "validate-token"))
-	require.Zero(t, a.scrape(t).sum("upstream_attempts_total", `"other"`, `outcome="retriable"`))
-}
-
-func TestImportedListensAreCounted(t *testing.T) {
-	t.Parallel()
-	p := start(t, t.TempDir())
-	v := p.newcomer()
-	file := export(t, 300)
-	for range 2 {
-		resp := v.sendFile("provider=spotify&name=history.zip", strings.NewReader(string(file)))
-		require.Equal(t, http.StatusCreated, resp.StatusCode)
-		v.eventually("the import's end", func() bool { return v.lastImport()["state"] == "done" })
-	}
-	all := seriesOf(t, p.scrapeText())
-	require.Equal(t, all[`listens_stored_total{provider="spotify"}`], all[`duplicates_total{provider="spotify"}`], "the second time, all were there")
-	require.Positive(t, all[`listens_stored_total{provider="spotify"}`])
+	require.Equal(t, 1.0, a.scrape(t).Sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`, "validate-token"))
+	require.Zero(t, a.scrape(t).Sum("upstream_attempts_total", `"other"`, `outcome="retriable"`))
 }

@@ -1,4 +1,4 @@
-// Package accounts knows who may use this installation: names, roles and passwords.
+// Package accounts holds the people who may use this installation: names, roles, passwords and personal tokens.
 //
 // Passwords are stored as argon2id hashes. Hashing costs memory on purpose (19 MiB each), so only a few run at once;
 // the others wait their turn.
@@ -18,7 +18,7 @@ import (
 
 // The roles of a user.
 const (
-	Admin  = "admin"  // also sees and steers what all users share
+	Admin  = "admin"  // also sees and controls what all users share
 	Member = "member" // sees what is theirs
 )
 
@@ -60,11 +60,11 @@ var params = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, 
 // hashesAtOnce bounds the memory of hashing to about 80 MiB.
 const hashesAtOnce = 4
 
-// Accounts makes accounts and checks passwords. Safe for concurrent use.
+// Accounts makes accounts and checks passwords. It is safe for concurrent use.
 type Accounts struct {
 	store Store
 	slots chan struct{}
-	decoy string // a hash to compare with where there is no account, so that both answers take as long
+	decoy string // compared with where there is no account, so that both answers take equally long
 }
 
 // New returns Accounts over a store.
@@ -76,8 +76,8 @@ func New(store Store) (*Accounts, error) {
 	return &Accounts{store: store, slots: make(chan struct{}, hashesAtOnce), decoy: decoy}, nil
 }
 
-// Create makes an account. With first it makes the very first one, an administrator's, or returns ErrNotFirst. What is
-// wrong with the name, the password or the role is an InputError.
+// Create makes an account. If first is set, it makes the first account of all or returns ErrNotFirst. An unusable name,
+// password or role is an InputError, a name in use ErrTaken.
 func (a *Accounts) Create(ctx context.Context, name, password, role string, first bool) (User, error) {
 	name = strings.TrimSpace(name)
 	if err := checkName(name); err != nil {
@@ -93,8 +93,8 @@ func (a *Accounts) Create(ctx context.Context, name, password, role string, firs
 	return a.store.AddUser(ctx, User{Name: name, PasswordHash: hash, Role: role, CreatedAt: time.Now()}, first)
 }
 
-// Ensure makes an account unless there is one of that name already with the same password and role; it says whether there
-// was. One with another password or role is ErrTaken.
+// Ensure makes an account, or returns the one that has the same name, password and role already; existed says which.
+// For an account of that name with another password or role it returns ErrTaken.
 func (a *Accounts) Ensure(ctx context.Context, name, password, role string) (u User, existed bool, err error) {
 	u, err = a.Create(ctx, name, password, role, false)
 	if !errors.Is(err, ErrTaken) {
@@ -156,7 +156,7 @@ func (a *Accounts) Check(ctx context.Context, name, password string) (User, erro
 	return u, nil
 }
 
-// ChangePassword stores a new password for the user whose old one is right; else ErrWrong.
+// ChangePassword replaces a user's password. It returns ErrWrong if the old one is wrong.
 func (a *Accounts) ChangePassword(ctx context.Context, name, old, password string) error {
 	u, err := a.Check(ctx, name, old)
 	if err != nil {
@@ -169,8 +169,8 @@ func (a *Accounts) ChangePassword(ctx context.Context, name, old, password strin
 	return a.store.SetPassword(ctx, u.ID, hash)
 }
 
-// ResetPassword stores a new password for the account of that name, or returns ErrUnknown. It asks for no old one: whoever
-// may call it has the right to.
+// ResetPassword replaces the password of the account of that name, or returns ErrUnknown. It does not ask for the old
+// one, so only an administrator's request may lead here.
 func (a *Accounts) ResetPassword(ctx context.Context, name, password string) error {
 	u, err := a.store.UserByName(ctx, name)
 	if err != nil {

@@ -104,6 +104,7 @@ func TestCreateAndCheck(t *testing.T) {
 func TestInputIsRefusedInASentence(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
+	const short = "The password needs at least 10 characters. A few random words make a good one."
 	cases := []struct{ name, password, role, want string }{
 		{"", password, Member, "A name has 1 to 64 characters."},
 		{" \t ", password, Member, "A name has 1 to 64 characters."},
@@ -111,8 +112,8 @@ func TestInputIsRefusedInASentence(t *testing.T) {
 		{"Al\x00ice", password, Member, "A name has only characters that can be seen."},
 		{"Ali\u200bce", password, Member, "A name has only characters that can be seen."},
 		{"Al\nice", password, Member, "A name has only characters that can be seen."},
-		{"Alice", "nine char", Member, "The password needs at least 10 characters. A few random words make a good one."},
-		{"Alice", strings.Repeat("ü", 9), Member, "The password needs at least 10 characters. A few random words make a good one."},
+		{"Alice", "nine char", Member, short},
+		{"Alice", strings.Repeat("ü", 9), Member, short},
 		{"Alice", strings.Repeat("x", 1025), Member, "The password is longer than 1,024 characters."},
 		{"Alice", password, "owner", `The role is either "admin" or "member".`},
 	}
@@ -149,7 +150,7 @@ func TestChangePassword(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAFaultOfTheStoreIsNoWrongPassword(t *testing.T) {
+func TestAStoreFailureIsNoWrongPassword(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
 	_, err := a.Create(t.Context(), "Alice", password, Admin, true)
@@ -165,7 +166,7 @@ func TestAFaultOfTheStoreIsNoWrongPassword(t *testing.T) {
 	require.ErrorIs(t, err, m.err)
 }
 
-// TestOnlyAFewHashAtOnce fills every place but one, so that one goes ahead and the next has to wait.
+// It fills every slot but one, so that the first call runs and the next ones wait.
 func TestOnlyAFewHashAtOnce(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
@@ -176,7 +177,7 @@ func TestOnlyAFewHashAtOnce(t *testing.T) {
 		}
 		_, err := a.Create(t.Context(), "Alice", password, Admin, true)
 		require.NoError(t, err)
-		require.Len(t, a.slots, hashesAtOnce-1, "its place is free again")
+		require.Len(t, a.slots, hashesAtOnce-1, "its slot is free again")
 
 		a.slots <- struct{}{}
 		results := make(chan error, 4)
@@ -184,17 +185,17 @@ func TestOnlyAFewHashAtOnce(t *testing.T) {
 		go func() { _, err := a.Check(t.Context(), "Nobody", password); results <- err }()
 		go func() { _, err := a.Create(t.Context(), "Bob", password, Member, false); results <- err }()
 		synctest.Wait()
-		require.Empty(t, results, "all wait for a place")
+		require.Empty(t, results, "all wait for a slot")
 		<-a.slots
 		got := map[error]int{<-results: 1}
 		got[<-results]++
 		got[<-results]++
-		require.Equal(t, map[error]int{nil: 2, ErrWrong: 1}, got, "and come through it one after the other")
+		require.Equal(t, map[error]int{nil: 2, ErrWrong: 1}, got, "and take it one after the other")
 		require.Len(t, a.slots, hashesAtOnce-1)
 	})
 }
 
-func TestWhoeverStopsWaitingIsLetGo(t *testing.T) {
+func TestWaitingForASlotCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -210,6 +211,6 @@ func TestWhoeverStopsWaitingIsLetGo(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		_, err = a.Create(ctx, "Bob", password, Member, false)
 		require.ErrorIs(t, err, context.Canceled)
-		require.Len(t, a.slots, hashesAtOnce, "no place was taken or given back")
+		require.Len(t, a.slots, hashesAtOnce, "no slot was taken or freed")
 	})
 }

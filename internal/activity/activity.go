@@ -1,8 +1,7 @@
-// Package activity is the log of what people and the server did: its entries, who acted, and the words for each.
+// Package activity is the log of what people and the server did: its entries, who acted, and the words for them.
 //
-// Whoever does something notes it with the context of the request that asked for it; the context carries who asked.
-// Without an actor it was the server itself. An entry is news for people: it never decides anything, and that one could
-// not be noted stops nothing.
+// The context of a request carries the person who acts; without one it is the server that acts. Entries are for people
+// to read: no decision depends on them, and a failure to store one stops nothing.
 package activity
 
 import (
@@ -38,10 +37,10 @@ const (
 	ChannelRemoved  Action = "channel_removed" // Subject: its name
 )
 
-// What the server does, or finds out.
+// What the server does, or notices.
 const (
 	Stopped       Action = "stopped"   // Subject: the stream, empty for all of them; Detail: why
-	Recovered     Action = "recovered" // Subject: the stream, empty for all of them; Detail: since when it had not worked
+	Recovered     Action = "recovered" // Subject: the stream, empty for all of them; Detail: when it stopped, RFC 3339
 	Held          Action = "held"      // Detail: until when
 	StillFailing  Action = "still_failing"
 	BreakerOpened Action = "breaker_opened" // Subject: the endpoint
@@ -55,32 +54,32 @@ const (
 type Entry struct {
 	ID       int64
 	At       time.Time
-	User     int64  // whom it is about; 0 for the installation
-	ActorID  int64  // who did it; 0 for the server, and for somebody without an account
+	User     int64  // the person it is about; 0 for the installation
+	ActorID  int64  // who did it; 0 for the server and for people without an account
 	Actor    string // their name; empty for the server
 	Action   Action
 	Provider string // the service it is about; empty for none
 	Subject  string // what else it is about; see the actions
-	Detail   string // whole sentences, or what the action says
+	Detail   string // whole sentences, unless the action says otherwise
 }
 
-// Actor is who does something.
+// Actor is a person who acts.
 type Actor struct {
-	ID   int64 // of the account; 0 for somebody without one
+	ID   int64 // of the account; 0 without one
 	Name string
 }
 
-// Operator is whoever holds the installation's admin token.
+// Operator is the person who uses the installation's admin token.
 var Operator = Actor{Name: "administrator's token"}
 
 type actorKey struct{}
 
-// WithActor returns a context in which whatever is done is done by that person. The zero Actor is the server.
+// WithActor returns a context whose actor is a. The zero Actor is the server.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
-// ActorOf returns who acts; the zero Actor for the server.
+// ActorOf returns the actor of a context; the zero Actor for the server.
 func ActorOf(ctx context.Context) Actor {
 	a, _ := ctx.Value(actorKey{}).(Actor)
 	return a

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// sentences are the words for each action: of who did it, the service it is about, and the subject. What needs more than
-// that stands in Sentence.
+// sentences has the words for each action, with {who} acted, the {service} and the {subject} to fill in. Sentence has
+// the words for the actions that need more.
 var sentences = map[Action]string{
 	Connected:       "{who} connected {service} as {subject}.",
 	Reconnected:     "{who} reconnected {service} as {subject}.",
@@ -38,11 +38,14 @@ var sentences = map[Action]string{
 	KeyRefused:      "{service} refused the key …{subject} of this installation; {who} does not use it any more.",
 }
 
-// streams are what the server does with each stream of a service.
-var streams = map[string]string{"listens": "reading listens from {service}", "playlists": "reading playlists from {service}",
-	"deliveries": "sending to {service}"}
+// streams says what the server does with each stream of a service.
+var streams = map[string]string{
+	"listens":    "reading listens from {service}",
+	"playlists":  "reading playlists from {service}",
+	"deliveries": "sending to {service}",
+}
 
-// Sentence says in one or a few sentences what was done. service is the name of the entry's provider as people write it.
+// Sentence says what was done, in one or a few sentences. The service is the display name of the entry's provider.
 func (e Entry) Sentence(service string) string {
 	text, detail := sentences[e.Action], e.Detail
 	what, ok := streams[e.Subject]
@@ -75,7 +78,7 @@ func (e Entry) who() string {
 	return e.Actor
 }
 
-// after says for how long it had not worked; nothing when that is not known, or was a moment.
+// after returns for how long something had not worked; empty when that is unknown or under two minutes.
 func (e Entry) after() string {
 	since, err := time.Parse(time.RFC3339, e.Detail)
 	d := e.At.Sub(since)

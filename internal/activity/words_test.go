@@ -17,34 +17,43 @@ func TestEveryActionHasWords(t *testing.T) {
 	}
 	server := Entry{At: at, Provider: "spotify"}
 	operator := Entry{At: at, Actor: Operator.Name}
-	for want, e := range map[string]Entry{
-		"Alice paused Spotify.":                                                      with(alice, Paused, "", ""),
-		"Alice connected Spotify as alice.":                                          with(alice, Connected, "alice", ""),
-		"Alice disconnected Spotify. What was read was deleted.":                     with(alice, Disconnected, "", "What was read was deleted."),
-		"Alice had a delivery sent again.":                                           with(alice, Redriven, "1", ""),
-		"Alice had 37 deliveries sent again.":                                        with(alice, Redriven, "37", ""),
-		"Alice made an account for {who}.":                                           with(alice, UserAdded, "{who}", ""),
-		"Somebody with the administrator's token made an account for Ben.":           with(operator, UserAdded, "Ben", ""),
-		"Reprise stopped reading listens from Spotify. It says no.":                  with(server, Stopped, "listens", "It says no."),
-		"Reprise stopped calling Spotify.":                                           with(server, Stopped, "", ""),
-		"Sending to Spotify works again, after 40 minutes.":                          with(server, Recovered, "deliveries", "2026-11-20T20:20:00Z"),
-		"Spotify works again, after 3 hours.":                                        with(server, Recovered, "", "2026-11-20T17:10:00Z"),
-		"Spotify works again, after 4 days.":                                         with(server, Recovered, "", "2026-11-16T17:10:00Z"),
-		"Spotify works again.":                                                       with(server, Recovered, "", "2026-11-20T20:59:00Z"),
-		"The endpoint GET /x failed too often; Reprise leaves it alone for a while.": with(server, BreakerOpened, "GET /x", ""),
+	for _, row := range []struct {
+		want string
+		Entry
+	}{
+		{"Alice paused Spotify.", with(alice, Paused, "", "")},
+		{"Alice connected Spotify as alice.", with(alice, Connected, "alice", "")},
+		{"Alice disconnected Spotify. What was read was deleted.",
+			with(alice, Disconnected, "", "What was read was deleted.")},
+		{"Alice had a delivery sent again.", with(alice, Redriven, "1", "")},
+		{"Alice had 37 deliveries sent again.", with(alice, Redriven, "37", "")},
+		{"Alice made an account for {who}.", with(alice, UserAdded, "{who}", "")},
+		{"Somebody with the administrator's token made an account for Ben.", with(operator, UserAdded, "Ben", "")},
+		{"Reprise stopped reading listens from Spotify. It says no.", with(server, Stopped, "listens", "It says no.")},
+		{"Reprise stopped calling Spotify.", with(server, Stopped, "", "")},
+		{"Sending to Spotify works again, after 40 minutes.",
+			with(server, Recovered, "deliveries", "2026-11-20T20:20:00Z")},
+		{"Spotify works again, after 3 hours.", with(server, Recovered, "", "2026-11-20T17:10:00Z")},
+		{"Spotify works again, after 4 days.", with(server, Recovered, "", "2026-11-16T17:10:00Z")},
+		{"Spotify works again.", with(server, Recovered, "", "2026-11-20T20:59:00Z")},
+		{"The endpoint GET /x failed too often; Reprise leaves it alone for a while.",
+			with(server, BreakerOpened, "GET /x", "")},
 	} {
-		require.Equal(t, want, e.Sentence("Spotify"))
+		require.Equal(t, row.want, row.Sentence("Spotify"))
 	}
-	for _, a := range []Action{Connected, Reconnected, Disconnected, Paused, Resumed, Synced, Retried, Redriven, Discarded, ForwardingOn, ForwardingOff, Imported,
-		BreakerReset, KeyReset, UserAdded, PasswordChanged, TokenMade, TokenRevoked, ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held,
-		StillFailing, BreakerOpened, BreakerClosed, UplinkLost, UplinkBack, KeyRefused} {
+	for _, a := range []Action{
+		Connected, Reconnected, Disconnected, Paused, Resumed, Synced, Retried, Redriven, Discarded, ForwardingOn,
+		ForwardingOff, Imported, BreakerReset, KeyReset, UserAdded, PasswordChanged, TokenMade, TokenRevoked,
+		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
+		BreakerClosed, UplinkLost, UplinkBack, KeyRefused,
+	} {
 		text := with(alice, a, "x", "").Sentence("Spotify")
 		require.NotEmpty(t, text, a)
 		require.NotContains(t, text, "{", a)
 	}
 }
 
-func TestTheContextCarriesWhoActs(t *testing.T) {
+func TestTheContextCarriesTheActor(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, ActorOf(t.Context()))
 	ctx := WithActor(t.Context(), Actor{ID: 1, Name: "Alice"})

@@ -3,14 +3,9 @@ package channels
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"net"
 	"net/mail"
-	"net/textproto"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,12 +13,37 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"reprise/internal/notify"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
+const emailEndpoint = "SMTP"
+
+var email = Kind{
+	Name:     "email",
+	Label:    "E-mail",
+	Help:     "A mail, sent by a mail server at which you have an account.",
+	Sent:     "Sent. Look into your mailbox.",
+	Endpoint: emailEndpoint,
+	Fields: []providers.Field{
+		{Name: "to", Label: "To", Kind: "text"},
+		{Name: "from", Label: "From", Kind: "text"},
+		{Name: "server", Label: "Mail server", Kind: "text",
+			Help: "With its port, such as mail.example.org:587 or mail.example.org:465."},
+		{Name: "username", Label: "Name at the mail server", Kind: "text", Optional: true},
+		{Name: "password", Label: "Password at the mail server", Kind: "password", Optional: true},
+	},
+	schemes: []string{"smtp", "smtps"},
+	parse:   parseEmail,
+	build:   buildEmail,
+	shown:   func(u *url.URL) string { return u.Query().Get("to") + " by " + u.Hostname() },
+	send:    sendEmail,
+}
+
 func parseEmail(u *url.URL) (*url.URL, error) {
 	q := u.Query()
-	from, to := cmp.Or(q.Get("from"), q.Get("fromaddress"), q.Get("fromAddress")), cmp.Or(q.Get("to"), q.Get("toaddresses"), q.Get("toAddresses"))
+	from := cmp.Or(q.Get("from"), q.Get("fromaddress"), q.Get("fromAddress"))
+	to := cmp.Or(q.Get("to"), q.Get("toaddresses"), q.Get("toAddresses"))
 	if _, err := mail.ParseAddress(from); err != nil {
 		return nil, wrong("From is not an e-mail address. In a URL it stands behind from=.")
 	}
@@ -55,22 +75,25 @@ func buildEmail(f map[string]string) (string, error) {
 	return u.String(), nil
 }
 
-// mailbox is where and as whom mails are sent.
+// mailbox is a kept URL, read: the mail server, how to sign in there, and the sender and recipients of the mail.
 type mailbox struct {
 	host, from, to, name, password string
 	port                           int
-	tls, plain, private            bool
+
+	tls   bool // TLS from the first byte, not by STARTTLS
+	plain bool // the person wants no protection
 }
 
-func readMailbox(text string) (b mailbox, err error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return b, wrong("The address of this channel cannot be read.")
-	}
+func readMailbox(u *url.URL) (b mailbox, err error) {
 	q := u.Query()
-	b = mailbox{host: u.Hostname(), from: q.Get("from"), to: q.Get("to"), tls: u.Scheme == "smtps" || u.Port() == "465", plain: q.Get("encryption") == "none"}
-	b.private = private(b.host)
-	b.port = 587
+	b = mailbox{
+		host:  u.Hostname(),
+		from:  q.Get("from"),
+		to:    q.Get("to"),
+		port:  587,
+		tls:   u.Scheme == "smtps" || u.Port() == "465",
+		plain: q.Get("encryption") == "none",
+	}
 	if b.tls {
 		b.port = 465
 	}
@@ -86,74 +109,54 @@ func readMailbox(text string) (b mailbox, err error) {
 	return b, nil
 }
 
-// email sends one mail. Its connection is protected, except to a server at home that does not offer it, or where the
-// person has said so.
-func (s *Channels) email(ctx context.Context, text string, m notify.Message) error {
-	box, err := readMailbox(text)
-	if err != nil {
-		return err
-	}
-	msg, err := s.letter(box, m)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, resilience.CallTimeout, errTime)
-	defer cancel()
-	start := time.Now()
-	for _, unprotected := range box.ways() {
-		if err = s.mail(ctx, box, unprotected, msg); !errors.Is(err, gomail.ErrNoSupportedAuthDiscovered) && !offersNoTLS(err) {
-			break
-		}
-	}
-	err = mailError(ctx, err)
-	if s.Told != nil {
-		s.Told(ctx, box.host, mailEndpoint, start, err)
-	}
-	return err
-}
-
-// mail sends a mail over a connection of its own.
-func (s *Channels) mail(ctx context.Context, box mailbox, unprotected bool, msg *gomail.Msg) error {
-	var line net.Conn
-	client, err := s.mailClient(box, unprotected, &line)
-	if err != nil {
-		return wrong("The address of the mail server cannot be used. Check it.")
-	}
-	defer func() { // the library leaves it open when the server does not let us in
-		if line != nil {
-			_ = line.Close() // mostly closed already
-		}
-	}()
-	if err = client.DialAndSendWithContext(ctx, msg); msg.IsDelivered() { // how the server takes leave after that changes nothing
-		return nil
-	}
-	return err
-}
-
-var errTime = errors.New("the mail server took too long")
-
-// ways are whether the connection is unprotected, in the order in which they are tried.
-func (b mailbox) ways() []bool {
+// unprotected returns whether to use an unprotected connection, for one attempt after the other.
+func (b mailbox) unprotected() []bool {
 	switch {
 	case b.plain:
 		return []bool{true}
-	case b.tls, !b.private:
+	case b.tls, !private(b.host):
 		return []bool{false}
 	}
 	return []bool{false, true}
 }
 
-func offersNoTLS(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "STARTTLS")
+var errMailTimeout = errors.New("the mail server took too long")
+
+// sendEmail sends one mail. The connection is protected, unless the URL says otherwise or a server in a private network
+// offers no protection.
+func sendEmail(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+	box, err := readMailbox(to)
+	if err != nil {
+		return err
+	}
+	msg, err := c.letter(box, m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, resilience.CallTimeout, errMailTimeout)
+	defer cancel()
+	start := time.Now()
+	for _, unprotected := range box.unprotected() {
+		err = c.sendSMTP(ctx, box, unprotected, msg)
+		if !errors.Is(err, gomail.ErrNoSupportedAuthDiscovered) && !offersNoTLS(err) {
+			break
+		}
+	}
+	err = mailError(ctx, err)
+	if c.Told != nil {
+		c.Told(ctx, box.host, emailEndpoint, start, err)
+	}
+	return err
 }
 
-func (s *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
+// letter writes a message as a mail.
+func (c *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 	msg := gomail.NewMsg()
 	if err := errors.Join(msg.From(b.from), msg.ToFromString(b.to)); err != nil {
 		return nil, wrong("From or To is not an e-mail address.")
 	}
 	host := "reprise.invalid"
-	if u, err := url.Parse(s.BaseURL); err == nil && u.Hostname() != "" {
+	if u, err := url.Parse(c.BaseURL); err == nil && u.Hostname() != "" {
 		host = u.Hostname()
 	}
 	msg.Subject(m.Title)
@@ -165,91 +168,4 @@ func (s *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 	}
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text+"\n\n"+m.URL+"\n")
 	return msg, nil
-}
-
-func (s *Channels) mailClient(b mailbox, unprotected bool, line *net.Conn) (*gomail.Client, error) {
-	opts := []gomail.Option{gomail.WithPort(b.port), gomail.WithTimeout(resilience.CallTimeout), gomail.WithoutNoop(),
-		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := s.Dial(ctx, network, address)
-			*line = conn
-			if err != nil || !b.tls {
-				return conn, err
-			}
-			protected := tls.Client(conn, &tls.Config{ServerName: b.host, MinVersion: tls.VersionTLS12})
-			if err := protected.HandshakeContext(ctx); err != nil {
-				return nil, errors.Join(err, conn.Close())
-			}
-			return protected, nil
-		})}
-	switch {
-	case b.tls:
-		opts = append(opts, gomail.WithSSL())
-	case unprotected:
-		opts = append(opts, gomail.WithTLSPolicy(gomail.NoTLS))
-	default:
-		opts = append(opts, gomail.WithTLSPolicy(gomail.TLSMandatory))
-	}
-	if b.name != "" {
-		how := gomail.SMTPAuthAutoDiscover
-		if unprotected {
-			how = gomail.SMTPAuthPlainNoEnc
-		}
-		opts = append(opts, gomail.WithSMTPAuth(how), gomail.WithUsername(b.name), gomail.WithPassword(b.password))
-	}
-	return gomail.NewClient(b.host, opts...)
-}
-
-// mailError types what a mail server said. Its codes are those of RFC 5321, section 4.2, and RFC 4954, section 6.
-func mailError(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
-	}
-	if e, ok := errors.AsType[*resilience.SettingError](err); ok { // what connects may not do so
-		return e
-	}
-	code, words := 0, ""
-	if e, ok := errors.AsType[*textproto.Error](err); ok {
-		code, words = e.Code, e.Msg
-	}
-	sending, isSending := errors.AsType[*gomail.SendError](err)
-	if isSending && code == 0 {
-		code = sending.ErrorCode()
-	}
-	if code == 0 {
-		if offersNoTLS(err) {
-			return &resilience.AnswerError{Endpoint: mailEndpoint, Message: "no STARTTLS", Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
-				Scope: resilience.ScopeConnection, Advice: "The mail server offers no protected connection on this port. Try port 465, or ask who runs it."}}
-		}
-		if errors.Is(err, gomail.ErrNoSupportedAuthDiscovered) || strings.Contains(err.Error(), "SMTP AUTH") {
-			return &resilience.AnswerError{Endpoint: mailEndpoint, Message: "no way to sign in", Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
-				Scope: resilience.ScopeConnection, Advice: "The mail server offers no way to sign in on this port. Try port 587 or 465, or leave the name empty."}}
-		}
-		return &resilience.NetworkError{Endpoint: mailEndpoint, Err: errors.New("no whole answer from the mail server")}
-	}
-	return &resilience.AnswerError{Endpoint: mailEndpoint, Status: code, Code: strconv.Itoa(code), Message: resilience.Excerpt(words), Meaning: mailMeaning(code, sending)}
-}
-
-// mailMeaning is the table of mail servers. sending says where in a mail it stopped; nil before that.
-func mailMeaning(code int, sending *gomail.SendError) *resilience.Meaning {
-	recipient := sending != nil && sending.Reason == gomail.ErrSMTPRcptTo
-	content := sending != nil && slices.Contains([]gomail.SendErrReason{gomail.ErrSMTPData, gomail.ErrSMTPDataClose, gomail.ErrWriteContent}, sending.Reason)
-	m := resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
-	switch {
-	case code >= 400 && code < 500:
-		m.Class, m.Category, m.Advice = resilience.Retriable, resilience.Upstream, "The mail server does not take mails at the moment."
-	case code == 534, code == 535, code == 538:
-		m.Category, m.Advice = resilience.Auth, "The mail server does not accept the name and the password. Some services want a password made for this program."
-	case code == 530:
-		m.Category, m.Advice = resilience.Auth, "The mail server wants a name and a password."
-	case content && (code == 552 || code == 554):
-		m.Category, m.Scope, m.Advice = resilience.Item, resilience.ScopeItem, "The mail server did not take a mail."
-	case recipient:
-		m.Advice = "The mail server does not take mails for this recipient. Check To."
-	default:
-		m.Advice = fmt.Sprintf("The mail server does not let us send like this (its code is %d). Check From, To and the port.", code)
-	}
-	return &m
 }

@@ -16,7 +16,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// mailServer is a mail server for one test. refuse answers a command with a code of its own.
+// mailServer is a mail server for one test. It answers the commands in refuse as they say.
 type mailServer struct {
 	net.Listener
 	mu     sync.Mutex
@@ -81,24 +81,32 @@ func (m *mailServer) talk(conn net.Conn) {
 	}
 }
 
+// url returns the channel of two people at the server, after "NAME:PASSWORD@" or nothing.
 func (m *mailServer) url(user string) resilience.Secret {
-	return resilience.Secret("smtp://" + user + m.Addr().String() + "/?from=reprise@example.org&to=ann@example.org,bob@example.org")
+	const query = "/?from=reprise@example.org&to=ann@example.org,bob@example.org"
+	return resilience.Secret("smtp://" + user + m.Addr().String() + query)
 }
 
 func TestAMail(t *testing.T) {
 	t.Parallel()
 	m := newMailServer(t, nil)
-	c := newFar(t).channels()
-	require.NoError(t, c.Send(t.Context(), Email, m.url("ann:secret99@"), sample()))
+	c := newService(t).channels()
+	require.NoError(t, c.Send(t.Context(), email.Name, m.url("ann:secret99@"), sample()))
 	require.Len(t, m.mails, 1)
-	for _, part := range []string{"Subject: Spotify needs to be reconnected", "Message-ID: <000102030405060708090a0b0c0d0e0f@reprise.example.org>", "Auto-Submitted: auto-generated",
-		"ann@example.org", "bob@example.org", "https://reprise.example.org/connect/spotify"} {
+	for _, part := range []string{
+		"Subject: Spotify needs to be reconnected",
+		"Message-ID: <000102030405060708090a0b0c0d0e0f@reprise.example.org>",
+		"Auto-Submitted: auto-generated",
+		"ann@example.org",
+		"bob@example.org",
+		"https://reprise.example.org/connect/spotify",
+	} {
 		require.Contains(t, m.mails[0], part)
 	}
-	require.Len(t, m.signed, 1, "a server at home without TLS is signed in to all the same")
+	require.Len(t, m.signed, 1, "in a private network it signs in without TLS too")
 }
 
-func TestWhatAMailServerMeans(t *testing.T) {
+func TestMeaningOfMailReplies(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		refuse   map[string]string
@@ -116,7 +124,7 @@ func TestWhatAMailServerMeans(t *testing.T) {
 		"mailbox too full":  {map[string]string{"DATA": "552 5.2.2 full"}, resilience.Fatal, resilience.Item},
 	} {
 		m := newMailServer(t, row.refuse)
-		err := newFar(t).channels().Send(t.Context(), Email, m.url("ann:secret99@"), sample())
+		err := newService(t).channels().Send(t.Context(), email.Name, m.url("ann:secret99@"), sample())
 		v := resilience.Classify(err)
 		require.Equal(t, row.class, v.Class, "%s: %v", name, err)
 		require.Equal(t, row.category, v.Category, name)
@@ -124,53 +132,53 @@ func TestWhatAMailServerMeans(t *testing.T) {
 	}
 }
 
-func TestAMailThatWasTakenIsSentHoweverItsServerTakesLeave(t *testing.T) {
+func TestAMailIsSentOnceTheServerHasTakenIt(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"RSET", "QUIT"} {
 		m := newMailServer(t, map[string]string{verb: "421 4.3.2 bye"})
-		require.NoError(t, newFar(t).channels().Send(t.Context(), Email, m.url(""), sample()), verb)
+		require.NoError(t, newService(t).channels().Send(t.Context(), email.Name, m.url(""), sample()), verb)
 		m.mu.Lock()
 		require.Len(t, m.mails, 1)
 		m.mu.Unlock()
 	}
 }
 
-func TestAServerAtHomeWithoutProtectionCountsAsOneAttempt(t *testing.T) {
+func TestASecondTryWithoutTLSIsNoSecondAttempt(t *testing.T) {
 	t.Parallel()
 	var told []error
-	c := newFar(t).channels()
-	c.Told = func(_ context.Context, _, _ string, _ time.Time, err error) { told = append(told, err) }
+	config := newService(t).config()
+	config.Told = func(_ context.Context, _, _ string, _ time.Time, err error) { told = append(told, err) }
 	m := newMailServer(t, nil)
-	require.NoError(t, c.Send(t.Context(), Email, resilience.Secret("smtp://"+m.Addr().String()+"/?from=a@x.org&to=b@x.org"), sample()))
+	require.NoError(t, New(config).Send(t.Context(), email.Name, m.url(""), sample()))
 	require.Equal(t, []error{nil}, told)
 }
 
-func TestAMailServerThatIsNotThere(t *testing.T) {
+func TestAnUnreachableMailServer(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := ln.Addr().String()
 	require.NoError(t, ln.Close())
-	c := newFar(t).channels()
-	err = c.Send(t.Context(), Email, resilience.Secret("smtp://"+address+"/?from=a@x.org&to=b@x.org"), sample())
+	config := newService(t).config()
+	address := resilience.Secret("smtp://" + ln.Addr().String() + "/?from=a@x.org&to=b@x.org")
+	err = New(config).Send(t.Context(), email.Name, address, sample())
 	require.Equal(t, resilience.Network, resilience.Classify(err).Category)
-	c.Dial = func(context.Context, string, string) (net.Conn, error) {
-		return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "This server does not call addresses of private networks."}
+	config.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return nil, &resilience.SettingError{Setting: "allow_private_upstreams", Problem: "No private networks."}
 	}
-	err = c.Send(t.Context(), Email, resilience.Secret("smtp://"+address+"/?from=a@x.org&to=b@x.org"), sample())
+	err = New(config).Send(t.Context(), email.Name, address, sample())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
-func TestAMailIsNotSentUnprotectedAcrossTheInternet(t *testing.T) {
+func TestNoUnprotectedMailOverTheInternet(t *testing.T) {
 	t.Parallel()
 	m := newMailServer(t, nil)
-	c := newFar(t).channels()
-	c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+	config := newService(t).config()
+	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, m.Addr().String())
 	}
-	away := "smtp://ann:secret99@mail.example.org:587/?from=a@x.org&to=b@x.org"
-	err := c.Send(t.Context(), Email, resilience.Secret(away), sample())
+	c, away := New(config), "smtp://ann:secret99@mail.example.org:587/?from=a@x.org&to=b@x.org"
+	err := c.Send(t.Context(), email.Name, resilience.Secret(away), sample())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 	require.Empty(t, m.signed)
-	require.NoError(t, c.Send(t.Context(), Email, resilience.Secret(away+"&encryption=none"), sample()))
+	require.NoError(t, c.Send(t.Context(), email.Name, resilience.Secret(away+"&encryption=none"), sample()))
 }

@@ -49,7 +49,9 @@ func TestAChannelThatStopsAfterItHasFailedIsNotSaidToBeMended(t *testing.T) {
 		status = http.StatusForbidden
 		h.phone.mu.Unlock()
 		h.pass(2 * time.Minute)
-		require.Equal(t, []string{"This is where Reprise tells you", "Trouble: auth", "My phone cannot be told", "My phone needs you"}, h.phone.heard())
+		require.Equal(t, []string{
+			"This is where Reprise tells you", "Trouble: auth", "My phone cannot be told", "My phone needs you",
+		}, h.phone.heard())
 		require.ElementsMatch(t, []string{"Trouble: auth", "My phone needs you"}, h.open())
 	})
 }

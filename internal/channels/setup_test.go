@@ -130,7 +130,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 }
 
 func (h *house) wants(ch notify.Channel) notify.Channel {
-	ch.User, ch.Kind, ch.Name, ch.URL = h.user, channels.Ntfy, "My phone", "ntfy://ntfy.example.org/topic"
+	ch.User, ch.Kind, ch.Name, ch.URL = h.user, "ntfy", "My phone", "ntfy://ntfy.example.org/topic"
 	if ch.Wishes == (notify.Wishes{}) {
 		ch.Wishes = notify.DefaultWishes()
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/SherClockHolmes/webpush-go"
@@ -17,22 +18,37 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Vapid is the key pair by which push services know this installation.
+// WebPush is the name of the kind of channel that a browser adds by itself.
+const WebPush = "webpush"
+
+const webPushEndpoint = "POST /{subscription}"
+
+var webPush = Kind{
+	Name:     WebPush,
+	Label:    "Browser",
+	Sent:     "Sent. That browser shows it.",
+	Endpoint: webPushEndpoint,
+	parse:    func(u *url.URL) (*url.URL, error) { return u, nil },
+	shown:    func(u *url.URL) string { return "Browser, by " + u.Hostname() },
+	send:     sendWebPush,
+}
+
+// Vapid is the key pair that identifies this installation to push services.
 type Vapid struct{ Private, Public string }
 
-// NewVapid makes a key pair and writes it as one text.
+// NewVapid makes a key pair and returns it as one text.
 func NewVapid() (string, error) {
 	private, public, err := webpush.GenerateVAPIDKeys()
 	return private + " " + public, err
 }
 
-// ReadVapid reads what NewVapid wrote.
+// ReadVapid reads what NewVapid returned.
 func ReadVapid(text string) Vapid {
 	private, public, _ := strings.Cut(text, " ")
 	return Vapid{private, public}
 }
 
-// Subscription is what a browser tells of itself when it agrees to be told.
+// Subscription is what a browser sends when it agrees to receive pushes.
 type Subscription struct {
 	Endpoint string `json:"endpoint"`
 	Keys     struct {
@@ -41,56 +57,53 @@ type Subscription struct {
 	} `json:"keys"`
 }
 
-// URL is the URL of the browser's channel.
+// URL returns the URL of the browser's channel.
 func (s Subscription) URL() (string, error) {
 	u, err := url.Parse(s.Endpoint)
-	if err != nil || u.Scheme != "https" && !private(u.Hostname()) || u.Host == "" || s.Keys.P256dh == "" || s.Keys.Auth == "" {
+	unsafe := err != nil || u.Host == "" || u.Scheme != "https" && !private(u.Hostname())
+	if unsafe || s.Keys.P256dh == "" || s.Keys.Auth == "" {
 		return "", wrong("This is not what a browser says when it agrees to be told.")
 	}
-	return (&url.URL{Scheme: "webpush", Host: u.Host, RawQuery: url.Values{"endpoint": {s.Endpoint}, "p256dh": {s.Keys.P256dh}, "auth": {s.Keys.Auth}}.Encode()}).String(), nil
+	q := url.Values{"endpoint": {s.Endpoint}, "p256dh": {s.Keys.P256dh}, "auth": {s.Keys.Auth}}
+	return (&url.URL{Scheme: "webpush", Host: u.Host, RawQuery: q.Encode()}).String(), nil
 }
 
-func shownPush(u *url.URL) string { return "Browser, by " + u.Hostname() }
-
-// Endpoint is the address by which a browser's channel is known, empty for other channels.
-func Endpoint(kind, text string) string {
-	u, err := url.Parse(text)
+// PushAddress returns the address that identifies a browser at its push service, from its channel's kind and URL. It
+// is empty for other channels.
+func PushAddress(kind, kept string) string {
+	u, err := url.Parse(kept)
 	if err != nil || kind != WebPush {
 		return ""
 	}
 	return u.Query().Get("endpoint")
 }
 
-var pushRefusals = refusals("The browser's push service", providers.Table{
-	{Status: 401, Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection, Advice: "The browser's push service does not accept this installation any more. Remove this browser here, and add it once more."}},
-	{Status: 403, Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection, Advice: "The browser's push service does not accept this installation any more. Remove this browser here, and add it once more."}},
+const webPushUnknown = "The browser's push service does not accept this installation any more. " +
+	"Remove this browser here, and add it once more."
+
+var webPushRefusals = refusals("The browser's push service", providers.Table{
+	{Status: 401, Meaning: stops(resilience.Config, webPushUnknown)},
+	{Status: 403, Meaning: stops(resilience.Config, webPushUnknown)},
 }, nil)
 
-// pusher lets the push library send as every other call is sent.
-type pusher struct{ client *http.Client }
-
-// Do implements webpush.HTTPClient.
-func (p pusher) Do(req *http.Request) (*http.Response, error) {
-	answer, err := pushRefusals.Call(p.client, req, pushEndpoint)
-	if err != nil {
-		return nil, err
-	}
-	return &http.Response{StatusCode: answer.Status, Header: answer.Header, Body: http.NoBody}, nil
-}
+// webPushEnded lists the statuses that say that a browser has unsubscribed.
+var webPushEnded = []int{http.StatusNotFound, http.StatusGone}
 
 const (
-	pushLife = 24 * 60 * 60 // seconds for which a push service keeps what it cannot deliver
-	pushText = 2000         // bytes; a push holds about 4,000 in all
+	webPushLife = 24 * 60 * 60 // seconds for which a push service keeps a message that it cannot deliver
+	webPushText = 2000         // bytes; a push holds about 4,000 in all
 )
 
-// webpush pushes to a browser. The topic makes what is sent again replace what still waits there.
-func (s *Channels) webpush(ctx context.Context, text string, m notify.Message) error {
-	u, err := url.Parse(text)
-	if err != nil {
-		return wrong("The address of this channel cannot be read.")
-	}
-	q := u.Query()
-	payload, err := json.Marshal(map[string]string{"id": m.ID, "severity": string(m.Severity), "title": clip(m.Title, 250), "message": clip(m.Text, pushText), "url": m.URL})
+// sendWebPush pushes to a browser. The topic makes a message that is sent again replace the first where it still waits.
+func sendWebPush(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+	q := to.Query()
+	payload, err := json.Marshal(map[string]string{
+		"id":       m.ID,
+		"severity": string(m.Severity),
+		"title":    clip(m.Title, 250),
+		"message":  clip(m.Text, webPushText),
+		"url":      m.URL,
+	})
 	if err != nil {
 		return err
 	}
@@ -98,17 +111,38 @@ func (s *Channels) webpush(ctx context.Context, text string, m notify.Message) e
 	if m.Severity == notify.Error {
 		urgency = webpush.UrgencyHigh
 	}
-	_, err = webpush.SendNotificationWithContext(ctx, payload, &webpush.Subscription{Endpoint: q.Get("endpoint"), Keys: webpush.Keys{P256dh: q.Get("p256dh"), Auth: q.Get("auth")}},
-		&webpush.Options{HTTPClient: pusher{s.Client}, Subscriber: s.subscriber(), Topic: topicOf(m.ID), TTL: pushLife, Urgency: urgency,
-			VAPIDPublicKey: s.Vapid.Public, VAPIDPrivateKey: s.Vapid.Private})
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !e.HTML && (e.Status == http.StatusNotFound || e.Status == http.StatusGone) {
+	_, err = webpush.SendNotificationWithContext(ctx, payload, &webpush.Subscription{
+		Endpoint: q.Get("endpoint"),
+		Keys:     webpush.Keys{P256dh: q.Get("p256dh"), Auth: q.Get("auth")},
+	}, &webpush.Options{
+		HTTPClient:      pusher{c.Client},
+		Subscriber:      subscriber(c.Contact),
+		Topic:           pushTopic(m.ID),
+		TTL:             webPushLife,
+		Urgency:         urgency,
+		VAPIDPublicKey:  c.Vapid.Public,
+		VAPIDPrivateKey: c.Vapid.Private,
+	})
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !e.HTML && slices.Contains(webPushEnded, e.Status) {
 		return errors.Join(notify.ErrUnsubscribed, err)
 	}
 	return err
 }
 
-// topicOf is a message's number as a push service takes it: at most 32 characters of base64url (RFC 8030, section 5.4).
-func topicOf(id string) string {
+// pusher makes the calls of the push library in the same way as all other calls.
+type pusher struct{ client *http.Client }
+
+// Do implements webpush.HTTPClient.
+func (p pusher) Do(req *http.Request) (*http.Response, error) {
+	answer, err := webPushRefusals.Call(p.client, req, webPushEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: answer.Status, Header: answer.Header, Body: http.NoBody}, nil
+}
+
+// pushTopic returns a message's id as a topic: at most 32 characters of base64url (RFC 8030, section 5.4).
+func pushTopic(id string) string {
 	b, err := hex.DecodeString(id)
 	if err != nil || len(b) > 24 {
 		return ""
@@ -116,10 +150,10 @@ func topicOf(id string) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// subscriber is whom a push service writes to about us: a mail or web address (RFC 8292, section 2.1).
-func (s *Channels) subscriber() string {
-	if s.Contact == "" || strings.HasPrefix(s.Contact, "http://") { // which the standard does not take
+// subscriber returns the contact that push services are given: a mail or https address (RFC 8292, section 2.1).
+func subscriber(contact string) string {
+	if contact == "" || strings.HasPrefix(contact, "http://") {
 		return "reprise@localhost.invalid"
 	}
-	return s.Contact
+	return contact
 }

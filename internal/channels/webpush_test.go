@@ -21,7 +21,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// browser is one that has agreed to be told.
+// browser is a browser that has agreed to receive pushes.
 type browser struct {
 	key  *ecdh.PrivateKey
 	auth []byte
@@ -37,14 +37,16 @@ func newBrowser(t *testing.T) browser {
 
 func (b browser) url(t *testing.T, endpoint string) resilience.Secret {
 	var s Subscription
-	s.Endpoint, s.Keys.P256dh, s.Keys.Auth = endpoint, base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes()), base64.RawURLEncoding.EncodeToString(b.auth)
+	s.Endpoint = endpoint
+	s.Keys.P256dh = base64.RawURLEncoding.EncodeToString(b.key.PublicKey().Bytes())
+	s.Keys.Auth = base64.RawURLEncoding.EncodeToString(b.auth)
 	url, err := s.URL()
 	require.NoError(t, err)
-	require.Equal(t, endpoint, Endpoint(WebPush, url))
+	require.Equal(t, endpoint, PushAddress(WebPush, url))
 	return resilience.Secret(url)
 }
 
-func TestAPushCanBeReadByItsBrowserAlone(t *testing.T) {
+func TestOnlyItsBrowserCanReadAPush(t *testing.T) {
 	t.Parallel()
 	var got []byte
 	var header http.Header
@@ -56,14 +58,20 @@ func TestAPushCanBeReadByItsBrowserAlone(t *testing.T) {
 	defer push.Close()
 	text, err := NewVapid()
 	require.NoError(t, err)
-	c := newFar(t).channels()
-	c.Vapid = ReadVapid(text)
+	config := newService(t).config()
+	config.Vapid = ReadVapid(text)
 	b := newBrowser(t)
-	require.NoError(t, c.Send(t.Context(), WebPush, b.url(t, push.URL+"/send/secret99"), sample()))
+	require.NoError(t, New(config).Send(t.Context(), WebPush, b.url(t, push.URL+"/send/secret99"), sample()))
 	require.NotContains(t, string(got), "Spotify")
 	var payload map[string]string
 	require.NoError(t, json.Unmarshal(b.open(t, got), &payload))
-	require.Equal(t, map[string]string{"id": sample().ID, "severity": "error", "title": sample().Title, "message": sample().Text, "url": sample().URL}, payload)
+	require.Equal(t, map[string]string{
+		"id":       sample().ID,
+		"severity": "error",
+		"title":    sample().Title,
+		"message":  sample().Text,
+		"url":      sample().URL,
+	}, payload)
 	require.Equal(t, "AAECAwQFBgcICQoLDA0ODw", header.Get("Topic"))
 	require.Equal(t, "high", header.Get("Urgency"))
 	require.Contains(t, header.Get("Authorization"), "vapid t=")
@@ -74,11 +82,11 @@ func TestABrowserThatHasUnsubscribed(t *testing.T) {
 	text, err := NewVapid()
 	require.NoError(t, err)
 	for status, gone := range map[int]bool{404: true, 410: true, 403: false, 429: false, 503: false} {
-		f := newFar(t)
-		f.status = status
-		c := f.channels()
-		c.Vapid = ReadVapid(text)
-		err := c.Send(t.Context(), WebPush, newBrowser(t).url(t, f.URL+"/send/secret99"), sample())
+		s := newService(t)
+		s.status = status
+		config := s.config()
+		config.Vapid = ReadVapid(text)
+		err := New(config).Send(t.Context(), WebPush, newBrowser(t).url(t, s.URL+"/send/secret99"), sample())
 		require.Error(t, err)
 		require.Equal(t, gone, errors.Is(err, notify.ErrUnsubscribed), status)
 		require.NotContains(t, err.Error(), "secret99")
@@ -94,7 +102,8 @@ func (b browser) open(t *testing.T, body []byte) []byte {
 	require.NoError(t, err)
 	shared, err := b.key.ECDH(theirs)
 	require.NoError(t, err)
-	ikm, err := hkdf.Key(sha256.New, shared, b.auth, "WebPush: info\x00"+string(b.key.PublicKey().Bytes())+string(sender), 32)
+	info := "WebPush: info\x00" + string(b.key.PublicKey().Bytes()) + string(sender)
+	ikm, err := hkdf.Key(sha256.New, shared, b.auth, info, 32)
 	require.NoError(t, err)
 	key, err := hkdf.Key(sha256.New, ikm, salt, "Content-Encoding: aes128gcm\x00", 16)
 	require.NoError(t, err)
@@ -113,11 +122,14 @@ func (b browser) open(t *testing.T, body []byte) []byte {
 	return plain[:len(plain)-1]
 }
 
-// A push service is told an address that the standard knows, whatever the contact is.
-func TestWhomAPushServiceWritesTo(t *testing.T) {
+func TestContactForPushServices(t *testing.T) {
 	t.Parallel()
-	for contact, want := range map[string]string{"me@example.org": "me@example.org", "https://example.org/@me": "https://example.org/@me",
-		"http://example.org/@me": "reprise@localhost.invalid", "": "reprise@localhost.invalid"} {
-		require.Equal(t, want, New(Config{Contact: contact}).subscriber(), contact)
+	for contact, want := range map[string]string{
+		"me@example.org":          "me@example.org",
+		"https://example.org/@me": "https://example.org/@me",
+		"http://example.org/@me":  "reprise@localhost.invalid",
+		"":                        "reprise@localhost.invalid",
+	} {
+		require.Equal(t, want, subscriber(contact), contact)
 	}
 }

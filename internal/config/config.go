@@ -1,8 +1,8 @@
 // Package config reads the settings: defaults, then a YAML file, then the environment, then the command line.
 //
 // Every setting stands once, in the table of settings.go, with its default and its check. An empty value in the file or
-// the environment is none: what stood before it counts. Load reports everything that is wrong, not the first problem only. Nothing here is global;
-// other packages take values, never the Config.
+// the environment is none: what stood before it counts. Load reports everything that is wrong, not the first problem
+// only. Nothing here is global; other packages take values, never the Config.
 package config
 
 import (
@@ -139,7 +139,8 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 		return Problems{fmt.Sprintf("%s is not valid YAML:\n%s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))}
 	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all settings into one.", file)}
+		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all "+
+			"settings into one.", file)}
 	}
 	flat := map[string]string{}
 	flatten("", tree, flat)

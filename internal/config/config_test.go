@@ -234,7 +234,8 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 // A key of digits only is no number, however a reader of YAML would take it.
 func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
 	t.Parallel()
-	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: {client_id: 12345678901e5, client_secret: 0x1234567}\n"+
+	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: "+
+		"{client_id: 12345678901e5, client_secret: 0x1234567}\n"+
 		"  youtube: {keys: [00123456701, 12345e10]}\nsync: {workers: 010}")
 	c, err := load(file, nil, nil)
 	require.NoError(t, err)
@@ -260,7 +261,8 @@ func TestSecretsFromFiles(t *testing.T) {
 
 	empty := write(t, " \n")
 	_, err = load("", []string{"REPRISE_SECRET_KEY_FILE=" + empty, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=/nowhere"}, nil)
-	require.EqualError(t, err, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE names a file that cannot be read: open /nowhere: no such file or directory.\n"+
+	require.EqualError(t, err, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE names a file that cannot be read: "+
+		"open /nowhere: no such file or directory.\n"+
 		"REPRISE_SECRET_KEY_FILE names a file that is empty: "+empty+".")
 	_, err = load("", []string{"REPRISE_SECRET_KEY=the key of another test", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
 	require.EqualError(t, err, "Both REPRISE_SECRET_KEY and REPRISE_SECRET_KEY_FILE are set. Keep one of them.")

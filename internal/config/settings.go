@@ -85,7 +85,8 @@ func (c *Config) validate() (problems Problems) {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).", c.BackoffMax, c.BackoffBase))
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
-		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
+		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than "+
+			"delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
 	}
 	return problems
 }
@@ -113,7 +114,8 @@ func contact(to *string) func(string) error {
 		isPage := err == nil // also the empty one
 		unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("()\\", r) }
 		if !isMail && !isPage || strings.ContainsFunc(s, unfit) {
-			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as https://example.org")
+			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as " +
+				"https://example.org")
 		}
 		*to = s
 		return nil
@@ -124,13 +126,14 @@ func (c *Config) setDatabaseURL(s string) error {
 	if s = strings.TrimSpace(s); s == "" {
 		return nil
 	}
-	// The driver finds the password's end in its own way: at the first @, or where the host ends. What it would take for the
-	// host's or the database's name is told to people.
+	// The driver finds the password's end in its own way: at the first @, or where the host ends. What it would take
+	// for the host's or the database's name is told to people.
 	address, _, _ := strings.Cut(s, "?")
 	u, err := url.Parse(s) // whose error would hold the password
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" ||
 		strings.Count(address, "@") > 1 || strings.Contains(u.EscapedPath(), "@") {
-		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special in the password written as %40 for @; leave it empty to keep everything in data_dir")
+		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special " +
+			"in the password written as %40 for @; leave it empty to keep everything in data_dir")
 	}
 	c.DatabaseURL = resilience.Secret(s)
 	return nil

@@ -18,7 +18,8 @@ func (d *doctor) keys(ctx context.Context) (all []finding) {
 		s := d.c.Providers[p.Name]
 		trials = append(trials, p.Trials(s, d.client, d.redirectURI(p.Name))...)
 		if p.Registration != nil && len(p.Lacks(s, d.c.Contact)) == 0 && s.Secret("client_secret") == "" {
-			all = append(all, found(off, "Whether %s knows the client id shows when somebody connects: without a client "+
+			all = append(all, found(off, "Whether %s knows the client id shows when somebody connects: without a "+
+				"client "+
 				"secret it cannot be tried.", p.DisplayName))
 		}
 	}
@@ -49,9 +50,11 @@ func judge(t providers.Trial, err error) finding {
 	case v.Class == resilience.Fatal && (v.Category == resilience.Auth || v.Category == resilience.Config || v.Category == resilience.Permission):
 		return found(problem, "%s: refused. %s", t.What, advice)
 	case v.Category == resilience.Quota:
-		return found(warn, "%s: accepted, but used up for now. It goes on by itself when the service allows it again.", t.What)
+		return found(warn, "%s: accepted, but used up for now. It goes on by itself when the service allows it "+
+			"again.", t.What)
 	case v.Category == resilience.RateLimit:
-		return found(warn, "%s: could not be tried, because the service wants to be asked less often just now. Look again later.", t.What)
+		return found(warn, "%s: could not be tried, because the service wants to be asked less often just now. "+
+			"Look again later.", t.What)
 	case v.Category == resilience.Network:
 		return found(warn, "%s: could not be tried, because the service cannot be reached.", t.What)
 	case v.Category == resilience.Upstream:

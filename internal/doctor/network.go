@@ -78,7 +78,8 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it is told in whole seconds
 	}
 	if resp.StatusCode >= 500 {
-		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look again later.", name, host)
+		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look "+
+			"again later.", name, host)
 		return r
 	}
 	r.finding = found(fine, "%s answers at %s.", name, host)
@@ -107,13 +108,15 @@ func whyNot(host string, err error) string {
 		return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer. Correct that variable, or take it away."
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the name %s cannot be resolved. Look for a typing error in its address, and at this machine's connection to the internet and its DNS server.", host)
+		return fmt.Sprintf("the name %s cannot be resolved. Look for a typing error in its address, and at this "+
+			"machine's connection to the internet and its DNS server.", host)
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Sprintf("the certificate of %s is not valid: %s.", host, certificate(e.Err))
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or name another port.", host)
+		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or "+
+			"name another port.", host)
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
 		return fmt.Sprintf("%s does not agree on TLS with this machine. A firewall in between may be the cause.", host)
@@ -121,9 +124,11 @@ func whyNot(host string, err error) string {
 	e, timeout := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("no connection: %s is there, but nothing listens on that port. Look at its address, and whether that server runs.", host)
+		return fmt.Sprintf("no connection: %s is there, but nothing listens on that port. Look at its address, "+
+			"and whether that server runs.", host)
 	case timeout && e.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer from %s in time. A firewall may be in between; look at this machine's connection to the internet.", host)
+		return fmt.Sprintf("no answer from %s in time. A firewall may be in between; look at this machine's "+
+			"connection to the internet.", host)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Sprintf("there is no way to %s. Look at this machine's connection to the internet.", host)
 	}
@@ -134,13 +139,16 @@ func whyNot(host string, err error) string {
 func certificate(err error) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		if now := time.Now(); now.Before(e.Cert.NotBefore) {
-			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on network time (NTP), on most systems with: timedatectl set-ntp true",
+			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on "+
+				"network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
-		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock is wrong", e.Cert.NotAfter.Format(time.DateOnly))
+		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock "+
+			"is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the certificate of whoever signed it"
+		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the " +
+			"certificate of whoever signed it"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "it is for another name. Look for a typing error in the address; something else may answer in its place"
@@ -169,7 +177,8 @@ func clock(hosts []reached) finding {
 		direction = "ahead"
 	}
 	if by.Abs() >= clockOff {
-		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: timedatectl set-ntp true",
+		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: "+
+			"timedatectl set-ntp true",
 			by.Abs().Round(time.Second), direction)
 	}
 	return found(fine, "This machine's clock is right.")
@@ -208,7 +217,8 @@ func (d *doctor) page(ctx context.Context) []finding {
 	case !d.live:
 		return append(all, found(off, "Whether %s leads here can be looked at while the server runs.", d.c.BaseURL))
 	case !d.isReprise(ctx, d.c.BaseURL):
-		return append(all, found(problem, "Something answers at base_url %s, but it is not Reprise. Look at the reverse proxy, or correct base_url.", d.c.BaseURL))
+		return append(all, found(problem, "Something answers at base_url %s, but it is not Reprise. Look at the "+
+			"reverse proxy, or correct base_url.", d.c.BaseURL))
 	}
 	return append(all, found(fine, "Reprise answers at %s.", d.c.BaseURL))
 }
@@ -229,11 +239,13 @@ func (d *doctor) redirects() (all []finding) {
 		}
 		switch to := d.redirectURI(p.Name); {
 		case r.Redirect.NoLocalhost && local && u.Scheme == "http":
-			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to http://127.0.0.1:%s, open the "+
+			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to "+
+				"http://127.0.0.1:%s, open the "+
 				"page there, and register that address followed by /connect/%s/callback.",
 				p.DisplayName, cmp.Or(u.Port(), "80"), p.Name))
 		case r.Redirect.Secure && u.Scheme == "http" && !loopback && !local:
-			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse proxy with TLS in "+
+			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse "+
+				"proxy with TLS in "+
 				"front, set base_url to its https address, and register that followed by /connect/%s/callback.",
 				p.DisplayName, p.Name))
 		default:

@@ -1,8 +1,8 @@
-// Package events is the in-memory bus between what happens and who watches.
+// Package events is an in-memory bus that tells browsers what changes.
 //
-// Publish never blocks and never fails: a subscriber that is too slow for its buffer is dropped, its channel is closed,
-// and it comes back to a fresh snapshot. So an event is a hint to look again, never the only copy of anything.
-// Events of one user reach each of that user's subscribers in the order in which they were published.
+// Publish never blocks and never fails. A subscriber that is too slow for its buffer is dropped: its channel is closed,
+// and it subscribes again and starts from a fresh snapshot. An event is therefore a hint to look again, never the only
+// copy of anything. Events of one user reach each of that user's subscribers in the order in which they were published.
 package events
 
 import (
@@ -19,11 +19,11 @@ const (
 	Notification Type = "notification" // a notification was opened, acknowledged or resolved: ID
 	Progress     Type = "progress"     // Provider, Stream, Done, Total
 	Listens      Type = "listens"      // new listens were stored: Done is their number
-	Deliveries   Type = "deliveries"   // what is owed to Provider may have changed; an empty Provider stands for all
-	Imports      Type = "imports"      // an import of a file of Provider's began or ended
+	Deliveries   Type = "deliveries"   // deliveries to Provider may have changed; to any provider when it is empty
+	Imports      Type = "imports"      // an import from a file of Provider began or ended
 	Breakers     Type = "breakers"     // a breaker opened or closed; for administrators
-	Digest       Type = "digest"       // a digest was asked for, written, put off or deleted
-	Enrichment   Type = "enrichment"   // more is known of the music, by Provider
+	Digest       Type = "digest"       // a digest was requested, written, postponed or deleted
+	Enrichment   Type = "enrichment"   // Provider has told more about the music
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 
@@ -37,11 +37,11 @@ type Event struct {
 	Total    int // 0 when unknown
 }
 
-// Buffer is how many events wait for a subscriber before it counts as too slow.
+// Buffer is the number of events that may wait for a subscriber. One more makes it too slow.
 const Buffer = 64
 
-// Bus carries events from publishers to the subscribers of one user. The zero Bus is ready for use, by any number of
-// goroutines.
+// Bus carries events from publishers to the subscribers of one user. The zero Bus is ready for use. It is safe for
+// concurrent use.
 type Bus struct {
 	slow, thinned atomic.Uint64
 
@@ -49,7 +49,7 @@ type Bus struct {
 	users map[int64]map[*Subscription]struct{}
 }
 
-// Subscription is one watcher. Its channel is closed when the watcher was too slow or has closed it.
+// Subscription receives the events of one user on C, until it is closed or too slow. Then C is closed.
 type Subscription struct {
 	C    <-chan Event
 	c    chan Event
@@ -58,10 +58,9 @@ type Subscription struct {
 
 	mu     sync.Mutex // guards sending against closing
 	closed bool
-	slow   bool
 }
 
-// Subscribe starts watching a user's events. The caller must Close the subscription.
+// Subscribe returns a subscription to a user's events from now on. The caller must Close it.
 func (b *Bus) Subscribe(user int64) *Subscription {
 	c := make(chan Event, Buffer)
 	s := &Subscription{C: c, c: c, bus: b, user: user}
@@ -77,7 +76,7 @@ func (b *Bus) Subscribe(user int64) *Subscription {
 	return s
 }
 
-// Publish hands e to everyone who watches user, and returns at once.
+// Publish sends e to every subscription to user, and returns at once.
 func (b *Bus) Publish(user int64, e Event) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -92,7 +91,7 @@ func (s *Subscription) send(e Event) {
 	if s.closed {
 		return
 	}
-	// Progress may be thinned out: it gives way before what matters would not fit.
+	// Progress events are dropped early, so that others still fit.
 	if e.Type == Progress && len(s.c) > Buffer/2 {
 		s.bus.thinned.Add(1)
 		return
@@ -100,20 +99,13 @@ func (s *Subscription) send(e Event) {
 	select {
 	case s.c <- e:
 	default:
-		s.slow, s.closed = true, true
+		s.closed = true
 		s.bus.slow.Add(1)
 		close(s.c)
 	}
 }
 
-// Slow says whether the subscription was dropped because its buffer was full.
-func (s *Subscription) Slow() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.slow
-}
-
-// Close stops watching. It may be called more than once.
+// Close ends the subscription. It may be called more than once.
 func (s *Subscription) Close() {
 	b := s.bus
 	b.mu.Lock()
@@ -130,10 +122,11 @@ func (s *Subscription) Close() {
 	}
 }
 
-// Dropped is how many subscribers were too slow, and how many events of progress gave way, since the start.
+// Dropped returns the number of subscriptions that were too slow and of progress events that were dropped, since the
+// start.
 func (b *Bus) Dropped() (slow, thinned uint64) { return b.slow.Load(), b.thinned.Load() }
 
-// Watchers is how many subscriptions there are.
+// Watchers returns the number of subscriptions.
 func (b *Bus) Watchers() int {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

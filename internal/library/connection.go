@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Connection is one user's link to one provider.
+// Connection is one user's link to one provider, with its credentials.
 type Connection struct {
 	User         int64
 	Provider     string
-	AccountID    string
-	Account      string // display name of the account
-	App          string // see Provider.App
+	AccountID    string // the provider's id of the account
+	Account      string // the account's name, as people read it
+	App          string // see providers.Provider
 	Generation   int64  // grows by one with every reconnect
 	Credentials  Credentials
 	AuthorizedAt time.Time // when the person consented
@@ -27,23 +27,24 @@ func (Credentials) String() string       { return "[redacted]" }
 func (Credentials) GoString() string     { return "[redacted]" }
 func (Credentials) LogValue() slog.Value { return slog.StringValue("[redacted]") }
 
-// StreamRecord is what is kept of one stream beside its data. An empty Stream stands for the whole connection.
+// StreamRecord is what is kept about one stream of a connection, beside its data. With an empty Stream it is about the
+// whole connection.
 type StreamRecord struct {
 	Provider      string
 	Stream        string
-	Reading       string // how far reading has come, in the words of whoever reads
+	Reading       string // how far reading has come, in a form that only the reading code knows
 	LastSuccessAt time.Time
 	Advice        string // what a person should do about the latest failure
-	Detail        string // the latest failure as the upstream put it
-	Note          string // what a person should know about the data, such as a hole that cannot be filled
+	Detail        string // the latest failure in the upstream's words
+	Note          string // what a person should know about the data, such as a gap that cannot be filled
 }
 
-// Standing is what the store knows of where a connection stands.
+// Standing sums up the state of one connection.
 type Standing struct {
 	User          int64
 	Provider, App string
 	Paused        bool
 	ExpiresAt     time.Time // see Connection
-	Read          int       // how many of its streams have been read to their end once
-	LastSuccessAt time.Time // of these, or of what was carried there
+	Read          int       // number of streams that have been read to their end once
+	LastSuccessAt time.Time // of any stream, deliveries included
 }

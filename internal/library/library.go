@@ -1,5 +1,14 @@
-// Package library holds the domain of the program: what a household listens to, where it is kept, and how reading it
-// went. It has types and pure functions only: no I/O, no locks, and no import of ours.
+// Package library holds the domain of the program: the music that a household listens to, the connections to the
+// services that know of it, and the record of reading them.
+//
+// It has plain types and pure functions: no I/O, no locks, and no import of other packages of ours, so that every other
+// package can use its words. Names of providers appear as text only; what a provider can do is in package providers.
+//
+//   - Music: [Track], [Listen], [Playlist] as a provider tells of them; [StoredListen] and [StoredPlaylist] as they are
+//     kept; [Entity], [Facts] and [Picture] for what enrichment adds.
+//   - Services: [Connection], [ConnectionID] and [Credentials]; [StreamRecord] and [Standing] for how far reading has
+//     come.
+//   - Reading: [Intake] is one page on its way into the store, [Run] one finished run, [Gap] a time that was missed.
 package library
 
 import (
@@ -9,12 +18,12 @@ import (
 	"time"
 )
 
-// The streams: the kinds of calls that are made for a connection, or for the installation as a whole. Each has a backoff
-// of its own, because what goes wrong with one says nothing about another.
+// The streams: the kinds of data of a connection, or of the installation as a whole. Each stream has its own backoff,
+// because a failure of one says nothing about another.
 const (
-	Listens    = "listens"    // plays, read
+	Listens    = "listens"    // listens, read
 	Playlists  = "playlists"  // playlists, read
-	Deliveries = "deliveries" // what is sent
+	Deliveries = "deliveries" // everything that is sent
 	Enrichment = "enrichment" // facts about music, for the whole installation
 	Digest     = "digest"     // texts by a language model, for the whole installation
 )
@@ -22,15 +31,14 @@ const (
 var (
 	// ErrNotFound says that there is no such connection, listen or playlist.
 	ErrNotFound = errors.New("not found")
-	// ErrReplaced says that a connection has another credential by now, so that what was read with the old one does not
-	// count. It is a context.Canceled: nothing is learned from it.
+	// ErrReplaced says that a connection has been given other credentials, so that what was read with the old ones does
+	// not count. It wraps context.Canceled, because nothing is to be learned from such a failure.
 	ErrReplaced = fmt.Errorf("the connection was replaced: %w", context.Canceled)
-	// ErrBadCursor says that a cursor of a list is not one that was handed out.
+	// ErrBadCursor says that a list was asked to continue from a cursor that it has not handed out.
 	ErrBadCursor = errors.New("not a cursor of this list")
+	// ErrNotThere says that a source was asked about an entity and does not know it. It is no failure.
+	ErrNotThere = errors.New("not there")
 )
 
-// ErrNotThere is a success: a source was asked and knows nothing of the entity.
-var ErrNotThere = errors.New("not there")
-
-// Stamp writes a time as all interfaces do.
+// Stamp formats a time as the JSON API, the exports and the webhooks do: RFC 3339 in UTC, with milliseconds.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -8,39 +8,39 @@ import (
 // Listen is a track played at an instant.
 type Listen struct {
 	Track
-	// SourceID names the play, not the track: the same play read twice has the same one.
+	// SourceID identifies the listen at its provider, unlike Track.SourceID. Reading a listen again yields the same.
 	SourceID    string
-	PlayedAt    time.Time // millisecond precision, UTC
+	PlayedAt    time.Time // UTC, to the millisecond
 	Approximate bool      // PlayedAt is a guess
-	// PlayCount is how often the track had been played after this play, where a provider knows only the last play of
-	// each track and its number; 0 elsewhere.
+	// PlayCount is the number of plays of the track up to and including this one, from providers that tell only the
+	// last play of each track; 0 from others.
 	PlayCount int
 }
 
-// Source is where a stored listen came from.
+// Source says where a stored listen came from.
 type Source struct {
 	Provider string
 	SourceID string
 }
 
-// StoredListen is a listen as it is kept: one play, however many services told of it.
+// StoredListen is a listen as it is kept: one per play, however many providers told of it.
 type StoredListen struct {
 	ID int64
 	Listen
 	Sources []Source
 }
 
-// FromExport begins the SourceID of a play that a file of the provider's own export tells of in other words than its
-// interface does: with another time, or another name of the track. What follows, up to a colon, names the kind of file.
+// FromExport is the prefix of the SourceID of a listen from a provider's export file, where the file gives another time
+// or another name than the provider's API. The kind of file follows, up to a colon.
 const FromExport = "export/"
 
-// ListenRecord is a listen as others read it: in the JSON API and in the archive.
+// ListenRecord is a listen as programs read it, in the JSON API and in the archive.
 type ListenRecord struct {
 	ID            string         `json:"id"`
 	Track         string         `json:"track"`
 	Artist        string         `json:"artist"`
 	Album         string         `json:"album"`
-	PlayedAt      string         `json:"played_at"` // RFC 3339 in UTC, with milliseconds
+	PlayedAt      string         `json:"played_at"` // see Stamp
 	DurationMS    *int64         `json:"duration_ms"`
 	ISRC          *string        `json:"isrc"`
 	RecordingMBID *string        `json:"recording_mbid"`
@@ -48,16 +48,23 @@ type ListenRecord struct {
 	Sources       []SourceRecord `json:"sources"`
 }
 
-// SourceRecord is where a listen came from, as others read it.
+// SourceRecord is a Source as programs read it.
 type SourceRecord struct {
 	Provider string `json:"provider"`
 	SourceID string `json:"source_id"`
 }
 
-// Record returns the listen as others read it.
+// Record returns the listen as programs read it.
 func (l StoredListen) Record() ListenRecord {
-	r := ListenRecord{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, Album: l.Album, PlayedAt: Stamp(l.PlayedAt),
-		Approximate: l.Approximate, Sources: []SourceRecord{}}
+	r := ListenRecord{
+		ID:          strconv.FormatInt(l.ID, 10),
+		Track:       l.Title,
+		Artist:      l.Artist,
+		Album:       l.Album,
+		PlayedAt:    Stamp(l.PlayedAt),
+		Approximate: l.Approximate,
+		Sources:     []SourceRecord{},
+	}
 	if ms := l.Duration.Milliseconds(); ms != 0 {
 		r.DurationMS = &ms
 	}
@@ -73,15 +80,15 @@ func (l StoredListen) Record() ListenRecord {
 	return r
 }
 
-// Intake is a page of plays on its way into the store, with the reading position that it leads to.
+// Intake is a page of listens on its way into the store, with the position that reading has reached after it.
 type Intake struct {
 	User     int64
 	Provider string
-	// Generation is that of the credential which the page was read with. Nothing is stored when the connection has moved
-	// on to another one; 0 is not checked.
+	// Generation is the connection's generation when the page was read. Nothing is stored if the connection has another
+	// one by now; 0 stores in any case.
 	Generation int64
 	Listens    []Listen
 	Reading    string // see StreamRecord
-	Note       string
-	Gap        *Gap // that has come to its end with this page; Recovered is counted by whoever stores it
+	Note       string // see StreamRecord
+	Gap        *Gap   // a gap that this page closes, or nil; the store counts its Recovered
 }

@@ -1,10 +1,10 @@
 package library
 
-// Playlist is a playlist without its tracks.
+// Playlist is a playlist of a provider, without its tracks.
 type Playlist struct {
 	SourceID   string
 	Name       string
-	Snapshot   string // changes when the tracks do; empty when the provider has no such thing
+	Snapshot   string // changes when the tracks change; empty when the provider has no such mark
 	TrackCount int
 }
 
@@ -13,7 +13,8 @@ type StoredPlaylist struct {
 	ID       int64
 	Provider string
 	Playlist
-	Position int  // among those of its provider, from 0
-	Active   bool // false once it is gone at its provider
-	ShrunkTo int  // a much smaller number of tracks that was seen once and is not believed yet; -1 for none
+	Position int  // among the playlists of its provider, from 0
+	Active   bool // false when the provider no longer has it
+	// ShrunkTo is a much smaller number of tracks that was seen once and is not believed yet; -1 for none.
+	ShrunkTo int
 }

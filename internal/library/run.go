@@ -2,7 +2,7 @@ package library
 
 import "time"
 
-// Run is one run that has ended: the reading of one stream of a connection, as the history keeps it.
+// Run is one finished reading of a stream of a connection, as the history keeps it.
 type Run struct {
 	User             int64
 	Provider, Stream string
@@ -10,13 +10,13 @@ type Run struct {
 	Started  time.Time
 	Took     time.Duration
 	Rows     int    // new listens, or playlists read
-	Result   string // "ok", "retriable", "fatal" or "canceled"; empty for one that was not let in
-	Category string
-	Words    string // what was wrong, for a person; empty when nothing was
-	Detail   string // what the upstream said
+	Result   string // "ok", "retriable", "fatal" or "canceled"; empty when no call was allowed
+	Category string // of the failure; empty without one
+	Words    string // the failure, for a person; empty without one
+	Detail   string // the failure in the upstream's words
 }
 
-// RunQuarter is what the runs of a stream came to that began within 15 minutes.
+// RunQuarter sums up the runs of a stream that began within one quarter of an hour.
 type RunQuarter struct {
 	Stream string
 	Start  time.Time // a full quarter of an hour

@@ -10,15 +10,15 @@ import (
 // Track is a recording as a provider names it.
 type Track struct {
 	Title         string
-	Artist        string // all of them, as the provider joins them
+	Artist        string // all artists, as the provider joins their names
 	Album         string
 	Duration      time.Duration // 0 when unknown
-	ISRC          string
-	RecordingMBID string
-	SourceID      string // the provider's id of the track; may be empty
+	ISRC          string        // may be empty
+	RecordingMBID string        // may be empty
+	SourceID      string        // the provider's id of the track; may be empty
 }
 
-// NameHash stands in for the id of a track that has none; it is the same in every release of this program.
+// NameHash returns an id for a track whose provider gives it none. It is stored, so it never changes between releases.
 func NameHash(artist, title string) string {
 	h := fnv.New128a()
 	h.Write(binary.AppendUvarint(nil, uint64(len(artist))))

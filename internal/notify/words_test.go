@@ -24,10 +24,11 @@ import (
 var update = flag.Bool("update", false, "write testdata/sentences.golden anew")
 
 var (
-	spotify   = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}, OAuth: &providers.OAuth{Months: 6}}
+	spotify = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"},
+		OAuth: &providers.OAuth{Months: 6}}
 	navidrome = &providers.Provider{Description: providers.Description{Name: "navidrome", DisplayName: "Navidrome",
 		Fields: []providers.Field{{Name: "url", Kind: "url"}}}}
-	everyone  = []*providers.Provider{spotify, navidrome}
+	everyone = []*providers.Provider{spotify, navidrome}
 )
 
 const advice = "Here stands the advice of the provider's own table."

@@ -19,9 +19,10 @@ type Description struct {
 	Purpose     string   // what Reprise uses it for, in one sentence
 	Streams     []string // what is pulled, in the order in which a first sync should run
 	Takes       Takes    // what can be carried there
-	Endpoints   []string // what its adapter calls, each a method and route template; see [TokenEndpoint] for that of OAuth
-	Fields      []Field  // what a person fills in to connect; empty where the person consents in the browser
-	Settings    []Setting
+	// what its adapter calls, each a method and route template; see [TokenEndpoint] for that of OAuth
+	Endpoints []string
+	Fields    []Field // what a person fills in to connect; empty where the person consents in the browser
+	Settings  []Setting
 	// Owner is who runs the hosts in Settings; two providers of one owner share it. [OwnServer] where each person
 	// names a server of their own.
 	Owner string

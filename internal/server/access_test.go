@@ -27,7 +27,7 @@ func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
 		require.NoError(t, err)
 		secrets := map[accounts.Scope]string{}
 		for _, scope := range []accounts.Scope{accounts.Read, accounts.Operate, accounts.Full} {
-			_, secrets[scope], err = accounts.MakeToken(t.Context(), h.db, owner, string(scope), scope, time.Time{})
+			_, secrets[scope], err = accounts.MakeToken(t.Context(), h.db, owner, accounts.TokenRequest{Name: string(scope), Scope: scope})
 			require.NoError(t, err)
 		}
 		call := func(method, path, token string) *httptest.ResponseRecorder {
@@ -87,7 +87,7 @@ func TestAnAdministratorsTokenEndsWithTheRole(t *testing.T) {
 		ben, err := h.db.UserByID(t.Context(), member)
 		require.NoError(t, err)
 		ben.Role = accounts.Admin // as it was when he made it
-		_, secret, err := accounts.MakeToken(t.Context(), h.db, ben, "scripts", accounts.Full, time.Time{})
+		_, secret, err := accounts.MakeToken(t.Context(), h.db, ben, accounts.TokenRequest{Name: "scripts", Scope: accounts.Full})
 		require.NoError(t, err)
 		h.as(0)
 		for path, want := range map[string]int{"/api/v1/admin/users": http.StatusForbidden,
@@ -110,7 +110,7 @@ func TestWhoMayScrape(t *testing.T) {
 		owner, err := h.db.UserByID(t.Context(), h.user)
 		require.NoError(t, err)
 		token := func(scope accounts.Scope) string {
-			_, secret, err := accounts.MakeToken(t.Context(), h.db, owner, string(scope), scope, time.Time{})
+			_, secret, err := accounts.MakeToken(t.Context(), h.db, owner, accounts.TokenRequest{Name: string(scope), Scope: scope})
 			require.NoError(t, err)
 			return "Bearer " + secret
 		}

@@ -47,7 +47,7 @@ func viewChannel(c notify.Channel) channelView {
 	v := channelView{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name, Address: channels.Shown(c.Kind, string(c.URL)), FromSettings: c.FromSettings, Severity: string(c.Least),
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone, ErrorsAtNight: c.ErrorsAtNight, State: "working", Category: knownText(c.Category),
 		Message: c.Reason, Since: moment(c.FailingSince), Waiting: c.Waiting, LastSentAt: moment(c.LastSentAt), CreatedAt: library.Stamp(c.CreatedAt),
-		Label: kind.Label, Push: channels.Endpoint(c.Kind, string(c.URL))}
+		Label: kind.Label, Push: channels.PushAddress(c.Kind, string(c.URL))}
 	switch {
 	case !c.StoppedAt.IsZero():
 		v.State = "stopped"
@@ -186,11 +186,11 @@ func (s *Server) addChannel(ctx context.Context, user int64, in channelInput) (n
 		ch.Name = label.Label
 	}
 	for _, other := range have {
-		endpoint := channels.Endpoint(other.Kind, string(other.URL))
+		endpoint := channels.PushAddress(other.Kind, string(other.URL))
 		switch {
 		case other.URL == ch.URL:
 			return other, &problem{Status: http.StatusConflict, Title: "There already", Detail: "You are told there already, as " + other.Name + "."}
-		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.Endpoint(ch.Kind, url)): // the browser has another key, or another address
+		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.PushAddress(ch.Kind, url)): // the browser has another key, or another address
 			other.URL = ch.URL
 			ch, err := s.Courier.Change(ctx, other)
 			return s.channelDone(ctx, activity.ChannelChanged, ch, err)
@@ -313,12 +313,14 @@ func (s *Server) testChannel(c echo.Context) (string, error) {
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
 		return "", &problem{Status: http.StatusUnprocessableEntity, Title: "It did not work", Detail: ch.Name + ": " + e.Reason}
 	}
-	return sentTo[ch.Kind], err
+	return sentTo(ch.Kind), err
 }
 
 // sentTo says where to look for a message that was sent.
-var sentTo = map[string]string{channels.Ntfy: "Sent. Look at your phone.", channels.Gotify: "Sent. Look at your phone.", channels.Discord: "Sent. Look at Discord.",
-	channels.Telegram: "Sent. Look at Telegram.", channels.Email: "Sent. Look into your mailbox.", channels.Webhook: "Sent, and taken.", channels.WebPush: "Sent. That browser shows it."}
+func sentTo(kind string) string {
+	k, _ := channels.KindOf(kind)
+	return k.Sent
+}
 
 func (s *Server) testChannelAPI(c echo.Context) error {
 	said, err := s.testChannel(c)

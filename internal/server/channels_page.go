@@ -40,7 +40,7 @@ func (s *Server) showChannels(c echo.Context, status int, v channelsView) error 
 	if err != nil {
 		return err
 	}
-	v.Channels, v.Kinds, v.Push, v.Form.Severities = viewAll(all, viewChannel), channels.Kinds, s.PushKey, severityWords
+	v.Channels, v.Kinds, v.Push, v.Form.Severities = viewAll(all, viewChannel), channels.Kinds(), s.PushKey, severityWords
 	if v.Values == nil {
 		v.Values = map[string]string{}
 	}
@@ -78,7 +78,7 @@ func (s *Server) addChannelForm(c echo.Context) error {
 		}
 		return s.showChannels(c, p.Status, v)
 	}
-	return s.toChannels(c, ch.Name+" was added. "+sentTo[ch.Kind])
+	return s.toChannels(c, ch.Name+" was added. "+sentTo(ch.Kind))
 }
 
 // toChannels ends a form with a sentence on the page of channels.

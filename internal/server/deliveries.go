@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,7 +35,9 @@ func (s *Server) filter(user int64, in deliveryFilter) (f delivery.Filter, err e
 			names = append(names, p.Name)
 		}
 	}
-	names = append(names, slices.Sorted(maps.Keys(channels.Endpoints()))...)
+	for _, k := range channels.Kinds() {
+		names = append(names, k.Name)
+	}
 	for c := resilience.Auth; c <= resilience.Unknown; c++ {
 		categories = append(categories, c.String())
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -102,10 +101,10 @@ func (s *Server) deliveriesPage(c echo.Context) error {
 		kinds[delivery.WritePlaylist] = kinds[delivery.WritePlaylist] || p.Takes.Playlists
 		kinds[delivery.Archive] = kinds[delivery.Archive] || p.Takes.Archive
 	}
-	for _, kind := range slices.Sorted(maps.Keys(channels.Endpoints())) {
-		shown := func(d deliveryView) bool { return d.Provider == kind }
-		if label, _ := channels.KindOf(kind); in.Provider == kind || slices.ContainsFunc(v.Deliveries, shown) {
-			v.Providers = append(v.Providers, optionView{kind, label.Label})
+	for _, kind := range channels.Kinds() {
+		shown := func(d deliveryView) bool { return d.Provider == kind.Name }
+		if in.Provider == kind.Name || slices.ContainsFunc(v.Deliveries, shown) {
+			v.Providers = append(v.Providers, optionView{kind.Name, kind.Label})
 		}
 	}
 	for _, kind := range delivery.Kinds {

@@ -52,7 +52,9 @@ type tokenInput struct {
 
 func (s *Server) makeToken(c echo.Context, name, scope string, expires time.Time) (tokenView, error) {
 	ctx := c.Request().Context()
-	t, secret, err := accounts.MakeToken(ctx, s.Store, userOf(c), name, accounts.Scope(scope), expires)
+	t, secret, err := accounts.MakeToken(ctx, s.Store, userOf(c), accounts.TokenRequest{
+		Name: name, Scope: accounts.Scope(scope), Expires: expires,
+	})
 	if err != nil {
 		return tokenView{}, err
 	}

@@ -27,16 +27,16 @@ func Describe() providers.Description {
 			{Name: "keys", Kind: providers.Keys, Required: true, From: getKey,
 				Help: "Project API keys of Fanart.tv; without one no pictures are looked for."},
 			{Name: "client_key", Kind: providers.Secret, From: getKey,
-				Help: "Your personal API key at Fanart.tv, which may be used beside a project's: it knows new pictures a week earlier."},
+				Help: "Your personal API key at Fanart.tv, which may be used beside a project's: it knows new " +
+					"pictures a week earlier."},
 		},
 		Owner: "fanarttv",
 		Pool:  &providers.Pool{KeyName: "Fanart.tv's key", Put: putKey, Advice: keyAdvice, Try: tryKey},
 		Enriches: &providers.Enriches{
 			Kinds: []string{library.KindArtist, library.KindAlbum},
 			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures all the time
-			Pictures: []string{"fanart.tv"},
-			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey + ", set it, " +
-				"and start Reprise again; until then Fanart.tv is not asked.",
+			Pictures:  []string{"fanart.tv"},
+			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey + ", set it, and start Reprise again; until then Fanart.tv is not asked.",
 		},
 		Tables: tables(),
 		Build:  build,

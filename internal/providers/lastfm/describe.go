@@ -15,10 +15,10 @@ import (
 const (
 	name     = "lastfm"
 	accounts = "https://www.last.fm/api/accounts"
-	steps    = "Sign in at https://www.last.fm/api/account/create and fill in the form: any name and description will do. " +
-		"As callback URL, give the address of this server followed by /connect/lastfm/callback. " +
-		"Last.fm then shows an API key and a shared secret. Put the API key in the setting providers.lastfm.client_id " +
-		"and the shared secret in providers.lastfm.client_secret."
+	steps    = "Sign in at https://www.last.fm/api/account/create and fill in the form: any name and description " +
+		"will do. As callback URL, give the address of this server followed by /connect/lastfm/callback. Last.fm " +
+		"then shows an API key and a shared secret. Put the API key in the setting providers.lastfm.client_id and " +
+		"the shared secret in providers.lastfm.client_secret."
 )
 
 // The limits of track.scrobble, see https://www.last.fm/api/scrobbling.
@@ -44,7 +44,8 @@ func Describe() providers.Description {
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://www.last.fm/api/auth/",
 				Help: "The page on which a person gives permission."},
 			{Name: "client_id", Required: true, From: accounts,
-				Help: "The API key of your API account at Last.fm; without one and its shared secret Last.fm cannot be connected."},
+				Help: "The API key of your API account at Last.fm; without one and its shared secret Last.fm " +
+					"cannot be connected."},
 			{Name: "client_secret", Kind: providers.Secret, Required: true, From: accounts,
 				Help: "The shared secret of that API account."},
 			pace.Setting("How many requests a second may go out to it; 0 for no limit."),

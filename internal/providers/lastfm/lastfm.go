@@ -123,7 +123,8 @@ func consentURL(page, key string) func(string) (string, error) {
 	}
 }
 
-// session turns the token that the consent page gave out into a session key, which lasts until the person takes it back.
+// session turns the token that the consent page gave out into a session key, which lasts until the person takes it
+// back.
 func (a api) session(ctx context.Context, client *http.Client, token string) (library.Credentials, error) {
 	var body struct {
 		Session struct {

@@ -97,7 +97,8 @@ func TestProvider(t *testing.T) {
 	require.Equal(t, providers.Takes{Listens: "scrobble", Batch: 50, Oldest: 14 * 24 * time.Hour}, p.Takes)
 	require.True(t, p.InBrowser())
 	require.True(t, p.Registered())
-	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(), "without the secret nothing can be signed")
+	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(), "without the secret nothing "+
+		"can be signed")
 	settings, settingUp := p.ToRegister()
 	require.Equal(t, []string{"providers.lastfm.client_id", "providers.lastfm.client_secret"}, settings)
 	for _, what := range []string{"https://www.last.fm/api/account/create", "/connect/lastfm/callback", "providers.lastfm.client_id", "providers.lastfm.client_secret"} {
@@ -111,7 +112,8 @@ func TestSignature(t *testing.T) {
 	t.Parallel()
 	a := api{key: "k", secret: "shh"}
 	params := url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}, "format": {"json"}, "callback": {"f"}}
-	require.Equal(t, "16fe93a5ae5f90754e1a347b29fc7d4a", a.sign(params), "md5sum of api_keykartist[10]Cartist[1]Bmethodmshh")
+	require.Equal(t, "16fe93a5ae5f90754e1a347b29fc7d4a", a.sign(params), "md5sum of "+
+		"api_keykartist[10]Cartist[1]Bmethodmshh")
 	require.Equal(t, a.sign(params), a.sign(url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}}))
 }
 

@@ -24,8 +24,8 @@ func Describe() providers.Description {
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: "User token", Kind: "password",
-			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: " +
-				"the user token stands there, to be copied.",
+			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands " +
+				"there, to be copied.",
 		}},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",

@@ -43,7 +43,8 @@ var table = providers.Table{
 var userTable = append(table[:len(table):len(table)], providers.Row{
 	Status: http.StatusNotFound, Code: notFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with the user token of the " +
+		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with " +
+			"the user token of the " +
 			"account as it is now.",
 	},
 })
@@ -166,7 +167,8 @@ func tables() providers.Tables {
 		Provider: "ListenBrainz",
 		Sources: []string{"https://listenbrainz.readthedocs.io/en/latest/users/api/index.html",
 			"https://listenbrainz.readthedocs.io/en/latest/users/api/core.html"},
-		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or `Retry-After` when that is later. " +
+		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or " +
+			"`Retry-After` when that is later. " +
 			"A listen that is beyond ListenBrainz' limits is refused by us, as its 400 would, and not sent.",
 		Own: map[string]string{
 			invalidToken: "`valid` is `false` in the answer about the token",

@@ -21,9 +21,10 @@ func Describe() providers.Description {
 			recordingResource.lookup(), recordingResource.search()},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://musicbrainz.org",
-				Help: "The address of MusicBrainz, or of a mirror; it is asked for facts about artists, albums and tracks."},
-			pace.Setting("How many requests a second may go out to it; MusicBrainz itself blocks who asks more than once. " +
-				"0 for no limit."),
+				Help: "The address of MusicBrainz, or of a mirror; it is asked for facts about artists, albums " +
+					"and tracks."},
+			pace.Setting("How many requests a second may go out to it; MusicBrainz itself blocks who asks more " +
+				"than once. 0 for no limit."),
 		},
 		Owner:   "metabrainz",
 		Pace:    pace,
@@ -31,8 +32,9 @@ func Describe() providers.Description {
 		Enriches: &providers.Enriches{
 			Kinds:    []string{library.KindArtist, library.KindAlbum, library.KindTrack},
 			NotThere: 30 * 24 * time.Hour, // people add to it slowly
-			SettingUp: "MusicBrainz tells of ids, tags and dates, and wants to know whom to write to when something goes " +
-				"wrong. Set your e-mail or web address as contact, and start Reprise again; until then MusicBrainz is not asked.",
+			SettingUp: "MusicBrainz tells of ids, tags and dates, and wants to know whom to write to when " +
+				"something goes wrong. Set your e-mail or web address as contact, and start Reprise again; until " +
+				"then MusicBrainz is not asked.",
 		},
 		Tables: tables(),
 		Build:  build,

@@ -2,9 +2,9 @@
 // groups) and tracks (its recordings).
 //
 // MusicBrainz bears one request a second from the whole installation, so an entity costs exactly one: a lookup when its
-// id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is searched for
-// together with its names, because MusicBrainz' lookup by that code tells of no release groups, and would often have to
-// be followed by a search.
+// id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is searched
+// for together with its names, because MusicBrainz' lookup by that code tells of no release groups, and would often
+// have to be followed by a search.
 package musicbrainz
 
 import (

@@ -135,7 +135,8 @@ func TestTheWaitOfAThrottledAnswer(t *testing.T) {
 			"soon": {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute, BadWait: true},
 		} {
 			_, err := of(func(*http.Request) (int, http.Header, string) {
-				return 503, http.Header{"Retry-After": {retryAfter}}, `{"error":"The MusicBrainz web server is currently busy."}`
+				return 503, http.Header{"Retry-After": {retryAfter}}, `{"error":"The MusicBrainz web server is " +
+					"currently busy."}`
 			}).Enrich(t.Context(), band)
 			want.Class, want.Category, want.Scope = resilience.Retriable, resilience.RateLimit, resilience.ScopeApp
 			require.Equal(t, want, resilience.Classify(err), retryAfter)

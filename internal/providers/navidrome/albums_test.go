@@ -61,8 +61,8 @@ func TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory(t *testing.T) {
 	require.Len(t, all(pages), 4)
 }
 
-// TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft: what has been read already is passed over without a word, for a run reads
-// so many pages and no more.
+// TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft: what has been read already is passed over without a word, for a run
+// reads so many pages and no more.
 func TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft(t *testing.T) {
 	t.Parallel()
 	a := shelf(t, 90)

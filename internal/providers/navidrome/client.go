@@ -57,8 +57,9 @@ type adapter struct {
 	moved    *url.URL // where the latest call was redirected to
 	askedWay bool     // the server refused its way in the middle of the run, and was asked again
 
-	library   map[library.Track]string // ids of the songs that were looked up in this run; empty for one that is not there
-	navidrome bool                     // the latest answer came from a Navidrome
+	// ids of the songs that were looked up in this run; empty for one that is not there
+	library   map[library.Track]string
+	navidrome bool // the latest answer came from a Navidrome
 }
 
 // call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].

@@ -163,7 +163,8 @@ func TestErrorTable(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, native := range []string{"yes", "no"} {
-		client := providertest.Client(providertest.Always(http.StatusNotImplemented, "This endpoint is not implemented"))
+		client := providertest.Client(providertest.Always(http.StatusNotImplemented, "This endpoint is not "+
+			"implemented"))
 		a := providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": native}))
 		_, err := playlists(t.Context(), a)
 		require.ErrorIs(t, err, providers.ErrNotOffered)

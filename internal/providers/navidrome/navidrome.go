@@ -34,8 +34,10 @@ const (
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "navidrome", DisplayName: "Navidrome",
-		Icon:      "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 6.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM12 10a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
-		Purpose:   "Reads what you play and your playlists on your own server, takes what you play elsewhere, and playlists.",
+		Icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 6.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM12 10a2 2 " +
+			"0 1 0 0 4 2 2 0 0 0 0-4z",
+		Purpose: "Reads what you play and your playlists on your own server, takes what you play elsewhere, and " +
+			"playlists.",
 		Streams:   []string{library.Listens, library.Playlists},
 		Endpoints: endpoints(),
 		Takes:     providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
@@ -56,7 +58,8 @@ var fields = []providers.Field{
 	{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
 		Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},
 	{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox", Optional: true,
-		Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete history, need the " +
+		Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete " +
+			"history, need the " +
 			"password itself. Tick this only if you trust every part of the network between here and your server."},
 }
 

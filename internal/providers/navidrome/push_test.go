@@ -151,9 +151,11 @@ func TestScrobbleElsewhere(t *testing.T) {
 func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]resilience.Verdict{
-		"status 503":    {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
-		"status 404":    generic,                                                                                 // a proxy whose server is gone for a moment
-		"error_70.json": {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}, // gonic's answer for an unknown method
+		"status 503": {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
+		// a proxy whose server is gone for a moment
+		"status 404": generic,
+		// gonic's answer for an unknown method
+		"error_70.json": {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream},
 		"error_40.json": deadCredential,
 	} {
 		f := newFar(t, map[string][]string{"search3": {"search.json", answer}})

@@ -22,8 +22,8 @@ func Describe() providers.Description {
 			{Name: "keys", Kind: providers.Keys, From: "https://platform.openai.com/api-keys",
 				Help: "API keys of that server, each as KEY or PROJECT:KEY; empty for a server that asks for none."},
 			{Name: "model", Required: true,
-				Help: "The language model that writes weekly digests for those who want them, as that server calls it. " +
-					"Empty: there are none."},
+				Help: "The language model that writes weekly digests for those who want them, as that server " +
+					"calls it. Empty: there are none."},
 			{Name: "price_in", Kind: providers.Price, With: "price_out",
 				Help: "What a million tokens of a prompt cost, as a decimal number such as 0.15; empty: unknown."},
 			{Name: "price_out", Kind: providers.Price,

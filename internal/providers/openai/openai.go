@@ -40,9 +40,9 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// Complete lets the model write one answer. One that is empty is a broken contract, or an item failure where it ended at
-// a limit of length; one that ended at a limit of length
-// is taken as it is, and says so, because it was paid for and asking again would end there once more.
+// Complete lets the model write one answer. One that is empty is a broken contract, or an item failure where it ended
+// at a limit of length; one that ended at a limit of length is taken as it is, and says so, because it was paid for and
+// asking again would end there once more.
 func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
 	body, err := json.Marshal(map[string]any{"model": m.name, "messages": []message{{"system", p.System}, {"user", p.User}}})
 	if err != nil {

@@ -173,7 +173,8 @@ func TestWhatIsNotKept(t *testing.T) {
 		return 0, nil, ""
 	}
 	_, err := keep(t.Context(), s.open(), "x", october)
-	require.Equal(t, &resilience.ContractError{Endpoint: "HEAD /{bucket}/{key}", What: "another size than was written"}, err)
+	require.Equal(t, &resilience.ContractError{Endpoint: "HEAD /{bucket}/{key}", What: "another size than was " +
+		"written"}, err)
 }
 
 // TestAServerThatDropsOurMetadata is believed by the ETag that it gave to what it verified.

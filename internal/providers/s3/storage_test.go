@@ -160,6 +160,7 @@ func keyOf(req *http.Request) string {
 
 func refusal(code string) string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>No.</Message></Error>", code)
+	fmt.Fprintf(&b, "<?xml version=\"1.0\" "+
+		"encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>No.</Message></Error>", code)
 	return b.String()
 }

@@ -27,7 +27,8 @@ func Describe() providers.Description {
 			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://oauth2.googleapis.com/token",
 				Help: "The address that exchanges the permission for tokens."},
 			{Name: "client_id", Required: true, From: console,
-				Help: "The client ID of your OAuth client in Google's console; without one YouTube cannot be connected."},
+				Help: "The client ID of your OAuth client in Google's console; without one YouTube cannot be " +
+					"connected."},
 			{Name: "client_secret", Kind: providers.Secret, Required: true, From: console,
 				Help: "The client secret of that OAuth client."},
 			{Name: "keys", Kind: providers.Keys, From: console,
@@ -40,11 +41,11 @@ func Describe() providers.Description {
 			RedirectAs: "in Google's console under \"Credentials\", as authorized redirect URI",
 			Redirect:   providers.RedirectRules{Secure: true},
 			Steps: "Sign in at " + console + " and make a project. In it, enable the \"YouTube Data API v3\", " +
-				"fill in the consent screen with the scope youtube.readonly and publish it (while it is in \"testing\", " +
-				"Google ends every permission after a week), then create credentials: an OAuth client ID of the type " +
-				"\"Web application\" with the address of this server followed by /connect/youtube/callback as authorized " +
-				"redirect URI. Put the client ID and the client secret in the settings providers.youtube.client_id and " +
-				"providers.youtube.client_secret.",
+				"fill in the consent screen with the scope youtube.readonly and publish it (while it is in " +
+				"\"testing\", Google ends every permission after a week), then create credentials: an OAuth " +
+				"client ID of the type \"Web application\" with the address of this server followed by " +
+				"/connect/youtube/callback as authorized redirect URI. Put the client ID and the client secret in " +
+				"the settings providers.youtube.client_id and providers.youtube.client_secret.",
 			Try: try,
 		},
 		Pool:   &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice, Spent: spentAdvice, Try: tryKey},

@@ -1,0 +1,80 @@
+package channels
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// pasted returns the build function of a kind whose form has only its URL, in the field of that name.
+func pasted(field string) func(map[string]string) (string, error) {
+	return func(f map[string]string) (string, error) { return f[field], nil }
+}
+
+// server reads the address of a server as people type it, and gives it the scheme. It also reports whether the
+// connection is unprotected.
+func server(text, scheme string) (u *url.URL, plain bool, err error) {
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err = url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, false, wrong("The server is not an address such as https://push.example.org.")
+	}
+	return &url.URL{Scheme: scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}, u.Scheme == "http", nil
+}
+
+// plainHTTP reports whether a channel's URL asks for an unprotected connection, in any of the usual ways.
+func plainHTTP(u *url.URL) bool {
+	q := u.Query()
+	for name := range q {
+		if strings.EqualFold(name, "disabletls") && strings.EqualFold(q.Get(name), "yes") {
+			return true
+		}
+	}
+	return strings.EqualFold(q.Get("scheme"), "http")
+}
+
+// web returns the address of a path at a channel's server.
+func web(u *url.URL, path string) string {
+	scheme := "https"
+	if plainHTTP(u) {
+		scheme = "http"
+	}
+	return (&url.URL{Scheme: scheme, Host: u.Host, Path: path}).String()
+}
+
+// keepPlain notes in a URL that its connection is unprotected, for plainHTTP.
+func keepPlain(u url.URL, plain bool) *url.URL {
+	if plain {
+		u.RawQuery = "scheme=http"
+	}
+	return &u
+}
+
+// lastSegment splits a path at its last slash.
+func lastSegment(path string) (before, last string) {
+	cut := strings.LastIndexByte(path, '/')
+	return path[:max(cut, 0)], path[cut+1:]
+}
+
+// lastFour returns the end of a secret, enough for its owner to recognise it.
+func lastFour(secret string) string {
+	if len(secret) < 8 {
+		return "…"
+	}
+	return "…" + secret[len(secret)-4:]
+}
+
+// private reports whether a host is in a private network, where connections need no protection.
+func private(host string) bool {
+	if ip := net.ParseIP(strings.Trim(host, "[]")); ip != nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	for _, home := range []string{".local", ".lan", ".internal", ".home.arpa", ".localhost"} {
+		if strings.HasSuffix(host, home) {
+			return true
+		}
+	}
+	return !strings.Contains(host, ".")
+}

@@ -1,0 +1,102 @@
+package channels
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// stops is the meaning of an answer after which a person must change the channel.
+func stops(category resilience.Category, advice string) resilience.Meaning {
+	return resilience.Meaning{
+		Class: resilience.Fatal, Category: category, Scope: resilience.ScopeConnection, Advice: advice,
+	}
+}
+
+// drops is the meaning of an answer that refuses one message only.
+func drops(advice string) resilience.Meaning {
+	return resilience.Meaning{
+		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: advice,
+	}
+}
+
+// refusals returns how a service refuses: the rows of its own, then those that hold for every kind. explain reads the
+// service's code and words from an answer; nil when it has none.
+func refusals(name string, own providers.Table, explain func(*resilience.AnswerError)) providers.Refusals {
+	table := append(own[:len(own):len(own)], providers.Table{
+		{Status: 401, Meaning: stops(resilience.Auth,
+			name+" does not accept the sign-in. Check the token, or the name and the password.")},
+		{Status: 403, Meaning: stops(resilience.Auth,
+			name+" does not let us send there. Check the token, or what it may do.")},
+		{Status: 404, Meaning: stops(resilience.Config, name+" does not know this address. Check it.")},
+		{Status: 405, Meaning: stops(resilience.Config, name+" does not take messages at this address. Check it.")},
+		{Status: 410, Meaning: stops(resilience.Config, name+" says that this address is gone. Make a new one there.")},
+		{Status: 413, Meaning: drops(name + " did not take a message because it is too long.")},
+		{Status: 429, Meaning: resilience.Meaning{
+			Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
+			Advice: name + " asks us to send less often.",
+		}},
+	}...)
+	return providers.Refusals{Table: table, Explain: explain}
+}
+
+// request is one message to a service over HTTP.
+type request struct {
+	endpoint string // in logs and metrics
+	refusals providers.Refusals
+	address  string
+	header   http.Header
+	body     any // sent as JSON
+}
+
+// post sends a request.
+func (c *Channels) post(ctx context.Context, r request) error {
+	body, err := json.Marshal(r.body)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address, bytes.NewReader(body))
+	if err != nil {
+		return wrong("This is not an address that can be called.")
+	}
+	if r.header != nil {
+		req.Header = r.header
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	_, err = r.refusals.Call(c.Client, req, r.endpoint)
+	return err
+}
+
+// signIn adds the name and password of a URL to a header.
+func signIn(header http.Header, user *url.Userinfo) {
+	password, _ := user.Password()
+	(&http.Request{Header: header}).SetBasicAuth(user.Username(), password)
+}
+
+// clip shortens a text to at most that many bytes.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	text = text[:most-len("…")]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text + "…"
+}
+
+// waitFor notes the wait in seconds that the body of an answer asks for, unless its header named one.
+func waitFor(e *resilience.AnswerError, seconds float64) {
+	if e.NotBefore.IsZero() && seconds > 0 && seconds < 48*3600 {
+		e.NotBefore, e.BadWait = time.Now().Add(time.Duration(seconds*float64(time.Second))), false
+	}
+}

@@ -1,0 +1,158 @@
+package channels
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"sync"
+
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const telegramEndpoint = "POST /bot{token}/sendMessage"
+
+var telegram = Kind{
+	Name:     "telegram",
+	Label:    "Telegram",
+	Help:     "A message from a bot of yours. Make one with @BotFather, and write to it once.",
+	Sent:     "Sent. Look at Telegram.",
+	Endpoint: telegramEndpoint,
+	Fields: []providers.Field{
+		{Name: "token", Label: "Token of the bot", Kind: "password"},
+		{Name: "chats", Label: "Chat", Kind: "text",
+			Help: "The number of your chat, or the @name of a channel; several with commas between."},
+	},
+	schemes: []string{"telegram"},
+	parse:   parseTelegram,
+	build:   buildTelegram,
+	shown:   func(u *url.URL) string { return "Telegram, chat " + u.Query().Get("chats") },
+	send:    sendTelegram,
+}
+
+func parseTelegram(u *url.URL) (*url.URL, error) {
+	secret, _ := u.User.Password()
+	chats := cmp.Or(u.Query().Get("chats"), u.Query().Get("channels"))
+	if u.Scheme != "telegram" || u.User.Username() == "" || secret == "" || chats == "" {
+		return nil, wrong("The address of Telegram is telegram://TOKEN@telegram?chats=NUMBER.")
+	}
+	return telegramURL(u.User, chats), nil
+}
+
+func buildTelegram(f map[string]string) (string, error) {
+	id, secret, ok := strings.Cut(f["token"], ":")
+	if !ok || id == "" || secret == "" {
+		return "", wrong("The token of a bot is a number, a colon and a long word, as @BotFather has given it.")
+	}
+	return telegramURL(url.UserPassword(id, secret), strings.ReplaceAll(f["chats"], " ", "")).String(), nil
+}
+
+func telegramURL(bot *url.Userinfo, chats string) *url.URL {
+	return &url.URL{
+		Scheme: "telegram", User: bot, Host: "telegram", RawQuery: url.Values{"chats": {chats}}.Encode(),
+	}
+}
+
+// telegramNoChat is our code for an answer that Telegram describes in words only.
+const telegramNoChat = "chat not found"
+
+const telegramNoBot = "Telegram does not know this bot. Check its token, or ask @BotFather for a new one."
+
+var telegramRefusals = refusals("Telegram", providers.Table{
+	{Status: 401, Meaning: stops(resilience.Auth, telegramNoBot)},
+	{Status: 404, Meaning: stops(resilience.Auth, telegramNoBot)},
+	{Status: 403, Meaning: stops(resilience.Permission, "The bot may not write to this chat. "+
+		"Write to the bot once, or add it to the group, and take care that it is not blocked.")},
+	{Status: 400, Code: telegramNoChat, Meaning: stops(resilience.Config,
+		"The bot does not know this chat. Check its number, and write to the bot once.")},
+}, func(e *resilience.AnswerError) {
+	var v struct {
+		Text       string `json:"description"`
+		Parameters struct {
+			Wait float64 `json:"retry_after"` // seconds
+		} `json:"parameters"`
+	}
+	if json.Unmarshal(e.Body, &v) == nil {
+		e.Message = resilience.Excerpt(v.Text)
+		waitFor(e, v.Parameters.Wait)
+		for _, words := range []string{telegramNoChat, "blocked"} {
+			if strings.Contains(v.Text, words) {
+				e.Code = words
+				break
+			}
+		}
+	}
+})
+
+// sendTelegram sends to each chat. It remembers which chats have got a message until all have, so that a retry after
+// one chat failed does not repeat it in the others.
+func sendTelegram(ctx context.Context, c *Channels, to *url.URL, m notify.Message) error {
+	secret, _ := to.User.Password()
+	bot := "/bot" + url.PathEscape(to.User.Username()) + ":" + url.PathEscape(secret)
+	var sent []string
+	for chat := range strings.SplitSeq(to.Query().Get("chats"), ",") {
+		key := m.ID + "/" + chat
+		if chat == "" {
+			continue
+		}
+		if c.chats.has(key) {
+			sent = append(sent, key)
+			continue
+		}
+		err := c.post(ctx, request{
+			endpoint: telegramEndpoint,
+			refusals: telegramRefusals,
+			address:  c.telegramURL + bot + "/sendMessage",
+			body: map[string]any{
+				"chat_id":              chat,
+				"text":                 clip(m.Title+"\n"+m.Text+"\n"+m.URL, 4000),
+				"disable_notification": m.Severity == notify.Info,
+				"link_preview_options": map[string]bool{"is_disabled": true},
+			},
+		})
+		if err != nil {
+			c.chats.remember(sent)
+			return err
+		}
+		sent = append(sent, key)
+	}
+	c.chats.forget(sent)
+	return nil
+}
+
+// chatMemory holds the messages that only some of their chats have got. It is safe for concurrent use.
+type chatMemory struct {
+	mu  sync.Mutex
+	got map[string]bool // by message and chat
+}
+
+// maxChatMemory bounds a chatMemory. When it is full it is emptied: a message may then arrive twice.
+const maxChatMemory = 1000
+
+func (r *chatMemory) has(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got[key]
+}
+
+func (r *chatMemory) remember(keys []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.got) > maxChatMemory {
+		clear(r.got)
+	}
+	for _, key := range keys {
+		r.got[key] = true
+	}
+}
+
+func (r *chatMemory) forget(keys []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keys {
+		delete(r.got, key)
+	}
+}

@@ -1,0 +1,258 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// browser is a headless Chromium; each context of it is a tab.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true),
+		chromedp.WindowSize(1280, 900))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Run(ctx), "Chromium has to be installed: `make test` does it")
+	return ctx
+}
+
+// another opens a second tab of the same browser.
+func another(t *testing.T, tab context.Context) context.Context {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(tab)
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Run(ctx)) // the context of the first run is that of the tab, and must not time out
+	return ctx
+}
+
+// complaints collects what a tab's console says that it should not.
+type complaints struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (c *complaints) listen(ctx context.Context) {
+	chromedp.ListenTarget(ctx, func(ev any) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			c.said = append(c.said, ev.ExceptionDetails.Error())
+		case *log.EventEntryAdded:
+			if ev.Entry.Level == log.LevelError && !strings.Contains(ev.Entry.URL, "favicon") {
+				c.said = append(c.said, ev.Entry.Text)
+			}
+		}
+	})
+}
+
+func (c *complaints) none(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.Empty(t, c.said, "the console is silent")
+}
+
+// run carries out what a person does in a tab. Every step that waits for something to appear has the test's patience.
+func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tab, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		var where, text string
+		look, done := context.WithTimeout(tab, patience)
+		defer done()
+		_ = chromedp.Run(look, chromedp.Location(&where), chromedp.Evaluate("document.body.innerText", &text))
+		require.NoError(t, err, "at %s:\n%s", where, text)
+	}
+}
+
+// holds waits until an expression is true in the page, also while the tab goes from one page to another.
+func holds(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		look := time.NewTicker(20 * time.Millisecond)
+		defer look.Stop()
+		for {
+			var yes bool
+			if err := chromedp.Evaluate(expression, &yes).Do(ctx); err == nil && yes {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s: %w", expression, ctx.Err())
+			case <-look.C:
+			}
+		}
+	})
+}
+
+// sees waits until one of a selector's elements holds a text.
+func sees(selector, text string) chromedp.Action {
+	return holds(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%q))`, selector, text))
+}
+
+// gone waits until nothing fits a selector.
+func gone(selector string) chromedp.Action {
+	return holds(fmt.Sprintf(`!document.querySelector(%q)`, selector))
+}
+
+func TestBrowserFromSetupToReconnect(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 300})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	one := browser(t)
+	said := &complaints{}
+	said.listen(one)
+
+	// The first account, by the link that the server printed.
+	do(t, one,
+		chromedp.Navigate(p.url+"/setup?code="+p.code),
+		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		sees("main", "Nothing is connected yet"),
+	)
+	// Connect Spotify: over to its own page, consent, and back.
+	do(t, one,
+		chromedp.Click(`a[href="/connect/spotify"]`, chromedp.ByQuery),
+		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		sees(".flash", "Spotify is connected"),
+		sees("#overview", "50 listens"),
+	)
+	// A second tab, on another page. Listens arrive in it without reloading.
+	two := another(t, one)
+	do(t, two, chromedp.Navigate(p.url+"/listens"), sees("#listens", "50 listens"))
+	said.listen(two)
+	played := w.Play()
+	do(t, two, sees("#listens", "51 listens"), sees(".listens li:first-child", played.Title))
+
+	// The permission is taken back: a toast with a button, a bell with a count and a banner, in both tabs.
+	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
+	for _, tab := range []context.Context{one, two} {
+		do(t, tab, sees(".toast", "Spotify needs to be reconnected"), sees(".toast .button", "Reconnect"),
+			sees("#bell .badge", "1"), sees("#banners .banner", "Spotify needs to be reconnected"))
+	}
+	// Reconnect from the toast in the second tab: consent, and back to where it was.
+	var back string
+	do(t, two,
+		chromedp.Click(`.toast a.button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		sees(".flash", "Spotify is connected"),
+		chromedp.Location(&back),
+	)
+	require.Equal(t, p.url+"/listens", back)
+	// The alert is gone in both, without a reload of the first, and listens arrive.
+	for _, tab := range []context.Context{one, two} {
+		do(t, tab, gone("#banners .banner"), gone("#bell .badge"), gone(".toast-error"))
+	}
+	played = w.Play()
+	do(t, two, sees(".listens li:first-child", played.Title))
+	said.none(t)
+}
+
+func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	dir := t.TempDir()
+	p := start(t, dir, worldEnv(w)...)
+	v := p.newcomer()
+	v.consent(agree(), 200)
+	v.becomes("spotify", "healthy")
+	// It becomes fatal with no browser open, and the server is started anew meanwhile.
+	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
+	v.becomes("spotify", "needs_reconnect")
+	require.Error(t, p.stop(9))
+	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), worldEnv(w)...)
+
+	one := browser(t)
+	do(t, one,
+		chromedp.Navigate(p.url+"/login"),
+		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		sees(".toast", "Spotify needs to be reconnected"),
+	)
+	var toasts int
+	count := chromedp.Evaluate(`document.querySelectorAll(".toast").length`, &toasts)
+	do(t, one, count)
+	require.Equal(t, 1, toasts, "exactly one")
+	// A second tab of the same browser does not say it again, but shows the banner.
+	two := another(t, one)
+	// The link is hidden once the snapshot has come, so nothing can follow that the test would miss.
+	do(t, two, chromedp.Navigate(p.url+"/"), sees("#banners .banner", "Spotify"), holds(`document.body.dataset.linked === "yes"`), count)
+	require.Zero(t, toasts)
+	// Seen in the first: its toast goes, the banner stays until the cause is gone.
+	// Who is about to press a button that goes with it stays at this notification.
+	do(t, two, chromedp.Navigate(p.url+"/notifications"), holds(`document.body.dataset.linked === "yes"`), chromedp.Focus(`[id^=seen-]`, chromedp.ByQuery))
+	do(t, one, chromedp.Click(`.toast button`, chromedp.ByQuery), gone(".toast"), sees("#banners .banner", "Spotify"), holds(`document.activeElement.id === "main"`))
+	do(t, two, gone(`[id^=seen-]`), holds(`document.activeElement.id.startsWith("notification-")`))
+	v.eventually("acknowledged", func() bool {
+		open := v.call("GET", "/notifications?open=true", nil, 200)["notifications"].([]any)
+		return open[0].(object)["acknowledged_at"] != nil
+	})
+}
+
+// The button of a message on the phone leads to /connect/spotify, where nobody may be signed in any more.
+func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	p.newcomer()
+	do(t, browser(t),
+		chromedp.Navigate(p.url+"/connect/spotify"),
+		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`button[value=agree]`, chromedp.ByQuery),
+		chromedp.Click(`button[value=agree]`, chromedp.ByQuery),
+		sees(".flash", "Spotify is connected"),
+	)
+}
+
+func TestBrowserWithoutScriptStillWorks(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	tab := browser(t)
+	do(t, tab,
+		emulation.SetScriptExecutionDisabled(true),
+		chromedp.Navigate(p.url+"/setup?code="+p.code),
+		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`a[href="/connect/listenbrainz"]`, chromedp.ByQuery),
+		chromedp.Click(`a[href="/connect/listenbrainz"]`, chromedp.ByQuery),
+		chromedp.WaitVisible(`input[name=token]`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=token]`, "wrong", chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`.problem`, chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=token]`, w.ListenBrainz.Token(demo.Alice), chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`.flash`, chromedp.ByQuery),
+		chromedp.WaitVisible(`#connection-listenbrainz`, chromedp.ByQuery),
+	)
+}

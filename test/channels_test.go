@@ -1,0 +1,101 @@
+package test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	cdp "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// told are the titles of what Alice was told in one way.
+func told(w *demo.World, by string) (titles []string) {
+	for _, m := range w.Mailbox.Messages() {
+		if m.By == by {
+			titles = append([]string{m.Title}, titles...)
+		}
+	}
+	return titles
+}
+
+// Trouble and its end are told on the phone, in the mailbox and by a webhook, once each, although the server is killed in
+// between.
+func TestPeopleAreToldOutsideTheBrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Seed: 1, Plays: 20})
+	dir := t.TempDir()
+	env := append(worldEnv(w), "REPRISE_NOTIFY_URLS="+w.Mailbox.NtfyURL+","+w.Mailbox.MailURL)
+	p := start(t, dir, env...)
+	alice := p.newcomer()
+	alice.call("POST", "/channels", object{"name": "My program", "url": w.Mailbox.WebhookURL}, http.StatusCreated)
+	all := alice.call("GET", "/channels", nil, http.StatusOK)["channels"].([]any)
+	require.Len(t, all, 3)
+	require.Equal(t, true, all[0].(object)["from_settings"])
+	alice.call("DELETE", "/channels/"+all[0].(object)["id"].(string), nil, http.StatusConflict)
+
+	alice.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
+	alice.alerted()
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+	p = start(t, dir, env...)
+	alice = p.returning()
+	const trouble = "ListenBrainz needs to be reconnected"
+	alice.eventually("the trouble is told", func() bool {
+		return len(told(w, "ntfy")) > 0 && len(told(w, "mail")) > 0 && len(told(w, "webhook")) > 1
+	})
+	alice.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, http.StatusOK)
+	over := []string{trouble, "ListenBrainz works again"}
+	alice.eventually("its end is told", func() bool {
+		return len(told(w, "ntfy")) > 1 && len(told(w, "mail")) > 1 && len(told(w, "webhook")) > 2
+	})
+	require.Equal(t, over, told(w, "ntfy"))
+	require.Equal(t, over, told(w, "mail"))
+	require.Equal(t, append([]string{"This is where Reprise tells you"}, over...), told(w, "webhook"))
+}
+
+func TestAWrongChannelInTheSettingsStopsTheStart(t *testing.T) {
+	t.Parallel()
+	said := refuses(t, []string{"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,discord://secret99@x"}, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	require.Contains(t, said, "notify.urls, number 2 in the list: The address of a Discord webhook begins with")
+	require.NotContains(t, said, "secret99")
+}
+
+func TestABrowserShowsWhatIsPushedToIt(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	p := start(t, t.TempDir(), "REPRISE_CONTACT=test@example.org")
+	tab := browser(t)
+	var mu sync.Mutex
+	var worker serviceworker.RegistrationID
+	chromedp.ListenTarget(tab, func(ev any) {
+		if ev, ok := ev.(*serviceworker.EventWorkerRegistrationUpdated); ok && len(ev.Registrations) > 0 {
+			mu.Lock()
+			worker = ev.Registrations[0].RegistrationID
+			mu.Unlock()
+		}
+	})
+	var c complaints
+	c.listen(tab)
+	do(t, tab, chromedp.ActionFunc(func(ctx context.Context) error { return serviceworker.Enable().Do(ctx) }),
+		cdp.GrantPermissions([]cdp.PermissionType{cdp.PermissionTypeNotifications}).WithOrigin(p.url),
+		chromedp.Navigate(p.url+"/setup?code="+p.code), chromedp.SendKeys(`input[name="name"]`, "Alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name="password"]`, password, chromedp.ByQuery), chromedp.Submit(`main form`, chromedp.ByQuery), holds(`location.pathname === "/"`),
+		chromedp.Navigate(p.url+"/channels"), holds(`(navigator.serviceWorker.ready.then((r) => { window.worker = r }), window.worker?.active?.state === "activated")`))
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return worker != "" }, patience, 20*time.Millisecond)
+	push := serviceworker.DeliverPushMessage(p.url, worker, `{"id":"1","severity":"warning","title":"Spotify needs you","message":"Look.","url":"`+p.url+`/notifications"}`)
+	const look = `window.worker.getNotifications().then((all) => { window.shown = all.map((n) => [n.title, n.body, n.data.url].join(" ")).join() }), window.shown || ""`
+	require.Eventually(t, func() bool { // what comes while Chromium still settles its worker is lost; what comes twice is shown once
+		var shown string
+		do(t, tab, push, chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, nil), chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, &shown))
+		return shown == "Spotify needs you Look. "+p.url+"/notifications"
+	}, patience, 100*time.Millisecond)
+	c.none(t)
+}

@@ -1,0 +1,150 @@
+package test
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+	"reprise/internal/postgrestest"
+)
+
+// hourglass is a clock that a test turns.
+type hourglass struct{ at atomic.Int64 }
+
+func newHourglass(at time.Time) *hourglass {
+	h := &hourglass{}
+	h.at.Store(at.UnixMilli())
+	return h
+}
+
+func (h *hourglass) now() time.Time { return time.UnixMilli(h.at.Load()) }
+
+func (h *hourglass) turn(d time.Duration) { h.at.Add(d.Milliseconds()) }
+
+// carryWorld is a person whose plays at Spotify are carried to ListenBrainz and to Navidrome, where her accounts begin
+// with other plays.
+func carryWorld(t *testing.T) (w *demo.World, clock *hourglass, p *process, v *person, env []string) {
+	t.Helper()
+	clock = newHourglass(time.Now().Add(-30 * 24 * time.Hour))
+	w = newWorld(t, demo.Options{Plays: 300, Now: clock.now, TokenLife: 1000 * time.Hour})
+	env = append(worldEnv(w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s")
+	p = start(t, t.TempDir(), env...)
+	v = p.newcomer()
+	v.consent(agree(), 200)
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
+	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL, "username": demo.Bob, "password": w.Navidrome.Password(demo.Bob)}, 200)
+	for _, name := range []string{"spotify", "listenbrainz", "navidrome"} {
+		v.becomes(name, "healthy")
+	}
+	return w, clock, p, v, env
+}
+
+// playID is how a play is known again.
+type playID struct {
+	second int64
+	title  string
+}
+
+func idOf(p demo.Play) playID { return playID{p.At.Unix(), p.Title} }
+
+func count(plays []demo.Play) map[playID]int {
+	all := map[playID]int{}
+	for _, p := range plays {
+		all[idOf(p)]++
+	}
+	return all
+}
+
+func TestKilledAHundredTimesWhilePullingAndPushing(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	kills := 100
+	if postgrestest.On() {
+		kills = 10
+	}
+	w, clock, p, v, env := carryWorld(t)
+	for _, name := range []string{"listenbrainz", "navidrome"} {
+		v.call("PUT", "/connections/"+name+"/forwarding", object{"earlier": true}, 200)
+	}
+	var played []demo.Play
+	random := rand.New(rand.NewPCG(1, 2))
+	dir := p.cmd.Args[2]
+	for n := range kills {
+		for range 3 {
+			clock.turn(11 * time.Minute)
+			played = append(played, w.PlayOwned())
+		}
+		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond) // a random moment: what a sync or a delivery does then is the point
+		require.Error(t, p.stop(syscall.SIGKILL))
+		p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), env...)
+		if n%10 == 9 { // Spotify tells of the last 50 plays only, and a busy machine may not come to read them
+			v = p.returning()
+			last := played[len(played)-1].At.UTC().Format("2006-01-02T15:04:05")
+			v.eventually("the last play to be read", func() bool {
+				newest := v.call("GET", "/listens?limit=1", nil, http.StatusOK)["listens"].([]any)
+				return len(newest) == 1 && strings.HasPrefix(newest[0].(object)["played_at"].(string), last)
+			})
+		}
+	}
+	v = p.returning()
+	v.eventually("everything to be carried", func() bool {
+		counts := v.call("GET", "/deliveries", nil, http.StatusOK)["counts"].(object)
+		for _, state := range []string{"scheduled", "running", "retrying", "parked"} {
+			if counts[state].(float64) > 0 {
+				return false
+			}
+		}
+		return count(w.ListenBrainz.Listens(demo.Bob))[idOf(played[len(played)-1])] > 0
+	})
+	brainz, home := count(w.ListenBrainz.Listens(demo.Bob)), count(w.Navidrome.Scrobbled())
+	for _, one := range played {
+		require.Equal(t, 1, brainz[idOf(one)], "ListenBrainz, which knows a play again: %s at %s", one.Title, one.At)
+		require.Equal(t, 1, home[idOf(one)], "Navidrome, which does not: %s at %s", one.Title, one.At)
+	}
+	for one, n := range home {
+		require.Equal(t, 1, n, "Navidrome has %s double", one.title)
+	}
+}
+
+func TestADailyLimitHoldsSendingAndNotReading(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 300})
+	p := start(t, t.TempDir(), append(append(worldEnv(w), lastfmEnv(w)...), "REPRISE_DELIVERY_FIRST_DELAY=100ms")...)
+	v := p.newcomer()
+	v.consent(agree(), 200)
+	v.becomes("spotify", "healthy")
+	v.consentAtLastFM(w, agree(), 200)
+	v.becomes("lastfm", "healthy")
+	v.call("PUT", "/connections/lastfm/forwarding", object{"earlier": false}, 200)
+	first := w.Play()
+	v.eventually("the first listen to arrive", func() bool { return count(w.LastFM.Scrobbles())[idOf(first)] == 1 })
+
+	require.NoError(t, w.Switch(demo.LastFM, demo.DailyLimit))
+	w.Play()
+	v.becomes("lastfm", "held")
+	c := v.call("GET", "/connections/lastfm", nil, 200)
+	midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Format("2006-01-02T15:04:05.000Z")
+	require.Equal(t, midnight, c["next_attempt_at"])
+	for _, s := range c["streams"].([]any) {
+		if s := s.(object); s["stream"] == "listens" {
+			require.Contains(t, []any{"healthy", "syncing"}, s["state"])
+		}
+	}
+	var waiting []any
+	v.eventually("the delivery to be postponed", func() bool {
+		waiting = v.call("GET", "/deliveries?state=scheduled", nil, 200)["deliveries"].([]any)
+		return len(waiting) == 1
+	})
+	require.Zero(t, waiting[0].(object)["attempts"])
+	require.Equal(t, midnight[:16], waiting[0].(object)["next_attempt_at"].(string)[:16])
+	v.call("POST", "/connections/lastfm/retry", nil, 202)
+	v.becomes("lastfm", "held") // no click shortens it
+	require.Equal(t, midnight, v.call("GET", "/connections/lastfm", nil, 200)["next_attempt_at"])
+}

@@ -1,0 +1,162 @@
+package test
+
+import (
+	"bytes"
+	"image"
+	_ "image/png"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// musicEnv are the settings that lead a server to the simulated MusicBrainz and Fanart.tv.
+func musicEnv(w *demo.World) []string {
+	return append(worldEnv(w), "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL="+w.MusicBrainz.URL, "REPRISE_PROVIDERS_MUSICBRAINZ_RATE=0",
+		"REPRISE_PROVIDERS_FANARTTV_API_URL="+w.FanartTV.URL, "REPRISE_PROVIDERS_FANARTTV_KEYS="+strings.Join(w.FanartTV.Keys, ","), "REPRISE_SYNC_ENRICH_EVERY=1s")
+}
+
+// source is how far a source of facts has got.
+func (v *person) source(provider string) object {
+	v.t.Helper()
+	for _, s := range v.call("GET", "/enrichment", nil, 200)["sources"].([]any) {
+		if s := s.(object); s["provider"] == provider {
+			return s
+		}
+	}
+	require.Fail(v.t, "no such source", provider)
+	return nil
+}
+
+// enriched waits until a source has nothing left to be asked, and returns of how many it knows something.
+func (v *person) enriched(provider string) float64 {
+	v.t.Helper()
+	v.eventually(provider+" has been asked", func() bool {
+		s := v.source(provider)
+		return s["total"].(float64) > 0 && s["waiting"] == 0.0 && s["state"] != "syncing"
+	})
+	return v.source(provider)["done"].(float64)
+}
+
+var (
+	coverOf = regexp.MustCompile(`<img class="cover" src="(/art/[0-9a-f]{64})" alt="Cover of ([^"]+)"`)
+	trackOf = regexp.MustCompile(`href="(/music/track/\d+)"`)
+)
+
+func TestCoversAndFactsArrive(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorld(t, demo.Options{Plays: 120}), t.TempDir()
+	p := start(t, dir, musicEnv(w)...)
+	v := p.newcomer()
+	require.Contains(t, v.page("/settings", 200), "Nothing has been heard yet")
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	tb, _ := v.open()
+	tb.next("progress", func(d object) bool { return d["provider"] == "musicbrainz" && d["stream"] == "enrichment" })
+	tb.next("enrichment", func(d object) bool { return d["provider"] == "fanarttv" })
+	require.Positive(t, v.enriched("musicbrainz"))
+	require.Positive(t, v.enriched("fanarttv"))
+
+	html := v.page("/listens", 200)
+	cover := coverOf.FindStringSubmatch(html)
+	require.NotNil(t, cover, "a listen has a cover")
+	require.Contains(t, html, `<svg class="cover"`, "another has none")
+	resp, err := v.Get(v.base + cover[1])
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	_, _, err = image.Decode(bytes.NewReader(b))
+	require.NoError(t, err)
+	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))
+	require.Contains(t, resp.Header.Get("Cache-Control"), "immutable")
+	require.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"))
+	require.NotEmpty(t, resp.Header.Get("Content-Security-Policy"))
+	v.page("/art/"+strings.Repeat("0", 64), 404)
+	require.Contains(t, p.visitor().page(cover[1], 200), "Sign in", "only for those who are signed in")
+
+	path := trackOf.FindStringSubmatch(html)[1]
+	page := v.page(path, 200)
+	require.Contains(t, page, "https://musicbrainz.org/recording/")
+	require.Contains(t, page, `rel="noreferrer"`)
+	require.Contains(t, page, "You have heard it")
+	music := v.call("GET", path, nil, 200)
+	require.Equal(t, "track", music["kind"])
+	require.Positive(t, music["plays"])
+	v.page("/music/track/999999", 404)
+	v.page("/music/cassette/1", 404)
+	v.call("GET", "/music/track/x", nil, 404)
+
+	// Another person of the household has heard nothing of it.
+	v.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
+	bob := p.visitor()
+	bob.call("POST", "/session", object{"name": "bob", "password": password}, 201)
+	bob.page(path, 404)
+	require.NotContains(t, bob.page("/settings", 200), `id="enrichment"`)
+	require.Equal(t, v.source("musicbrainz")["total"], bob.source("musicbrainz")["total"])
+	bob.submit("/settings/enrichment/musicbrainz/retry", nil, 403)
+
+	// After a restart nothing that is known is asked for again.
+	before := len(w.Calls(demo.FanartTV))
+	require.NoError(t, p.stop(syscall.SIGTERM))
+	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), musicEnv(w)...)
+	v.enriched("fanarttv")
+	require.Contains(t, v.page("/listens", 200), cover[1])
+	require.Len(t, w.Calls(demo.FanartTV), before)
+	for _, key := range w.FanartTV.Keys {
+		require.NotContains(t, p.log.String()+v.page("/settings", 200), key)
+	}
+}
+
+func TestASourceWithTroubleIsWaitedForAndTriedAgainOnRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Portal))
+	p := start(t, t.TempDir(), append(musicEnv(w), "REPRISE_BACKOFF_BASE=10m", "REPRISE_BACKOFF_MAX=30m")...)
+	v := p.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.eventually("it waits", func() bool { return v.source("musicbrainz")["state"] == "waiting" })
+	require.NotNil(t, v.source("musicbrainz")["next_attempt_at"])
+	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Normal))
+	require.Contains(t, v.page("/settings", 200), `action="/settings/enrichment/musicbrainz/retry"`)
+	require.Contains(t, v.submit("/settings/enrichment/musicbrainz/retry", url.Values{}, 200), "MusicBrainz is being asked again.")
+	v.eventually("it goes on", func() bool { return v.source("musicbrainz")["done"].(float64) > 10 })
+	v.submit("/settings/enrichment/nobody/retry", url.Values{}, 404)
+}
+
+func TestWithoutAContactAndKeysNobodyIsAskedAndThePageSaysHow(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
+	p := start(t, dir, append(musicEnv(w), "REPRISE_PROVIDERS_FANARTTV_KEYS=", "REPRISE_CONTACT=")...)
+	v := p.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.becomes("listenbrainz", "healthy")
+	v.eventually("names lead somewhere", func() bool { return trackOf.MatchString(v.page("/listens", 200)) })
+	require.Contains(t, v.page(trackOf.FindStringSubmatch(v.page("/listens", 200))[1], 200), "Nobody has been asked about it yet.")
+	settings := v.page("/settings", 200)
+	require.Contains(t, settings, "REPRISE_CONTACT")
+	require.Contains(t, settings, "REPRISE_PROVIDERS_FANARTTV_KEYS")
+	require.Equal(t, "off", v.source("musicbrainz")["state"])
+	require.Empty(t, w.Calls(demo.MusicBrainz))
+	require.Empty(t, w.Calls(demo.FanartTV))
+	require.Empty(t, v.openAlerts())
+	_, err := os.Stat(dir + "/art")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.Equal(t, http.StatusNotFound, v.status("/art/"+strings.Repeat("0", 64)))
+}
+
+// status is what a page is answered with.
+func (v *person) status(path string) int {
+	v.t.Helper()
+	resp, err := v.Get(v.base + path)
+	require.NoError(v.t, err)
+	require.NoError(v.t, resp.Body.Close())
+	return resp.StatusCode
+}

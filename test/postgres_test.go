@@ -1,0 +1,84 @@
+package test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+	"reprise/internal/postgrestest"
+)
+
+func TestTheMainJobAndKillsOnPostgres(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	postgrestest.Again(t, "^(TestTheMainJob|TestKilledAgainAndAgainNothingIsLostOrDouble|TestKilledAHundredTimesWhilePullingAndPushing)$")
+}
+
+func TestADatabaseAtAPostgresServer(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	pg := postgrestest.Start(t)
+	dir, address := t.TempDir(), "REPRISE_DATABASE_URL="+pg.Database("reprise")
+	env := append(worldEnv(w), address)
+	checked, _ := command(t, "", env, "-check", "-data-dir", dir)
+	require.Contains(t, checked, "answers, and holds nothing of Reprise yet; the first start fills it.")
+	p := start(t, dir, env...)
+	v := p.newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
+	v.becomes("listenbrainz", "healthy")
+	require.NoFileExists(t, filepath.Join(dir, "reprise.db"))
+	require.Contains(t, p.scrapeText(), `reprise_deliveries{state="done"} 0`)
+
+	// Commands beside it, and a second server that has another data directory.
+	_, err := command(t, "a new password for Alice", []string{address}, "reset-password", "alice", "-data-dir", dir)
+	require.NoError(t, err)
+	v = p.visitor()
+	v.call("POST", "/session", object{"name": "alice", "password": "a new password for Alice"}, 201)
+	said := refuses(t, []string{address, "REPRISE_SECRET_KEY=" + read(t, filepath.Join(dir, keyFile))}, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	require.Contains(t, said, "Make sure that only one server runs on it")
+	_, err = command(t, "", []string{address}, "backup", filepath.Join(dir, "copy"), "-data-dir", dir)
+	require.ErrorContains(t, err, "pg_dump")
+	checked, _ = command(t, "", env, "-check", "-data-dir", dir)
+	require.Contains(t, checked, "The database is sound, and holds 60 listens.")
+	require.Contains(t, checked, "The secret key opens what is sealed in the database.")
+
+	// The database goes away and comes back: the server says so, and goes on.
+	pg.Stop()
+	v.eventually("not ready", func() bool { return v.status("/readyz") == http.StatusServiceUnavailable })
+	require.Equal(t, http.StatusOK, v.status("/livez"))
+	require.Contains(t, v.page("/listens", http.StatusServiceUnavailable), "The database server cannot be reached.")
+	pg.Resume()
+	v.eventually("ready", func() bool { return v.status("/readyz") == http.StatusOK })
+	w.Play()
+	v.call("POST", "/connections/listenbrainz/sync", nil, 202)
+	v.eventually("the new play", func() bool {
+		return len(v.call("GET", "/listens?limit=100", nil, 200)["listens"].([]any)) == 61
+	})
+	require.NoError(t, p.stop(syscall.SIGTERM))
+
+	// Its key belongs to it, wherever it is.
+	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
+	require.NoError(t, os.Rename(filepath.Join(dir, keyFile), filepath.Join(dir, "kept")))
+	require.Contains(t, refuses(t, env, at...), "is missing, but there is the database reprise at 127.0.0.1:")
+	require.NoError(t, os.Rename(filepath.Join(dir, "kept"), filepath.Join(dir, keyFile)))
+	said, err = command(t, "", []string{address}, "rotate-key", "-data-dir", dir)
+	require.NoError(t, err)
+	require.Contains(t, said, "now sealed with a new key")
+	p = start(t, dir, env...)
+	v.base = p.url
+	v.becomes("listenbrainz", "healthy")
+	require.NoError(t, p.stop(syscall.SIGTERM))
+	pg.Stop()
+	said = refuses(t, env, at...)
+	require.Contains(t, said, "The database server cannot be reached. Look whether it runs")
+	checked, err = command(t, "", env, "-check", "-data-dir", dir)
+	require.Error(t, err)
+	require.Contains(t, checked, "cannot be read: The database server cannot be reached.")
+	require.NotContains(t, said+checked, postgrestest.Password)
+}

@@ -1,0 +1,52 @@
+package test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// TestWhatIsOfferedFirst: the first page says what a person will be asked for, and no more.
+func TestWhatIsOfferedFirst(t *testing.T) {
+	t.Parallel()
+	v := start(t, t.TempDir()).newcomer()
+	welcome := v.page("/", 200)
+	require.Contains(t, welcome, "You enter: Address of your server, User name, Password or API key.")
+	require.Contains(t, welcome, "You enter: Bucket, Access key, Secret key.")
+	require.Contains(t, v.page("/connect/navidrome", 200), `<label for="field-password">Password</label>`, "which it is only beside an API key")
+}
+
+// TestWhatOnlyTheAdministratorCanSetUp: a member reads who has to do it, and nothing of how.
+func TestWhatOnlyTheAdministratorCanSetUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 1})
+	p := start(t, t.TempDir(), "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL="+w.ListenBrainz.URL)
+	admin := p.newcomer()
+	admin.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
+	member := p.visitor()
+	member.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
+	for _, connected := range []bool{false, true} {
+		if connected {
+			member.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 200)
+		}
+		for path, says := range map[string]string{
+			"/":                "The administrator has to set it up first.",
+			"/settings":        "The administrator has to set it up first.",
+			"/connect/spotify": "Spotify cannot be connected yet: the administrator has to register this server",
+		} {
+			if path == "/" && connected {
+				says = "To be set up by the administrator first: Spotify, Last.fm, YouTube."
+			}
+			page := member.page(path, 200)
+			require.Contains(t, page, says, path)
+			require.NotContains(t, page, "client_id", path)
+			require.NotContains(t, page, "redirect URI", path)
+			require.NotContains(t, page, "Set up Spotify", path)
+		}
+	}
+	require.Contains(t, admin.page("/", 200), "Set up Spotify")
+	require.Contains(t, admin.page("/settings", 200), "redirect URI")
+	require.Contains(t, admin.page("/connect/spotify", 200), "you, the administrator, have to register")
+}

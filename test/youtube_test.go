@@ -1,0 +1,118 @@
+package test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/demo"
+)
+
+// youtubeEnv are the settings that lead a server to the simulated YouTube.
+func youtubeEnv(w *demo.World) []string {
+	return append(worldEnv(w), "REPRISE_PROVIDERS_YOUTUBE_API_URL="+w.YouTube.URL, "REPRISE_PROVIDERS_YOUTUBE_AUTH_URL="+w.YouTube.AuthURL,
+		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+w.YouTube.TokenURL, "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID="+w.YouTube.ClientID,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET="+w.YouTube.ClientSecret, "REPRISE_PROVIDERS_YOUTUBE_KEYS="+strings.Join(w.YouTube.Keys, ","))
+}
+
+// consentAtGoogle goes through the (simulated) page of Google and returns the page of ours it ends on.
+func (v *person) consentAtGoogle(w *demo.World, form url.Values, want int) string {
+	v.t.Helper()
+	stay := *v.Client
+	stay.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := stay.Get(v.base + "/connect/youtube")
+	require.NoError(v.t, err)
+	defer resp.Body.Close()
+	asked, err := resp.Location()
+	require.NoError(v.t, err)
+	require.Equal(v.t, "offline", asked.Query().Get("access_type"))
+	require.Equal(v.t, "consent", asked.Query().Get("prompt"))
+	maps.Copy(form, asked.Query())
+	resp, err = v.PostForm(w.YouTube.AuthURL, form)
+	require.NoError(v.t, err)
+	return v.text(resp, want)
+}
+
+// liked is how many of the liked videos have arrived; -1 before the list has.
+func (v *person) liked() int {
+	v.t.Helper()
+	for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
+		if l := l.(object); l["name"] == "Liked videos" {
+			return int(l["track_count"].(float64))
+		}
+	}
+	return -1
+}
+
+// likesUntil likes videos, each of which arrives, until the settings page says so. One that is in another playlist too
+// costs no request for its length, and the keys take turns.
+func (v *person) likesUntil(w *demo.World, says string) {
+	v.t.Helper()
+	for range 10 {
+		before := v.liked()
+		w.Like()
+		v.eventually("a liked video", func() bool { return v.liked() == before+1 })
+		if strings.Contains(v.page("/settings", 200), says) {
+			return
+		}
+	}
+	require.Fail(v.t, "no key meets its refusal", says)
+}
+
+func TestYouTubeAndItsKeys(t *testing.T) {
+	takesLong(t)
+	t.Parallel()
+	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
+	p := start(t, dir, youtubeEnv(w)...)
+	v := p.newcomer()
+	require.Contains(t, v.consentAtGoogle(w, url.Values{"decision": {"cancel"}}, 200), "you did not allow it there")
+	require.Contains(t, v.consentAtGoogle(w, agree(), 200), "YouTube is connected")
+	v.becomes("youtube", "healthy")
+	v.eventually("liked videos", func() bool { return v.liked() == 30 })
+	require.Contains(t, v.page("/settings", 200), "…0001")
+
+	// The first key is spent: the next request that meets it goes out again with another, and nobody notices.
+	require.NoError(t, w.Switch(demo.YouTube, demo.KeySpent))
+	v.likesUntil(w, "its quota is used up")
+	require.Contains(t, []string{"healthy", "syncing"}, v.state("youtube"))
+	require.Empty(t, v.openAlerts())
+	settings := v.page("/settings", 200)
+	for _, key := range w.YouTube.Keys {
+		require.NotContains(t, settings+p.log.String(), key)
+	}
+
+	// The third is refused, which also changes nothing.
+	require.NoError(t, w.Switch(demo.YouTube, demo.KeyInvalid))
+	v.likesUntil(w, "it is not valid")
+	require.Empty(t, v.openAlerts())
+
+	// The last is spent too: held until midnight Pacific, also after a restart, and not asked meanwhile.
+	require.NoError(t, w.Switch(demo.YouTube, demo.KeysSpent))
+	v.call("POST", "/connections/youtube/retry", nil, 202) // takes the third back
+	v.eventually("a hold", func() bool {
+		w.Like()
+		return v.state("youtube") == "held"
+	})
+	require.Contains(t, v.alerted()["title"], "YouTube asks us to wait")
+	require.Len(t, v.openAlerts(), 1)
+	require.NoError(t, w.Switch(demo.YouTube, demo.Normal))
+	before := len(w.Calls(demo.YouTube))
+	require.NoError(t, p.stop(syscall.SIGTERM))
+	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), youtubeEnv(w)...)
+	v.becomes("youtube", "held")
+	until, err := time.Parse(time.RFC3339, v.call("GET", "/connections/youtube", nil, 200)["next_attempt_at"].(string))
+	require.NoError(t, err)
+	pacific, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	require.Contains(t, []string{"00:00:00", "00:05:00"}, until.In(pacific).Format(time.TimeOnly))
+	v.call("POST", "/connections/youtube/sync", nil, 409)
+	require.Contains(t, v.page("/settings", 200), "cooling")
+	require.Len(t, w.Calls(demo.YouTube), before)
+	require.Len(t, v.openAlerts(), 1)
+}
