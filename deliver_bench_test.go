@@ -98,7 +98,7 @@ func riverAlone(b *testing.B, n int) float64 {
 	workers := river.NewWorkers()
 	w := &empty{done: &atomic.Int64{}, all: int64(n), end: make(chan struct{})}
 	river.AddWorker(workers, w)
-	client, err := db.Queue(ctx, river.Config{Workers: workers, Queues: map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: 1}},
+	client, err := db.Queue().Client(ctx, river.Config{Workers: workers, Queues: map[string]river.QueueConfig{"listenbrainz": {MaxWorkers: 1}},
 		FetchPollInterval: time.Second, FetchCooldown: river.FetchCooldownMin})
 	require.NoError(b, err)
 	for i := 0; i < n; i += 500 {

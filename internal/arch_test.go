@@ -29,6 +29,8 @@ var arrows = map[string][]string{
 	"internal/config": {
 		"internal/providers", "internal/resilience",
 	},
+	"internal/cli":       {"internal/config"}, // which knows the nearest name to a wrong one
+	"internal/queue":     {},                  // River's tables, whatever the jobs are about
 	"internal/metrics":   {"internal/resilience"},
 	"internal/match":     {"internal/library"},
 	"internal/providers": {"internal/library", "internal/resilience"},
@@ -45,7 +47,7 @@ var arrows = map[string][]string{
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {
 		"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics",
-		"internal/providers", "internal/resilience",
+		"internal/providers", "internal/queue", "internal/resilience",
 	},
 	// It tells of its progress, and says what trouble with the disk means.
 	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
@@ -59,7 +61,7 @@ var arrows = map[string][]string{
 	"internal/store": {
 		"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience",
+		"internal/oauth", "internal/providers", "internal/queue", "internal/resilience",
 	},
 	"internal/server": {
 		"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery",
@@ -97,7 +99,7 @@ var arrows = map[string][]string{
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
 	"cmd/server": {
-		"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/config",
+		"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/cli", "internal/config",
 		"internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor",
 		"internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/registry",

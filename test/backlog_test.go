@@ -43,7 +43,7 @@ func backlog(t testing.TB, dir string, n int) {
 		_, err := db.SaveListens(ctx, library.Intake{User: 1, Provider: "spotify", Listens: page})
 		require.NoError(t, err)
 	}
-	owed, err := db.Carry(ctx, delivery.Rule{User: 1, Provider: "listenbrainz", Kind: delivery.SubmitListens, Batch: 1}, true)
+	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Provider: "listenbrainz", Kind: delivery.SubmitListens, Batch: 1}, true)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, owed, n)
 }

@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
+	"reprise/internal/cli"
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/library"
@@ -34,8 +35,8 @@ const (
 
 // runDemo serves with simulated services and a household that has connected them, in a folder that is removed at the
 // end.
-func runDemo(ctx context.Context, o options, environ []string, overrides map[string]string, stdout, stderr io.Writer) (err error) {
-	if o.dataDir == "" {
+func runDemo(ctx context.Context, o cli.Options, environ []string, overrides map[string]string, stdout, stderr io.Writer) (err error) {
+	if o.DataDir == "" {
 		dir, err := os.MkdirTemp("", "reprise-demo-")
 		if err != nil {
 			return fmt.Errorf("make a folder for the demo: %w", err)
@@ -49,10 +50,10 @@ func runDemo(ctx context.Context, o options, environ []string, overrides map[str
 	}
 	defer world.Close()
 	maps.Copy(overrides, demoSettings(world))
-	if o.config == "" && !slices.ContainsFunc(environ, func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }) {
+	if o.Config == "" && !slices.ContainsFunc(environ, func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }) {
 		overrides["log.level"] = "warn" // the link is not to drown in attempts at simulated services
 	}
-	c, err := config.Load(o.config, environ, overrides, registry.Descriptions())
+	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}

@@ -103,9 +103,14 @@ func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bu
 		var surveys map[string]syncer.Survey
 		g, ctx := errgroup.WithContext(ctx) // each is a query of its own
 		g.Go(func() (err error) { surveys, err = a.connections.Survey(ctx, a.store, own); return err })
-		g.Go(func() (err error) { s.Deliveries, s.Oldest, err = a.store.DeliveryStates(ctx); return err })
+		var deliveries map[delivery.State]int
+		g.Go(func() (err error) { deliveries, s.Oldest, err = a.store.Queue().Counts(ctx); return err })
 		if err := g.Wait(); err != nil {
 			return s, err
+		}
+		s.Deliveries = map[string]int{}
+		for state, n := range deliveries {
+			s.Deliveries[string(state)] = n
 		}
 		s.Providers = map[string]metrics.ProviderState{}
 		for _, p := range slices.Concat(a.registry.All(), own) {

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/promtest"
 	"reprise/internal/providers/registry"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
@@ -115,7 +116,7 @@ func BenchmarkScrape(b *testing.B) {
 	a := wired(b)
 	crowd(b, a, 1000/len(a.registry.All())+1)
 	owe(b, a.store, 0, 5_000)
-	require.NoError(b, a.store.Park(context.Background(), 1, "lastfm"))
+	require.NoError(b, a.store.Queue().Park(context.Background(), queue.Of(1, "lastfm")))
 	owe(b, a.store, 5_000, 10_000)
 	text := a.scrapeText(b)
 	require.Equal(b, 5_000.0, promtest.Parse(b, text)[`deliveries{state="parked"}`])
@@ -130,7 +131,7 @@ func BenchmarkScrape(b *testing.B) {
 func owe(t testing.TB, db *store.Store, from, to int) {
 	t.Helper()
 	ctx := context.Background()
-	_, err := db.Carry(ctx, delivery.Rule{User: 1, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1}, false)
+	_, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1}, false)
 	require.NoError(t, err)
 	c, err := db.Connection(ctx, 1, "listenbrainz")
 	require.NoError(t, err)

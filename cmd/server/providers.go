@@ -81,20 +81,19 @@ func (b builder) keyed(d providers.Description, pool *resilience.KeyPool) *resil
 // latePlays is how long to wait after a week ends for late plays, from phones that were offline.
 const latePlays = 3 * time.Hour
 
-// newDigests makes what writes the weekly digests; without a model it never does.
+// newDigests returns the writer of the weekly digests; without a model it never writes one.
 func newDigests(b builder, services *providers.Registry, guard digest.Guard, bus *events.Bus) *digest.Runner {
-	opt := digest.Options{Late: latePlays}
+	c := digest.Config{Options: digest.Options{Late: latePlays}, Guard: guard, Store: b.store, Bus: bus, Log: b.log}
 	for _, p := range services.All() {
 		s := b.config.Providers[p.Name]
 		if p.Model == nil || len(p.Missing) > 0 {
 			continue
 		}
-		opt.Host = p.APIHost(s)
+		c.Provider, c.Model, c.Options.Host = p, p.Model, p.APIHost(s)
 		in, known := s.Number("price_in")
 		if out, both := s.Number("price_out"); known && both {
-			opt.Prices = digest.Prices{In: in, Out: out, Currency: s.Text("currency")}
+			c.Options.Prices = digest.Prices{In: in, Out: out, Currency: s.Text("currency")}
 		}
-		return digest.New(opt, p, p.Model, guard, b.store, bus, b.log)
 	}
-	return digest.New(opt, nil, nil, guard, b.store, bus, b.log)
+	return digest.New(c)
 }

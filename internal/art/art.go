@@ -1,9 +1,9 @@
 // Package art keeps pictures on the disk: a bounded cache whose files are named by their content.
 //
-// A picture's name is the SHA-256 of its bytes, so the same one is kept once and a name never stands for anything else.
-// What is kept is a picture by its own bytes, whatever its server calls it. A file is there whole or not at all. When
-// there is no room, what was looked at least recently goes first. Nothing that is kept depends on it: what is missing
-// is a page without that picture.
+// A picture's name is the SHA-256 of its bytes, so equal pictures are kept once and a name never changes its meaning.
+// The bytes alone decide whether something is a picture, not the type that its server claims. A file is complete or
+// absent. When the cache is full, the least recently used picture goes first. No other data depends on the cache: pages
+// are shown without the pictures that it lacks.
 package art
 
 import (
@@ -23,19 +23,19 @@ import (
 	"reprise/internal/resilience"
 )
 
-// MaxPicture is how many bytes a picture may have, if the cache may have as many.
-const MaxPicture = 5 << 20
+// maxPicture is the size limit of one picture, in bytes.
+const maxPicture = 5 << 20
 
-// seenEvery is how exactly the cache knows when a picture was looked at last.
+// seenEvery is how often the last use of a picture is written down.
 const seenEvery = 24 * time.Hour
 
-// kinds are the types of pictures that browsers are given.
+// kinds lists the media types that are kept.
 var kinds = []string{"image/jpeg", "image/png", "image/webp", "image/gif"}
 
-// Cache is a folder of pictures. Safe for concurrent use.
+// Cache is a folder of pictures. It is safe for concurrent use.
 type Cache struct {
 	dir    string
-	most   int64 // bytes
+	most   int64 // bytes of all pictures together
 	client *http.Client
 	hosts  []string
 
@@ -44,23 +44,23 @@ type Cache struct {
 	size int64
 }
 
-// file is what is known of a picture that is kept.
+// file describes a picture in the cache.
 type file struct {
 	size int64
-	seen time.Time // as its modification time says
+	seen time.Time // when it was last used: the file's modification time
 }
 
 // Options shape a Cache.
 type Options struct {
-	Dir    string // made when the first picture is kept
+	Dir    string // made for the first picture
 	Most   int64  // bytes of all pictures together
 	Client *http.Client
-	// Hosts are those that pictures are fetched from: with a port this very one, without that domain and all below it.
+	// Hosts lists where pictures may come from. A host with a port allows exactly that address, one without a port
+	// allows the domain and its subdomains.
 	Hosts []string
 }
 
-// Open returns the cache of a folder, with what is in it. Beginnings of pictures that an earlier process has left
-// behind are removed.
+// Open returns the cache in a folder. It removes incomplete files that an earlier process has left behind.
 func Open(o Options) (*Cache, error) {
 	c := &Cache{dir: o.Dir, most: o.Most, client: o.Client, hosts: o.Hosts, kept: map[string]*file{}}
 	entries, err := os.ReadDir(o.Dir)
@@ -84,7 +84,7 @@ func Open(o Options) (*Cache, error) {
 	return c, nil
 }
 
-// partial begins the name of a file that is being written.
+// partial is the prefix of files that are being written.
 const partial = ".new-"
 
 func isName(s string) bool {
@@ -93,11 +93,15 @@ func isName(s string) bool {
 }
 
 func trouble(err error) error {
-	return &resilience.LocalError{Problem: "Pictures cannot be kept in the data directory. Make room on its disk, or check its permissions; nothing else is lost.", Err: err}
+	return &resilience.LocalError{
+		Problem: "Pictures cannot be kept in the data directory. " +
+			"Make room on its disk, or check its permissions; nothing else is lost.",
+		Err: err,
+	}
 }
 
-// Keep stores a picture and returns its name. What is no picture, or too large, is an error; so is trouble with the disk,
-// a *resilience.LocalError.
+// Keep stores a picture and returns its name. Bytes that are no picture, or too many, are an error. A failure of the
+// disk is a *resilience.LocalError.
 func (c *Cache) Keep(picture []byte) (name string, err error) {
 	size := int64(len(picture))
 	if kindOf(picture) == "" || size > c.largest() {
@@ -116,14 +120,14 @@ func (c *Cache) Keep(picture []byte) (name string, err error) {
 	}
 	c.kept[name] = &file{size: size, seen: time.Now()}
 	c.size += size
-	c.makeRoomLocked(name) // last, so that trouble with the disk costs no other picture
+	c.makeRoomLocked(name) // last, so that a failure of the disk costs no other picture
 	return name, nil
 }
 
-// largest is how many bytes a picture may have here.
-func (c *Cache) largest() int64 { return min(MaxPicture, c.most) }
+// largest returns the size limit of one picture in this cache, in bytes.
+func (c *Cache) largest() int64 { return min(maxPicture, c.most) }
 
-// write makes a file that is there whole or not at all.
+// write makes a file in one step: after a crash it is complete or absent.
 func write(dir, name string, b []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -142,7 +146,7 @@ func write(dir, name string, b []byte) error {
 	return err
 }
 
-// makeRoomLocked removes what was looked at least recently, but not the picture that it is for, until the rest fits.
+// makeRoomLocked removes the least recently used pictures until the rest fits, but never the one of that name.
 func (c *Cache) makeRoomLocked(name string) {
 	if c.size <= c.most {
 		return
@@ -163,29 +167,29 @@ func (c *Cache) makeRoomLocked(name string) {
 }
 
 func (c *Cache) dropLocked(name string) {
-	_ = os.Remove(filepath.Join(c.dir, name)) // what stays is counted at the next start
+	_ = os.Remove(filepath.Join(c.dir, name)) // a file that stays is counted at the next start
 	c.size -= c.kept[name].size
 	delete(c.kept, name)
 }
 
-// sawLocked notes that a picture was looked at.
+// sawLocked notes that a picture was used.
 func (c *Cache) sawLocked(name string) {
 	now := time.Now()
 	if f := c.kept[name]; now.Sub(f.seen) >= seenEvery {
 		f.seen = now
-		_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // it may be removed a little too early then
+		_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // on failure the picture is removed a little early
 	}
 }
 
-// Has says whether a picture is kept. It costs nothing, and is no looking at it.
+// Has reports whether a picture is in the cache. It is cheap and does not count as a use.
 func (c *Cache) Has(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept[name] != nil
 }
 
-// Missing returns those of these pictures that are not kept, but no more than certainly fit beside what is: getting them
-// anew drives nothing else out.
+// Missing returns which of these pictures are not in the cache, but no more than certainly fit, so that fetching them
+// removes no other picture.
 func (c *Cache) Missing(names []string) (missing []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +208,8 @@ func (c *Cache) Missing(names []string) (missing []string) {
 	return missing
 }
 
-// Read returns a picture that somebody looks at, and its type; fs.ErrNotExist when it is not kept.
+// Read returns a picture and its media type, and counts as a use. It returns fs.ErrNotExist if the picture is not in
+// the cache.
 func (c *Cache) Read(name string) (picture []byte, kind string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +217,7 @@ func (c *Cache) Read(name string) (picture []byte, kind string, err error) {
 		return nil, "", fs.ErrNotExist
 	}
 	picture, err = os.ReadFile(filepath.Join(c.dir, name))
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it
+	if errors.Is(err, fs.ErrNotExist) { // removed by somebody else
 		c.dropLocked(name)
 		return nil, "", fs.ErrNotExist
 	}
@@ -223,7 +228,7 @@ func (c *Cache) Read(name string) (picture []byte, kind string, err error) {
 	return picture, kindOf(picture), nil
 }
 
-// kindOf is the type of a picture by its bytes; empty when it is none that is kept.
+// kindOf returns the media type of a picture, going by its bytes; empty when it is not among kinds.
 func kindOf(b []byte) string {
 	if kind := http.DetectContentType(b); slices.Contains(kinds, kind) {
 		return kind

@@ -25,13 +25,13 @@ import (
 	"reprise/internal/resilience"
 )
 
-// dot is a small picture; no two of different n are equal.
+// dot returns a small picture, a different one for each n. All have the same size.
 func dot(t *testing.T, n uint8) []byte {
 	t.Helper()
 	m := image.NewGray(image.Rect(0, 0, 4, 4))
 	m.SetGray(1, 1, color.Gray{Y: n})
 	var b bytes.Buffer
-	require.NoError(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, m)) // so that all have the same size
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -42,7 +42,7 @@ func nameOf(b []byte) string {
 
 func open(t *testing.T, dir string, most int64) *Cache {
 	t.Helper()
-	c, err := Open(Options{Dir: dir, Most: most, Hosts: []string{"fanart.tv", "127.0.0.1:81"}})
+	c, err := Open(Options{Dir: dir, Most: most})
 	require.NoError(t, err)
 	return c
 }
@@ -64,7 +64,7 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-func TestAPictureIsKeptOnceUnderTheNameOfItsContent(t *testing.T) {
+func TestPicturesAreNamedByTheirContent(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "art")
 	c := open(t, dir, 1<<20)
@@ -103,15 +103,24 @@ func TestOnlyPicturesAreKept(t *testing.T) {
 	m := image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black, color.White})
 	require.NoError(t, jpeg.Encode(&jpg, m, nil))
 	require.NoError(t, gif.Encode(&anim, m, nil))
-	for kind, b := range map[string][]byte{"image/png": dot(t, 1), "image/jpeg": jpg.Bytes(), "image/gif": anim.Bytes(), "image/webp": []byte("RIFF\x04\x00\x00\x00WEBPVP8 ")} {
+	for kind, b := range map[string][]byte{
+		"image/png":  dot(t, 1),
+		"image/jpeg": jpg.Bytes(),
+		"image/gif":  anim.Bytes(),
+		"image/webp": []byte("RIFF\x04\x00\x00\x00WEBPVP8 "),
+	} {
 		_, got, err := c.Read(keep(t, c, b))
 		require.NoError(t, err)
 		require.Equal(t, kind, got)
 	}
 	before := files(t, dir)
 	for what, b := range map[string][]byte{
-		"a page": []byte("<!doctype html><script>alert(1)</script>"), "a drawing with a script": []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>`),
-		"nothing": nil, "text": []byte("hello"), "a bitmap": []byte("BM0000"), "too much": append(dot(t, 2), make([]byte, MaxPicture)...),
+		"page":      []byte("<!doctype html><script>alert(1)</script>"),
+		"script":    []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>`),
+		"nothing":   nil,
+		"text":      []byte("hello"),
+		"bitmap":    []byte("BM0000"),
+		"too large": append(dot(t, 2), make([]byte, maxPicture)...),
 	} {
 		_, err := c.Keep(b)
 		require.Error(t, err, what)
@@ -119,7 +128,7 @@ func TestOnlyPicturesAreKept(t *testing.T) {
 	require.Equal(t, before, files(t, dir))
 }
 
-func TestWhatWasLookedAtLeastRecentlyMakesRoom(t *testing.T) {
+func TestTheLeastRecentlyUsedPictureMakesRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	size := int64(len(dot(t, 0)))
@@ -133,32 +142,34 @@ func TestWhatWasLookedAtLeastRecentlyMakesRoom(t *testing.T) {
 	c = open(t, dir, 3*size+size/2)
 	_, _, err := c.Read(names[0])
 	require.NoError(t, err)
-	c = open(t, dir, 3*size+size/2) // that it was looked at outlives a restart
+	c = open(t, dir, 3*size+size/2) // which remembers the use
 	names = append(names, keep(t, c, dot(t, 3)))
-	require.Equal(t, []bool{true, false, true, true}, []bool{c.Has(names[0]), c.Has(names[1]), c.Has(names[2]), c.Has(names[3])})
+	for i, want := range []bool{true, false, true, true} {
+		require.Equal(t, want, c.Has(names[i]), i)
+	}
 	require.Len(t, files(t, dir), 3)
 
-	c = open(t, dir, size) // a smaller bound counts from the start on
+	c = open(t, dir, size) // a smaller limit holds from the start
 	require.Len(t, files(t, dir), 1)
 	_, err = c.Keep(dot(t, 4))
 	require.NoError(t, err)
 	require.Len(t, files(t, dir), 1)
 }
 
-func TestWhatIsMissingIsToldAsFarAsThereIsRoom(t *testing.T) {
+func TestOnlyMissingPicturesThatFitAreNamed(t *testing.T) {
 	t.Parallel()
-	c := open(t, t.TempDir(), 3*MaxPicture+1000)
+	c := open(t, t.TempDir(), 3*maxPicture+1000)
 	kept := keep(t, c, dot(t, 1))
 	all := []string{nameOf(dot(t, 2)), kept, nameOf(dot(t, 3)), nameOf(dot(t, 4)), nameOf(dot(t, 5))}
 	require.Equal(t, []string{all[0], all[2], all[3]}, c.Missing(all))
 	require.Empty(t, c.Missing([]string{kept}))
-	c.size = c.most - MaxPicture
+	c.size = c.most - maxPicture
 	require.Equal(t, all[:1], c.Missing(all))
 	c.size++
-	require.Empty(t, c.Missing(all), "nothing that is kept makes room for it")
+	require.Empty(t, c.Missing(all), "no kept picture makes room for it")
 }
 
-func TestLookingAtAPictureIsNotedOnceADay(t *testing.T) {
+func TestAUseIsWrittenDownOnceADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := keep(t, open(t, dir, 1<<20), dot(t, 1))
@@ -173,7 +184,7 @@ func TestLookingAtAPictureIsNotedOnceADay(t *testing.T) {
 	}
 }
 
-func TestTroubleWithTheDiskIsSaidPlainlyAndCostsNothing(t *testing.T) {
+func TestADiskFailureCostsNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "art")
 	size := int64(len(dot(t, 0)))
@@ -192,10 +203,10 @@ func TestTroubleWithTheDiskIsSaidPlainlyAndCostsNothing(t *testing.T) {
 	require.NoError(t, os.Rename(dir+"-away", dir))
 	require.True(t, c.Has(first), "no other picture had to go")
 	require.True(t, open(t, dir, size).Has(first))
-	require.Equal(t, []string{first}, files(t, dir), "what was begun is swept away")
+	require.Equal(t, []string{first}, files(t, dir), "incomplete files are removed")
 }
 
-// server answers each address with what stands there.
+// server answers requests by their address.
 type server map[string]func(*http.Request) (*http.Response, error)
 
 func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -208,51 +219,90 @@ func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func answer(status int, body []byte) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
-		h := http.Header{"Content-Type": {"application/octet-stream"}}
-		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
+		return &http.Response{
+			StatusCode:    status,
+			Header:        http.Header{"Content-Type": {"application/octet-stream"}},
+			Body:          io.NopCloser(bytes.NewReader(body)),
+			ContentLength: int64(len(body)),
+			Request:       r,
+		}, nil
 	}
 }
 
-func TestPicturesAreFetchedFromWhereTheyBelongOnly(t *testing.T) {
+// fetching opens a cache that fetches pictures from the server.
+func fetching(t *testing.T, s server, most int64) *Cache {
+	t.Helper()
+	client := resilience.NewClient(&resilience.Transport{Base: s})
+	hosts := []string{"fanart.tv", "127.0.0.1:81"}
+	c, err := Open(Options{Dir: t.TempDir(), Most: most, Client: client, Hosts: hosts})
+	require.NoError(t, err)
+	return c
+}
+
+func TestPicturesAreFetchedFromTheirHosts(t *testing.T) {
 	t.Parallel()
 	b := dot(t, 1)
+	urls := []string{"https://assets.fanart.tv/a.jpg", "http://fanart.tv/a.jpg", "http://127.0.0.1:81/a.jpg"}
+	s := server{}
+	for _, url := range urls {
+		s[url] = answer(http.StatusOK, b)
+	}
+	c := fetching(t, s, 1<<20)
+	for _, url := range urls {
+		got, err := c.Fetch(t.Context(), url)
+		require.NoError(t, err)
+		require.Equal(t, b, got)
+	}
+	for _, url := range []string{
+		"", "fanart.tv/a.jpg", "ftp://fanart.tv/a.jpg", "file:///etc/passwd", "http://127.0.0.1/a.jpg",
+		"http://127.0.0.1:82/a.jpg", "http://localhost:81/a.jpg", "https://evilfanart.tv/a.jpg",
+		"https://fanart.tv.evil.example/a.jpg", "https://fanart.tv:8443/a.jpg", "https://fanart.tv@evil.example/a.jpg",
+		"https://user:secret@fanart.tv/a.jpg", "https://[::1]/a.jpg", "https://fanart.tv/\x7f",
+	} {
+		_, err := c.Fetch(t.Context(), url)
+		require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "%q: %v", url, err)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	c = fetching(t, s, int64(len(b))-1)
+	_, err := c.Fetch(t.Context(), "http://fanart.tv/a.jpg")
+	require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "larger than the whole cache: %v", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Fetch(ctx, "https://fanart.tv/never")
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestMeaningOfAnswersWithoutAPicture(t *testing.T) {
+	t.Parallel()
 	away := func(r *http.Request) (*http.Response, error) {
 		resp, err := answer(http.StatusFound, nil)(r)
 		resp.Header.Set("Location", "http://192.168.1.1/admin")
 		return resp, err
 	}
 	page := []byte("<html><head><title>404 Not Found</title></head><body><h1>404 Not Found</h1></body></html>")
-	c := open(t, t.TempDir(), 1<<20)
-	c.client = resilience.NewClient(&resilience.Transport{Base: server{
-		"https://assets.fanart.tv/a.jpg": answer(200, b), "http://fanart.tv/a.jpg": answer(200, b), "http://127.0.0.1:81/a.jpg": answer(200, b),
-		"https://fanart.tv/gone": answer(404, nil), "https://fanart.tv/nginx": answer(404, page), "https://fanart.tv/removed": answer(410, page), "https://fanart.tv/maintenance": answer(503, page),
-		"https://fanart.tv/challenge": answer(403, page), "https://fanart.tv/fast": answer(429, page), "https://fanart.tv/page": answer(200, []byte("just text")), "https://fanart.tv/broken": answer(502, nil),
-		"https://fanart.tv/large": answer(200, append(b, make([]byte, MaxPicture)...)), "https://fanart.tv/portal": answer(200, []byte("<html>Sign in</html>")),
-		"https://fanart.tv/away": away,
-	}})
-	for _, url := range []string{"https://assets.fanart.tv/a.jpg", "http://fanart.tv/a.jpg", "http://127.0.0.1:81/a.jpg"} {
-		got, err := c.Fetch(t.Context(), url)
-		require.NoError(t, err)
-		require.Equal(t, b, got)
-	}
-	for _, url := range []string{"https://fanart.tv/gone", "https://fanart.tv/nginx", "https://fanart.tv/removed", "https://fanart.tv/page", "https://fanart.tv/large", "", "fanart.tv/a.jpg", "ftp://fanart.tv/a.jpg", "file:///etc/passwd",
-		"http://127.0.0.1/a.jpg", "http://127.0.0.1:82/a.jpg", "http://localhost:81/a.jpg", "https://evilfanart.tv/a.jpg", "https://fanart.tv.evil.example/a.jpg",
-		"https://fanart.tv:8443/a.jpg", "https://fanart.tv@evil.example/a.jpg", "https://user:secret@fanart.tv/a.jpg", "https://[::1]/a.jpg", "https://fanart.tv/\x7f"} {
-		_, err := c.Fetch(t.Context(), url)
-		require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "%q: %v", url, err)
-		require.NotContains(t, err.Error(), "secret")
-	}
-	for url, want := range map[string]resilience.Category{"broken": resilience.Upstream, "portal": resilience.Upstream, "away": resilience.Upstream, "maintenance": resilience.Upstream,
-		"challenge": resilience.Upstream, "fast": resilience.RateLimit} {
-		_, err := c.Fetch(t.Context(), "https://fanart.tv/"+url)
+	const item, upstream, limited = "fatal item", "retriable upstream", "retriable rate_limit"
+	for name, row := range map[string]struct {
+		answer func(*http.Request) (*http.Response, error)
+		want   string
+	}{
+		"gone":        {answer(404, nil), item},
+		"nginx":       {answer(404, page), item},
+		"removed":     {answer(410, page), item},
+		"page":        {answer(200, []byte("just text")), item},
+		"large":       {answer(200, append(dot(t, 1), make([]byte, maxPicture)...)), item},
+		"maintenance": {answer(503, page), upstream},
+		"challenge":   {answer(403, page), upstream},
+		"fast":        {answer(429, page), limited},
+		"broken":      {answer(502, nil), upstream},
+		"portal":      {answer(200, []byte("<html>Sign in</html>")), upstream},
+		"away":        {away, upstream},
+	} {
+		url := "https://fanart.tv/" + name
+		_, err := fetching(t, server{url: row.answer}, 1<<20).Fetch(t.Context(), url)
 		v := resilience.Classify(err)
-		require.Equal(t, [2]any{resilience.Retriable, want}, [2]any{v.Class, v.Category}, "%q: %v", url, err)
+		require.Equal(t, row.want, v.Class.String()+" "+v.Category.String(), "%s: %v", name, err)
+		if row.want == item {
+			require.Equal(t, resilience.ScopeItem, v.Scope, name)
+		}
 	}
-	c.most = int64(len(b)) - 1
-	_, err := c.Fetch(t.Context(), "http://fanart.tv/a.jpg")
-	require.Equal(t, resilience.ScopeItem, resilience.Classify(err).Scope, "more than the whole cache may hold: %v", err)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = c.Fetch(ctx, "https://fanart.tv/never")
-	require.ErrorIs(t, err, context.Canceled)
 }

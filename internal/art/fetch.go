@@ -10,11 +10,11 @@ import (
 	"reprise/internal/resilience"
 )
 
-// endpoint is what the fetching of pictures goes by; their addresses hold ids.
+// endpoint names all addresses of pictures in logs and metrics.
 const endpoint = "GET /{picture}"
 
-// Fetch gets a picture from one of the hosts. One that is not there, or is none, or is elsewhere, or too large, is an
-// item failure.
+// Fetch gets a picture from one of the hosts. If it is missing, too large, no picture, or at another host, the failure
+// is about this picture only.
 func (c *Cache) Fetch(ctx context.Context, address string) ([]byte, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !c.known(u) {
@@ -36,18 +36,24 @@ func (c *Cache) Fetch(ctx context.Context, address string) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// known says whether pictures are fetched from there.
+// known reports whether an address belongs to one of the hosts.
 func (c *Cache) known(u *url.URL) bool {
 	for _, host := range c.hosts {
-		if strings.Contains(host, ":") && u.Host == host || u.Port() == "" && (u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host)) {
+		exact := strings.Contains(host, ":") && u.Host == host
+		domain := u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host)
+		if exact || u.Port() == "" && domain {
 			return true
 		}
 	}
 	return false
 }
 
-// unusable says what is wrong with this one picture.
+// unusable returns a failure of one picture only.
 func unusable(status int, what string) error {
-	return &resilience.AnswerError{Endpoint: endpoint, Status: status, Message: what,
-		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}}
+	return &resilience.AnswerError{
+		Endpoint: endpoint,
+		Status:   status,
+		Message:  what,
+		Meaning:  &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem},
+	}
 }

@@ -15,12 +15,7 @@ const (
 
 // CareStore keeps what is looked after.
 type CareStore interface {
-	Backlog(context.Context) (int, error)
-	// Running are the numbers of what the queue has for running, with when each was taken.
-	Running(context.Context) (map[int64]time.Time, error)
-	// Resume makes one of these due.
-	Resume(ctx context.Context, id int64) error
-	LookAgain(ctx context.Context, diedBefore time.Time) (int, error)
+	TryAgain(ctx context.Context, diedBefore time.Time) (int, error)
 	Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []Delivery, err error)
 }
 
@@ -32,7 +27,7 @@ func (d *Deliveries) care(ctx context.Context) {
 	for _, v := range dead {
 		d.log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Provider, "kind", v.Kind, "items", v.Items, "category", v.Category)
 	}
-	again, err := d.store.LookAgain(ctx, now.Add(-lookAfter))
+	again, err := d.store.TryAgain(ctx, now.Add(-lookAfter))
 	d.careFailed(ctx, err)
 	if again > 0 {
 		d.log.Info("dead letters are looked at again", "count", again)
@@ -40,7 +35,7 @@ func (d *Deliveries) care(ctx context.Context) {
 	d.careFailed(ctx, d.resume(ctx))
 	d.careFailed(ctx, d.releaseReady(ctx))
 	d.careFailed(ctx, d.openQueues(ctx))
-	backlog, err := d.store.Backlog(ctx)
+	backlog, err := d.queue.Backlog(ctx)
 	d.careFailed(ctx, err)
 	d.mu.Lock()
 	warned := d.warned
@@ -54,14 +49,14 @@ func (d *Deliveries) care(ctx context.Context) {
 // resume makes due what the queue has for running although nobody works on it: the database was away for longer than River
 // tries to note an end. What has ended just now may still be noted, so it has to have been so at the look before as well.
 func (d *Deliveries) resume(ctx context.Context) error {
-	lost, err := d.store.Running(ctx)
+	lost, err := d.queue.Running(ctx)
 	d.mu.Lock()
 	maps.DeleteFunc(lost, func(id int64, _ time.Time) bool { return d.working[id] })
 	d.mu.Unlock()
 	for id, taken := range lost {
 		if before, ok := d.lost[id]; ok && before.Equal(taken) {
 			d.log.Warn("the end of a delivery's attempt could not be kept, and it is due again", "delivery_id", id)
-			err = errors.Join(err, d.store.Resume(ctx, id))
+			err = errors.Join(err, d.queue.Resume(ctx, id))
 		}
 	}
 	d.lost = lost

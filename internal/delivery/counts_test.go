@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"net/http/httptest"
@@ -9,11 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -25,14 +29,26 @@ type taker struct {
 }
 
 func (taker) NoteFailure(context.Context, int64, Failure, bool) error           { return nil }
-func (taker) Park(context.Context, int64, string) error                         { return nil }
-func (taker) Postpone(context.Context, int64, string, int64, time.Time) error   { return nil }
-func (s taker) Split(context.Context, Order, int64, [][]int64, []Refused) error { return s.err }
+func (s taker) Split(context.Context, Draft, int64, [][]int64, []Refused) error { return s.err }
 func (s taker) EndCopy(context.Context, int64, Copy, bool) (ended bool, err error) {
 	return !s.changed, s.err
 }
 
-func counted(s taker) (*Deliveries, func(t *testing.T) string) {
+// newQueue returns an empty queue in a database of its own.
+func newQueue(t *testing.T) *queue.Queue {
+	db, err := sql.Open("sqlite", t.TempDir()+"/queue.db")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	db.SetMaxOpenConns(1)
+	_, err = db.Exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, user_id INTEGER, provider TEXT)")
+	require.NoError(t, err)
+	same := func(err error) error { return err }
+	q, err := queue.Open(t.Context(), queue.Config{Driver: riversqlite.New(db), Writer: db, Reader: db, Wrap: same})
+	require.NoError(t, err)
+	return q
+}
+
+func counted(t *testing.T, s taker) (*Deliveries, func(t *testing.T) string) {
 	m := metrics.New(metrics.Catalogue{DeliveryKinds: Kinds})
 	dead := func(t *testing.T) string {
 		w := httptest.NewRecorder()
@@ -42,7 +58,9 @@ func counted(s taker) (*Deliveries, func(t *testing.T) string) {
 		n, _, _ := strings.Cut(after, "\n")
 		return n
 	}
-	return &Deliveries{opt: Options{Metrics: m}, registry: providers.NewRegistry(&providers.Provider{Description: providers.Description{Name: "radio"}}), store: s, log: slog.New(slog.DiscardHandler)}, dead
+	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
+	return &Deliveries{opt: Options{Metrics: m}, registry: providers.NewRegistry(radio), store: s,
+		queue: newQueue(t), log: slog.New(slog.DiscardHandler)}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
@@ -62,11 +80,11 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		{"a copy that nobody wants otherwise", taker{}, nil, WritePlaylist, "1"},
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
-		d, dead := counted(c.store)
+		d, dead := counted(t, c.store)
 		j := job{Payload: Payload{User: 1, Provider: "radio"}, ID: 7, Kind: c.kind}
 		err := bad
 		if c.outcomes != nil {
-			err = d.divide(t.Context(), Order{}, j.ID, plays, c.outcomes, nil)
+			err = d.divide(t.Context(), Draft{}, j.ID, plays, c.outcomes, nil)
 		}
 		_, _ = d.settle(t.Context(), j, err)
 		require.Equal(t, c.want, dead(t), c.what)
@@ -86,7 +104,7 @@ func TestWhatComesOfAnAttemptHasOneName(t *testing.T) {
 		{&resilience.AnswerError{Status: 503}, false, "retrying"}, {&resilience.AnswerError{Status: 503}, true, "dead"},
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
 	} {
-		d, _ := counted(taker{})
+		d, _ := counted(t, taker{})
 		result, _ := d.settle(t.Context(), job{Payload: Payload{User: 1, Provider: "radio"}, Kind: Scrobble, Last: c.last}, c.err)
 		require.Equal(t, c.want, result, "%v", c.err)
 		require.Contains(t, metrics.DeliveryResults, result)

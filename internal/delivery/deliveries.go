@@ -18,6 +18,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -67,15 +68,10 @@ type Guard interface {
 	Ready(c library.Connection) bool
 }
 
-// Queue opens the queue.
-type Queue interface {
-	Queue(context.Context, river.Config) (*river.Client[*sql.Tx], error)
-	SetAttempts(int)
-}
-
 // Store is what deliveries are kept in.
 type Store interface {
-	Queue
+	Queue() *queue.Queue
+	SetAttempts(int)
 	Work
 	PersonStore
 	CareStore
@@ -87,6 +83,7 @@ type Deliveries struct {
 	registry *providers.Registry
 	guard    Guard
 	store    Store
+	queue    *queue.Queue
 	bus      *events.Bus
 	log      *slog.Logger
 	tell     Messenger // nil: there are no channels
@@ -107,7 +104,7 @@ type Deliveries struct {
 func New(opt Options, registry *providers.Registry, g Guard, store Store, bus *events.Bus, log *slog.Logger) *Deliveries {
 	opt = opt.withDefaults()
 	store.SetAttempts(opt.Attempts())
-	return &Deliveries{opt: opt, registry: registry, guard: g, store: store, bus: bus, log: log, slots: make(chan struct{}, opt.Workers),
+	return &Deliveries{opt: opt, registry: registry, guard: g, store: store, queue: store.Queue(), bus: bus, log: log, slots: make(chan struct{}, opt.Workers),
 		told: map[int64]time.Time{}, untold: map[int64]bool{}, working: map[int64]bool{}}
 }
 
@@ -134,7 +131,7 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	river.AddWorker(workers, &worker[writePlaylist]{d: d})
 	river.AddWorker(workers, &worker[archive]{d: d})
 	river.AddWorker(workers, &worker[messages]{d: d})
-	client, err := d.store.Queue(ctx, river.Config{Workers: workers, JobTimeout: d.opt.Timeout, RescueStuckJobsAfter: never,
+	client, err := d.queue.Client(ctx, river.Config{Workers: workers, JobTimeout: d.opt.Timeout, RescueStuckJobsAfter: never,
 		FetchPollInterval: d.opt.Poll, FetchCooldown: river.FetchCooldownMin, Logger: slog.New(errorsOnly{d.log.Handler()}),
 		Queues: map[string]river.QueueConfig{"none": {MaxWorkers: 1, FetchPollInterval: time.Hour}}}) // River wants one to begin with
 	if err != nil {
@@ -202,7 +199,7 @@ func (d *Deliveries) releaseReady(ctx context.Context) error {
 	connections, err := d.store.Parked(ctx)
 	for _, c := range connections {
 		if d.registry.Get(c.Provider) != nil && !c.Paused && d.guard.Ready(c) {
-			err = errors.Join(err, d.store.Release(ctx, c.User, c.Provider))
+			err = errors.Join(err, d.queue.Release(ctx, queue.Of(c.User, c.Provider)))
 		}
 	}
 	return errors.Join(err, d.store.ReleaseChannels(ctx))

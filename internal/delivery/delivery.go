@@ -24,8 +24,8 @@ type Refused struct {
 	Failure
 }
 
-// Owing is what waits to be carried to one provider.
-type Owing struct {
+// Waiting is what waits to be carried to one provider.
+type Waiting struct {
 	Listens   int
 	Playlists int
 	Months    int // of the archive
@@ -33,7 +33,7 @@ type Owing struct {
 }
 
 // String says it in words, such as "37 listens and 1 playlist"; empty when nothing waits.
-func (o Owing) String() string {
+func (o Waiting) String() string {
 	var parts []string
 	for _, part := range []struct {
 		n         int
@@ -69,15 +69,12 @@ type Copy struct {
 // Work is what the store keeps for those who carry.
 type Work interface {
 	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
-	Owed(ctx context.Context, id int64, provider string) ([]library.StoredListen, error)
-	Split(ctx context.Context, from Order, id int64, more [][]int64, dead []Refused) error
+	ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error)
+	Split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error
 	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
-	Park(ctx context.Context, user int64, provider string) error
 	Queues(context.Context) ([]string, error)
 	Parked(context.Context) ([]library.Connection, error)
-	Release(ctx context.Context, user int64, provider string) error
 	Revive(ctx context.Context, user int64, provider string) error
-	Postpone(ctx context.Context, user int64, provider string, id int64, until time.Time) error
 	CopyStore
 	MessageStore
 }
@@ -85,7 +82,7 @@ type Work interface {
 // CopyStore keeps what copies are made of.
 type CopyStore interface {
 	Copy(ctx context.Context, user int64, provider, kind, ref string) (Copy, error)
-	NoteRemote(context.Context, Copy) error
+	SaveRemote(context.Context, Copy) error
 	EndCopy(ctx context.Context, id int64, c Copy, done bool) (ended bool, err error)
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]match.Result, error)
@@ -133,8 +130,8 @@ type Rule struct {
 	Since    time.Time     // when the wish was made
 }
 
-// Account counts what became of a person's listens on their way to a provider.
-type Account struct {
+// ForwardingCounts counts the outcomes of forwarding a person's listens to a provider.
+type ForwardingCounts struct {
 	Sent    int
 	Waiting int
 	Parked  int
@@ -143,8 +140,8 @@ type Account struct {
 	Next    time.Time
 }
 
-// Carried is a listen with what became of it on its way to a provider.
-type Carried struct {
+// ForwardedListen is a listen with the outcome of forwarding it to a provider.
+type ForwardedListen struct {
 	ID            int64
 	Title, Artist string
 	PlayedAt      time.Time

@@ -50,8 +50,8 @@ func (writePlaylist) Kind() string { return WritePlaylist }
 func (archive) Kind() string       { return Archive }
 func (messages) Kind() string      { return Notify }
 
-// Order is something to be carried, on its way into the queue.
-type Order struct {
+// Draft is something to be carried, on its way into the queue.
+type Draft struct {
 	User     int64
 	Provider string
 	Kind     string
@@ -62,7 +62,7 @@ type Order struct {
 }
 
 // Items is how many listens or copies the order is about.
-func (o Order) Items() int { return max(len(o.Listens), 1) }
+func (o Draft) Items() int { return max(len(o.Listens), 1) }
 
 // Copies says whether deliveries of a kind make a copy that is written again whenever ours changes. Then a delivery that
 // is done stands in nobody's way, while a play is carried once.
@@ -73,7 +73,7 @@ func Copies(kind string) bool { return kind == WritePlaylist || kind == Archive 
 func again(kind string) bool { return Copies(kind) || kind == Notify }
 
 // Key is the idempotency key: the same for everything that is the same delivery.
-func (o Order) Key() string {
+func (o Draft) Key() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", o.Provider, o.User, o.Kind, o.Ref)
 	for _, id := range o.Listens {
@@ -88,7 +88,7 @@ const (
 )
 
 // Job is the order as River takes it. attempts is how often it may be attempted.
-func (o Order) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
+func (o Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	p := Payload{Schema: Schema, User: o.User, Provider: o.Provider, Ref: o.Ref, Key: o.Key()}
 	states := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 		rivertype.JobStateRetryable, rivertype.JobStateCancelled, rivertype.JobStateDiscarded}

@@ -12,25 +12,25 @@ import (
 
 func TestTheIdempotencyKeyIsThatOfTheSameDelivery(t *testing.T) {
 	t.Parallel()
-	o := Order{User: 1, Provider: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
+	o := Draft{User: 1, Provider: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
 	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(), "it stands in databases")
 	same := o
 	same.History, same.Due = true, time.Now()
 	require.Equal(t, o.Key(), same.Key(), "when it goes out says nothing of what it is")
 
 	seen := map[string]string{o.Key(): "itself"}
-	for what, change := range map[string]func(*Order){
-		"user":               func(o *Order) { o.User = 2 },
-		"provider":           func(o *Order) { o.Provider = "listenbrainz" },
-		"kind":               func(o *Order) { o.Kind = SubmitListens },
-		"ref":                func(o *Order) { o.Ref = "other" },
-		"no ref":             func(o *Order) { o.Ref = "" },
-		"other listens":      func(o *Order) { o.Listens = []int64{1, 24} },
-		"listens run in one": func(o *Order) { o.Listens = []int64{123} },
-		"divided otherwise":  func(o *Order) { o.Listens = []int64{12, 3} },
-		"another order":      func(o *Order) { o.Listens = []int64{23, 1} },
-		"fewer listens":      func(o *Order) { o.Listens = []int64{1} },
-		"no listens":         func(o *Order) { o.Listens = nil },
+	for what, change := range map[string]func(*Draft){
+		"user":               func(o *Draft) { o.User = 2 },
+		"provider":           func(o *Draft) { o.Provider = "listenbrainz" },
+		"kind":               func(o *Draft) { o.Kind = SubmitListens },
+		"ref":                func(o *Draft) { o.Ref = "other" },
+		"no ref":             func(o *Draft) { o.Ref = "" },
+		"other listens":      func(o *Draft) { o.Listens = []int64{1, 24} },
+		"listens run in one": func(o *Draft) { o.Listens = []int64{123} },
+		"divided otherwise":  func(o *Draft) { o.Listens = []int64{12, 3} },
+		"another order":      func(o *Draft) { o.Listens = []int64{23, 1} },
+		"fewer listens":      func(o *Draft) { o.Listens = []int64{1} },
+		"no listens":         func(o *Draft) { o.Listens = nil },
 	} {
 		other := o
 		change(&other)
@@ -44,7 +44,7 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(time.Hour)
 	for _, kind := range []string{SubmitListens, Scrobble, WritePlaylist, Archive} {
-		o := Order{User: 7, Provider: "some.thing", Kind: kind, Ref: "2026-11", Listens: []int64{1, 2}, Due: due}
+		o := Draft{User: 7, Provider: "some.thing", Kind: kind, Ref: "2026-11", Listens: []int64{1, 2}, Due: due}
 		args, opts := o.Job(9)
 		require.Equal(t, kind, args.Kind())
 		b, err := json.Marshal(args)
@@ -65,13 +65,13 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 		_, later := o.Job(9)
 		require.Greater(t, later.Priority, opts.Priority)
 	}
-	require.Panics(t, func() { Order{Kind: "none"}.Job(1) })
-	require.Equal(t, []int{1, 1, 3}, []int{Order{}.Items(), Order{Listens: []int64{5}}.Items(), Order{Listens: []int64{5, 6, 7}}.Items()})
+	require.Panics(t, func() { Draft{Kind: "none"}.Job(1) })
+	require.Equal(t, []int{1, 1, 3}, []int{Draft{}.Items(), Draft{Listens: []int64{5}}.Items(), Draft{Listens: []int64{5, 6, 7}}.Items()})
 }
 
 func TestWhatWaitsIsSaidInWords(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]Owing{
+	for want, o := range map[string]Waiting{
 		"":                                       {},
 		"1 listen":                               {Listens: 1},
 		"2 listens":                              {Listens: 2, Parked: 1},

@@ -21,7 +21,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 	if err := d.guard.CaughtUp(c, j.CreatedAt); err != nil {
 		return err
 	}
-	plays, err := d.store.Owed(ctx, j.ID, c.Provider)
+	plays, err := d.store.ListensOf(ctx, j.ID)
 	if err != nil || len(plays) == 0 {
 		return err
 	}
@@ -44,7 +44,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 		}
 		return cmp.Or(err, notNow(outcomes))
 	})
-	order := Order{User: j.User, Provider: j.Provider, Kind: j.Kind, History: j.History}
+	order := Draft{User: j.User, Provider: j.Provider, Kind: j.Kind, History: j.History}
 	if refused != nil {
 		return d.halve(ctx, order, j.ID, plays, refused)
 	}
@@ -94,7 +94,7 @@ func notNow(outcomes []error) error {
 
 // halve looks for the bad one in a batch that was refused whole: one half stays in the delivery, the other becomes one of
 // its own.
-func (d *Deliveries) halve(ctx context.Context, o Order, id int64, plays []library.StoredListen, refused error) error {
+func (d *Deliveries) halve(ctx context.Context, o Draft, id int64, plays []library.StoredListen, refused error) error {
 	if len(plays) == 1 {
 		return refused
 	}
@@ -105,7 +105,7 @@ func (d *Deliveries) halve(ctx context.Context, o Order, id int64, plays []libra
 }
 
 // divide leaves in a delivery what was taken of it: what was refused becomes dead letters, the rest another delivery.
-func (d *Deliveries) divide(ctx context.Context, o Order, id int64, plays []library.StoredListen, outcomes []error, err error) error {
+func (d *Deliveries) divide(ctx context.Context, o Draft, id int64, plays []library.StoredListen, outcomes []error, err error) error {
 	var rest []int64
 	var dead []Refused
 	var refused error

@@ -44,9 +44,9 @@ func ChannelNumber(name string) (int64, bool) {
 	return id, ok && err == nil
 }
 
-// ToTell is the order to tell a channel what waits for it.
-func ToTell(user, channel int64) Order {
-	return Order{User: user, Provider: ChannelName(channel), Kind: Notify, Ref: strconv.FormatInt(channel, 10)}
+// Messages is a delivery of the messages that wait for a channel.
+func Messages(user, channel int64) Draft {
+	return Draft{User: user, Provider: ChannelName(channel), Kind: Notify, Ref: strconv.FormatInt(channel, 10)}
 }
 
 func channelOf(p Payload) int64 {

@@ -11,21 +11,16 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/queue"
 )
 
 // PersonStore is what people see and change.
 type PersonStore interface {
-	Rules(ctx context.Context, user int64) ([]Rule, error)
-	Carry(ctx context.Context, r Rule, earlier bool) (int, error)
-	CountNotCarried(ctx context.Context, user int64, provider string, from time.Time) (int, error)
-	StopCarrying(ctx context.Context, user int64, provider string) error
-	Account(ctx context.Context, user int64, provider string) (Account, error)
-	Carried(ctx context.Context, user int64, provider string, limit int) ([]Carried, error)
-	Copies(ctx context.Context, user int64, kind string) ([]Copy, error)
-	WantCopy(context.Context, Order) error
+	StartForwarding(ctx context.Context, r Rule, earlier bool) (int, error)
+	CountUnforwarded(ctx context.Context, user int64, provider string, from time.Time) (int, error)
+	StopForwarding(ctx context.Context, user int64, provider string) error
+	WantCopy(context.Context, Draft) error
 	DropCopy(ctx context.Context, user int64, provider, kind, ref string) error
-	Deliveries(ctx context.Context, f Filter, before string, limit int) ([]Delivery, string, error)
-	CountDeliveries(context.Context, Filter) (map[State]int, error)
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	Discard(ctx context.Context, user, id int64) error
 	Note(context.Context, activity.Entry) error
@@ -53,7 +48,7 @@ func (e *BacklogError) Error() string {
 
 // room is a *BacklogError when nobody may add to what waits.
 func (d *Deliveries) room(ctx context.Context) error {
-	n, err := d.store.Backlog(ctx)
+	n, err := d.queue.Backlog(ctx)
 	if err == nil && n >= d.opt.BacklogLimit {
 		err = &BacklogError{n, d.opt.BacklogLimit}
 	}
@@ -75,7 +70,7 @@ func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, e
 			return 0, err
 		}
 	}
-	if n, err = d.store.Carry(ctx, r, earlier); err == nil {
+	if n, err = d.store.StartForwarding(ctx, r, earlier); err == nil {
 		d.did(ctx, user, provider, activity.ForwardingOn, "")
 	}
 	return n, errors.Join(err, d.started(ctx, user, provider))
@@ -113,13 +108,13 @@ func (d *Deliveries) Earlier(ctx context.Context, user int64, provider string) (
 	if p == nil || p.Takes.Listens == "" {
 		return 0, nil
 	}
-	return d.store.CountNotCarried(ctx, user, provider, earliest(p.Takes))
+	return d.store.CountUnforwarded(ctx, user, provider, earliest(p.Takes))
 }
 
 // StopForwarding ends what Forward began. What waits already is still carried.
 func (d *Deliveries) StopForwarding(ctx context.Context, user int64, provider string) error {
 	defer d.publish(user, provider)
-	err := d.store.StopCarrying(ctx, user, provider)
+	err := d.store.StopForwarding(ctx, user, provider)
 	if err == nil {
 		d.did(ctx, user, provider, activity.ForwardingOff, "")
 	}
@@ -145,7 +140,7 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, pr
 	if err := d.store.ForgetMatches(ctx, user, provider, []string{""}); err != nil { // what was not there may be by now
 		return err
 	}
-	err = d.store.WantCopy(ctx, Order{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
+	err = d.store.WantCopy(ctx, Draft{User: user, Provider: provider, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)})
 	return errors.Join(err, d.started(ctx, user, provider))
 }
 
@@ -190,7 +185,7 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 	if p := d.registry.Get(c.Provider); p != nil && p.Takes.Archive {
 		r, e := d.rule(c.User, c.Provider, true)
 		if e == nil {
-			_, e = d.store.Carry(ctx, r, true)
+			_, e = d.store.StartForwarding(ctx, r, true)
 		}
 		err = errors.Join(err, e, d.started(ctx, c.User, c.Provider))
 	}
@@ -200,7 +195,7 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 // Release makes due what was parked for a connection, because the person has done what was asked of them, and what has
 // died of its connection's trouble.
 func (d *Deliveries) Release(ctx context.Context, user int64, provider string) error {
-	return errors.Join(d.store.Release(ctx, user, provider), d.store.Revive(ctx, user, provider), d.started(ctx, user, provider))
+	return errors.Join(d.queue.Release(ctx, queue.Of(user, provider)), d.store.Revive(ctx, user, provider), d.started(ctx, user, provider))
 }
 
 // ReportOf reads the report of a playlist's copy.

@@ -167,7 +167,7 @@ func (w *playlistWriter) bring(ctx context.Context, ids []string) (done string, 
 	}
 	if w.copy.RemoteID != known.SourceID {
 		w.copy.RemoteID = known.SourceID
-		if err := w.d.store.NoteRemote(context.WithoutCancel(ctx), *w.copy); err != nil {
+		if err := w.d.store.SaveRemote(context.WithoutCancel(ctx), *w.copy); err != nil {
 			return "", nil, err
 		}
 	}
@@ -286,5 +286,5 @@ func (r *Report) strike(matches []match.Result, lost []string) {
 // keepReport keeps what came of a playlist that was not written.
 func (d *Deliveries) keepReport(ctx context.Context, c Copy, r Report) error {
 	c.Report = jsonOf(r)
-	return d.store.NoteRemote(context.WithoutCancel(ctx), c)
+	return d.store.SaveRemote(context.WithoutCancel(ctx), c)
 }

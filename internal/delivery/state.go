@@ -3,26 +3,25 @@ package delivery
 import (
 	"fmt"
 	"strings"
+
+	"reprise/internal/queue"
 )
 
-// State is where a delivery stands.
-type State string
+// State is the state of a delivery.
+type State = queue.State
 
 // The states.
 const (
-	Scheduled State = "scheduled" // not attempted yet
-	Running   State = "running"
-	Retrying  State = "retrying" // attempted, and tried again when it is due
-	Parked    State = "parked"   // waits for a person; uses no attempts and does not age
-	Done      State = "done"
-	Dead      State = "dead" // given up, with its reason
+	Scheduled = queue.Scheduled
+	Running   = queue.Running
+	Retrying  = queue.Retrying
+	Parked    = queue.Parked
+	Done      = queue.Done
+	Dead      = queue.Dead
 )
 
 // States are all states, in the order in which people see them.
 var States = []State{Scheduled, Running, Retrying, Parked, Dead, Done}
-
-// Live says whether a delivery in that state still waits to be carried.
-func (s State) Live() bool { return s != Done && s != Dead }
 
 // Transition is a way from one state to another.
 type Transition struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"reprise/internal/library"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -183,10 +184,6 @@ func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Fa
 	}
 }
 
-// Apart is how far apart postponed deliveries are put that are to keep their order: the queue notes a time late, but
-// never by this much.
-const Apart = 200 * time.Millisecond
-
 // wait postpones a delivery, and with it what else is owed there, until its connection may call again.
 func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
 	if s.Until.IsZero() { // another call is finding out
@@ -195,8 +192,8 @@ func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error 
 	if j.Kind == Notify {
 		return d.deferMessages(ctx, j, s.Until)
 	}
-	until := s.Until.Add(Apart) // so that the ones before this one come no earlier than they may
-	if err := d.store.Postpone(ctx, j.User, j.Provider, j.ID, until); err != nil {
+	until := s.Until.Add(queue.Apart) // so that the ones before this one come no earlier than they may
+	if err := d.queue.Postpone(ctx, queue.Of(j.User, j.Provider), j.ID, until); err != nil {
 		d.log.Error("deliveries cannot be postponed", "delivery_id", j.ID, "provider", j.Provider, "err", err)
 	}
 	return river.JobSnooze(max(time.Until(until), 0))
@@ -204,11 +201,8 @@ func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error 
 
 // park lets everything that is owed there wait for a person.
 func (d *Deliveries) park(ctx context.Context, j job) error {
-	if err := d.store.Park(context.WithoutCancel(ctx), j.User, j.Provider); err != nil {
+	if err := d.queue.Park(context.WithoutCancel(ctx), queue.Of(j.User, j.Provider)); err != nil {
 		d.log.Error("deliveries cannot be parked", "delivery_id", j.ID, "provider", j.Provider, "err", err)
 	}
-	return river.JobSnooze(forGood)
+	return river.JobSnooze(queue.ForGood)
 }
-
-// forGood is longer than anybody waits: what is put off by it is parked (see the store).
-const forGood = 274 * 365 * 24 * time.Hour

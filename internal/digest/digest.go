@@ -1,10 +1,10 @@
-// Package digest has a language model write, once a week and for each person who wants it, about what they heard.
+// Package digest has a language model write a text about the music that a person heard in a week.
 //
-// It is off twice until somebody switches it on: the installation has to name a model, and each person has to want it.
-// What leaves the house are titles, artists and how often they were played; the page shows the exact words. A week is
-// written about once: the answer is stored at once, and what cannot be written now stays due. A process that is killed
-// between a model's answer and its storing has paid for an answer that nobody reads, and asks once more; one that is
-// stopped waits for the answer a while. Weeks begin on Monday at midnight in the server's time zone.
+// It needs two consents: the installation names a model, and each person switches digests on. The prompt holds titles,
+// artists and numbers of plays only, and people can read it on the page. There is one digest per week and person: an
+// answer is stored as soon as it arrives, and a digest that cannot be written now stays due. A process that is stopped
+// waits a while for an answer under way; one that is killed before it has stored an answer asks, and pays, again. Weeks
+// begin on Monday at midnight in the server's time zone.
 package digest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"reprise/internal/providers"
 )
 
-// State says where a digest stands.
+// State is the state of a digest.
 type State string
 
-// The states: waiting → written or failed. One that nobody asked for by hand is stored only when it is written or failed.
-// What its person deletes stays as a mark that its week is done, without a word of it.
+// The states: waiting → written or failed → deleted. Only a digest that a person asked for is stored as waiting. A
+// deleted one keeps its week, so that it is not written again, and loses its text.
 const (
 	Waiting State = "waiting"
 	Written State = "written"
@@ -27,7 +27,7 @@ const (
 	Deleted State = "deleted"
 )
 
-// Digest is what was written about one week of one person.
+// Digest is the text about one week of one person.
 type Digest struct {
 	ID     int64
 	User   int64
@@ -36,33 +36,34 @@ type Digest struct {
 	Prompt providers.Prompt // what was sent
 	providers.Completion
 	Cost      Cost
-	Reason    string // why it failed, in words
-	Detail    string // the same as the server put it
+	Reason    string // why it failed, for a person
+	Detail    string // why it failed, in the server's words
 	CreatedAt time.Time
-	WrittenAt time.Time // when the latest answer came that took something; zero while there is none
+	WrittenAt time.Time // when the latest answer came that cost something; zero before
 }
 
-// Cost is what an answer has cost.
+// Cost is the price of an answer.
 type Cost struct {
 	Micros   int64  // millionths of the currency
 	Currency string // empty when the price is not known
 }
 
-// Prices are what a model costs per million tokens. A zero Currency means that they are not known.
+// Prices are a model's prices for a million tokens. An empty Currency means that they are unknown.
 type Prices struct {
 	In, Out  float64
 	Currency string
 }
 
-// Of is the cost of an answer.
-func (p Prices) Of(c providers.Completion) Cost {
+// of returns the cost of an answer.
+func (p Prices) of(c providers.Completion) Cost {
 	if p.Currency == "" {
 		return Cost{}
 	}
-	return Cost{Micros: int64(math.Round(float64(c.PromptTokens)*p.In + float64(c.CompletionTokens)*p.Out)), Currency: p.Currency}
+	micros := math.Round(float64(c.PromptTokens)*p.In + float64(c.CompletionTokens)*p.Out)
+	return Cost{Micros: int64(micros), Currency: p.Currency}
 }
 
-// Spent is what one digest has cost, and when.
+// Spent is the cost of one digest, and when it arose.
 type Spent struct {
 	At               time.Time
 	PromptTokens     int
@@ -72,23 +73,23 @@ type Spent struct {
 
 // Week is a week from Monday to Sunday.
 type Week struct {
-	From, To time.Time // From is in it, To is not
+	From, To time.Time // From is inside, To is outside
 }
 
-// Name is the date of its Monday. It is the same week wherever the server stands.
+// Name returns the date of the Monday, which names the week in any time zone.
 func (w Week) Name() string { return w.From.Format(time.DateOnly) }
 
-// Before is the week before. A week may have an hour more or less than others.
+// Before returns the week before. Weeks can differ by an hour.
 func (w Week) Before() Week { return Week{From: w.From.AddDate(0, 0, -7), To: w.From} }
 
-// named is the week of that name in a zone.
+// named returns the week of that name in a time zone.
 func named(name string, zone *time.Location) (Week, error) {
 	from, err := time.ParseInLocation(time.DateOnly, name, zone)
 	return Week{From: from, To: from.AddDate(0, 0, 7)}, err
 }
 
-// LastFull is the latest week that was over at that time, in its zone.
-func LastFull(now time.Time) Week {
+// lastFull returns the latest week that had ended at a time, in the time's zone.
+func lastFull(now time.Time) Week {
 	sinceMonday := (int(now.Weekday()) + 6) % 7
 	year, month, day := now.Date()
 	to := time.Date(year, month, day-sinceMonday, 0, 0, 0, 0, now.Location())
@@ -96,12 +97,12 @@ func LastFull(now time.Time) Week {
 }
 
 var (
-	// ErrThere says that there is a digest of that week already, or that one is being written.
+	// ErrThere says that the week has a digest, or that one is being written.
 	ErrThere = errors.New("there is a digest of that week")
-	// ErrAnother says that a digest was asked for of a week that is not the last full one any more.
+	// ErrAnother says that the requested week is no longer the last full one.
 	ErrAnother = errors.New("another week has ended since")
-	// ErrSilent says that nothing was heard in that week.
+	// ErrSilent says that the person heard nothing in the week.
 	ErrSilent = errors.New("nothing was heard in that week")
-	// ErrOff says that the installation has no model to write with.
+	// ErrOff says that the installation has no model.
 	ErrOff = errors.New("no model is configured")
 )

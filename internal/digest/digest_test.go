@@ -11,7 +11,7 @@ import (
 	"reprise/internal/providers"
 )
 
-func TestTheLastFullWeekIsFromMondayToSunday(t *testing.T) {
+func TestTheLastFullWeekStartsOnMonday(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
@@ -25,11 +25,11 @@ func TestTheLastFullWeekIsFromMondayToSunday(t *testing.T) {
 	} {
 		at, err := time.Parse(time.RFC3339, now)
 		require.NoError(t, err)
-		w := LastFull(at.In(berlin))
+		w := lastFull(at.In(berlin))
 		require.Equal(t, want, [2]string{w.From.Format(time.RFC3339), w.To.Format(time.RFC3339)}, now)
 		require.Equal(t, w.From.Format(time.DateOnly), w.Name())
 		require.Equal(t, w.From, w.Before().To)
-		require.Equal(t, LastFull(w.From), w.Before())
+		require.Equal(t, lastFull(w.From), w.Before())
 		again, err := named(w.Name(), berlin)
 		require.NoError(t, err)
 		require.Equal(t, w, again)
@@ -39,16 +39,20 @@ func TestTheLastFullWeekIsFromMondayToSunday(t *testing.T) {
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	c := providers.Completion{PromptTokens: 400, CompletionTokens: 100}
-	require.Equal(t, Cost{Micros: 120, Currency: "EUR"}, Prices{In: 0.15, Out: 0.6, Currency: "EUR"}.Of(c))
-	require.Equal(t, Cost{Currency: "EUR"}, Prices{Currency: "EUR"}.Of(c), "a server at home costs nothing, and that is known")
-	require.Zero(t, Prices{}.Of(c))
+	require.Equal(t, Cost{Micros: 120, Currency: "EUR"}, Prices{In: 0.15, Out: 0.6, Currency: "EUR"}.of(c))
+	require.Equal(t, Cost{Currency: "EUR"}, Prices{Currency: "EUR"}.of(c), "a price of zero is a known price")
+	require.Zero(t, Prices{}.of(c))
 }
 
-func TestAPromptIsBoundedAndOnOneLineEach(t *testing.T) {
+func TestAPromptIsBounded(t *testing.T) {
 	t.Parallel()
 	var all []Counted
 	for i := range 100 {
-		all = append(all, Counted{Artist: strings.Repeat("Å", 500), Title: fmt.Sprint("A\nname\x00of ", i, strings.Repeat("!", 500)), Plays: i})
+		all = append(all, Counted{
+			Artist: strings.Repeat("Å", 500),
+			Title:  fmt.Sprint("A\nname\x00of ", i, strings.Repeat("!", 500)),
+			Plays:  i,
+		})
 	}
 	p := promptOf(Heard{Plays: 1_000_000, Artists: all, Albums: all, Tracks: all, New: all}, usual)
 	require.Less(t, len(p.User), 16<<10)
@@ -56,6 +60,7 @@ func TestAPromptIsBoundedAndOnOneLineEach(t *testing.T) {
 	require.Contains(t, p.User, "- A name of 7!")
 	less := promptOf(Heard{Plays: 1, Artists: all, Albums: all, Tracks: all, New: all}, short)
 	require.Less(t, len(less.User), len(p.User)/2)
+	few := Heard{Plays: 3, Artists: []Counted{{Artist: "Nobody", Plays: 3}}, Tracks: []Counted{{"Nobody", "Rain", 3}}}
 	require.Equal(t, "Plays in the week: 3\n\nArtists:\n- Nobody (3)\n\nTracks:\n- Rain – Nobody (3)\n",
-		promptOf(Heard{Plays: 3, Artists: []Counted{{Artist: "Nobody", Plays: 3}}, Tracks: []Counted{{"Nobody", "Rain", 3}}}, usual).User)
+		promptOf(few, usual).User)
 }

@@ -17,85 +17,90 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Model writes.
+// Model is the language model.
 type Model interface {
 	Complete(context.Context, providers.Prompt) (providers.Completion, error)
 }
 
-// Guard stands before the model.
+// Guard decides whether the model may be called. It is implemented by sync.Guard.
 type Guard interface {
 	DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error
 }
 
-// Store keeps digests and knows what was heard.
+// Store keeps digests and listens.
 type Store interface {
-	Weeks
-	Wishes
+	weekStore
+	wishStore
 }
 
-// Weeks are what there is to write about, and what was written.
-type Weeks interface {
-	// DueDigests returns what is to be written: of whatever week somebody asked for by hand, and this one of those who
-	// have wanted digests since before the end of the week after it, have none of it, and heard something in it.
+// weekStore is what writing needs.
+type weekStore interface {
+	// DueDigests returns the digests to write: every one that a person asked for, and that of week w for people who
+	// heard something in it, have no digest of it, and had digests on before the following week ended.
 	DueDigests(ctx context.Context, w Week) ([]Due, error)
-	// Heard counts what a person heard in a week.
+	// Heard returns what a person heard in a week.
 	Heard(ctx context.Context, user int64, w Week, most Limits) (Heard, error)
-	// SaveDigest stores what was written, or why not, in the place of what there is of that week. What was spent on it
-	// before is added to. What its person has deleted meanwhile stays deleted, and only what it cost is added.
+	// SaveDigest stores a written or failed digest in place of the week's earlier one, and adds their costs. If the
+	// person has deleted the digest meanwhile it stays deleted, and only the cost is added.
 	SaveDigest(ctx context.Context, d Digest) error
 }
 
-// Wishes are what people want.
-type Wishes interface {
-	// AskDigest notes that a person asked for a week's digest, or is ErrThere.
+// wishStore is what people's requests need.
+type wishStore interface {
+	// AskDigest stores that a person asked for a week's digest, or returns ErrThere.
 	AskDigest(ctx context.Context, d Digest) error
-	// SwitchDigests notes whether a person wants digests.
+	// SwitchDigests stores whether a person wants digests.
 	SwitchDigests(ctx context.Context, user int64, on bool, at time.Time) error
-	// DeleteDigest deletes the words of a digest that has ended, or is library.ErrNotFound.
+	// DeleteDigest deletes the text of a written or failed digest, or returns library.ErrNotFound.
 	DeleteDigest(ctx context.Context, user, id int64) error
 }
 
-// Due is a person of whose week something is to be written.
+// Due is a digest to write.
 type Due struct {
 	User  int64
 	Week  string // see Digest
-	Asked bool   // by hand
+	Asked bool   // the person asked for it
 }
 
-// Options are how a Runner works. The zero value is a good one.
+// Config is what a Runner works with. Without a Model nothing is ever written.
+type Config struct {
+	Options
+	Provider *providers.Provider // the model's server
+	Model    Model
+	Guard    Guard
+	Store    Store
+	Bus      *events.Bus
+	Log      *slog.Logger
+}
+
+// Options shape a Runner. The zero value has the defaults.
 type Options struct {
-	Every  time.Duration  // how often to look for what is due, an hour by default
-	Late   time.Duration  // how long after a week's end plays of it may still come in: it is not written about earlier
-	Zone   *time.Location // whose Monday it is; the server's by default
+	Every  time.Duration  // how often to look for due digests, an hour by default
+	Late   time.Duration  // how long to wait after a week's end for late listens
+	Zone   *time.Location // of the weeks; the server's by default
 	Prices Prices
-	Host   string // of the model's server, to say where the prompt goes
+	Host   string // of the model's server, for people to read
 }
 
 const (
 	every    = time.Hour
-	goBack   = 4               // weeks that are looked at, so that a server that was off for a while writes about them
-	patience = 5 * time.Second // that a stop waits for an answer under way: it is paid for
-	tryAgain = time.Minute     // after trouble with the database
+	goBack   = 4               // number of weeks to write about after the server was off
+	patience = 5 * time.Second // for an answer under way during a stop, because it is paid for
+	tryAgain = time.Minute     // wait after a failure of the database
 )
 
-// Runner writes digests. Make it with New, and run it with Run. Safe for concurrent use.
+// Runner writes digests. Make it with New, and run it with Run. It is safe for concurrent use.
 type Runner struct {
-	opt      Options
-	provider *providers.Provider
-	model    Model
-	guard    Guard
-	store    Store
-	bus      *events.Bus
-	log      *slog.Logger
-	wake     chan struct{}
+	c    Config
+	wake chan struct{}
 
-	unsaved []Digest // answers that could not be stored yet; only Run's
+	unsaved []Digest // answers that could not be stored yet; used by Run only
 }
 
-// New returns a Runner. A nil model means that the installation has none: then nothing is ever written.
-func New(opt Options, p *providers.Provider, model Model, guard Guard, store Store, bus *events.Bus, log *slog.Logger) *Runner {
-	r := &Runner{provider: p, model: model, guard: guard, store: store, bus: bus, log: log, wake: make(chan struct{}, 1)}
-	r.Set(opt)
+// New returns a Runner.
+func New(c Config) *Runner {
+	r := &Runner{c: c, wake: make(chan struct{}, 1)}
+	r.Set(c.Options)
 	return r
 }
 
@@ -107,44 +112,45 @@ func (r *Runner) Set(opt Options) {
 	if opt.Zone == nil {
 		opt.Zone = time.Local
 	}
-	r.opt = opt
+	r.c.Options = opt
 }
 
-// Options are those it works with.
-func (r *Runner) Options() Options { return r.opt }
+// Options returns the options, with defaults filled in.
+func (r *Runner) Options() Options { return r.c.Options }
 
-// Provider is the model's server as a provider; nil when the installation has no model.
+// Provider returns the model's server as a provider; nil when the installation has no model.
 func (r *Runner) Provider() *providers.Provider {
-	if r.model == nil {
+	if r.c.Model == nil {
 		return nil
 	}
-	return r.provider
+	return r.c.Provider
 }
 
-// Week is the latest week that is over.
-func (r *Runner) Week() Week { return LastFull(time.Now().In(r.opt.Zone)) }
+// Week returns the latest week that has ended.
+func (r *Runner) Week() Week { return lastFull(time.Now().In(r.c.Zone)) }
 
-// Preview is what would be sent about the last week, and how many plays there were in it.
+// Preview returns the prompt for the last week, and the number of plays in it.
 func (r *Runner) Preview(ctx context.Context, user int64) (providers.Prompt, int, error) {
-	h, err := r.store.Heard(ctx, user, r.Week(), usual)
+	h, err := r.c.Store.Heard(ctx, user, r.Week(), usual)
 	return promptOf(h, usual), h.Plays, err
 }
 
-// Ask lets the last week's digest of a person be written now. It is ErrThere when there is one, ErrSilent when there is
-// nothing to write about, and ErrOff when there is nobody to write.
+// Ask requests a person's digest of the last week. It returns ErrThere if there is one, ErrSilent if there is nothing
+// to write about, and ErrOff if there is no model.
 func (r *Runner) Ask(ctx context.Context, user int64) error {
-	if r.model == nil {
+	if r.c.Model == nil {
 		return ErrOff
 	}
 	week := r.Week()
-	h, err := r.store.Heard(ctx, user, week, short)
+	h, err := r.c.Store.Heard(ctx, user, week, short)
 	if err != nil {
 		return err
 	}
 	if h.Plays == 0 {
 		return ErrSilent
 	}
-	if err := r.store.AskDigest(ctx, Digest{User: user, Week: week.Name(), State: Waiting, CreatedAt: time.Now()}); err != nil {
+	d := Digest{User: user, Week: week.Name(), State: Waiting, CreatedAt: time.Now()}
+	if err := r.c.Store.AskDigest(ctx, d); err != nil {
 		return err
 	}
 	r.tell(user)
@@ -152,9 +158,9 @@ func (r *Runner) Ask(ctx context.Context, user int64) error {
 	return nil
 }
 
-// Switch says whether a person wants a digest every week, from the last full one on.
+// Switch turns a person's weekly digests on or off. The first one is about the last full week.
 func (r *Runner) Switch(ctx context.Context, user int64, on bool) error {
-	if err := r.store.SwitchDigests(ctx, user, on, time.Now()); err != nil {
+	if err := r.c.Store.SwitchDigests(ctx, user, on, time.Now()); err != nil {
 		return err
 	}
 	r.tell(user)
@@ -164,18 +170,18 @@ func (r *Runner) Switch(ctx context.Context, user int64, on bool) error {
 	return nil
 }
 
-// Delete deletes the words of a digest. Its week is not written about again unless its person asks for it.
+// Delete deletes the text of a digest. It is written again only if the person asks for it.
 func (r *Runner) Delete(ctx context.Context, user, id int64) error {
-	err := r.store.DeleteDigest(ctx, user, id)
+	err := r.c.Store.DeleteDigest(ctx, user, id)
 	if err == nil {
 		r.tell(user)
 	}
 	return err
 }
 
-func (r *Runner) tell(user int64) { r.bus.Publish(user, events.Event{Type: events.Digest}) }
+func (r *Runner) tell(user int64) { r.c.Bus.Publish(user, events.Event{Type: events.Digest}) }
 
-// Look lets Run look now for what is due.
+// Look makes Run look for due digests now.
 func (r *Runner) Look() {
 	select {
 	case r.wake <- struct{}{}:
@@ -183,19 +189,24 @@ func (r *Runner) Look() {
 	}
 }
 
-// Run writes what is due, one digest after the other, until ctx ends. It returns an error when it cannot begin.
+// Run writes due digests, one after the other, until ctx ends. It returns an error if it cannot start.
 func (r *Runner) Run(ctx context.Context) error {
-	if r.model == nil {
+	if r.c.Model == nil {
 		<-ctx.Done()
 		return nil
 	}
-	loop, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(15*time.Second))
+	quiet := gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError))
+	loop, err := gocron.NewScheduler(quiet, gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
 		return fmt.Errorf("start digests: %w", err)
 	}
-	jitter := r.opt.Every / 10 // installations do not call in step
-	_, err = loop.NewJob(gocron.DurationRandomJob(r.opt.Every-jitter, r.opt.Every+jitter), gocron.NewTask(r.Look),
-		gocron.WithName("digests"), gocron.WithStartAt(gocron.WithStartImmediately()))
+	jitter := r.c.Every / 10 // so that installations do not call in step
+	_, err = loop.NewJob(
+		gocron.DurationRandomJob(r.c.Every-jitter, r.c.Every+jitter),
+		gocron.NewTask(r.Look),
+		gocron.WithName("digests"),
+		gocron.WithStartAt(gocron.WithStartImmediately()),
+	)
 	if err != nil {
 		return errors.Join(fmt.Errorf("start digests: %w", err), loop.Shutdown())
 	}
@@ -214,11 +225,11 @@ func (r *Runner) Run(ctx context.Context) error {
 	return loop.Shutdown()
 }
 
-// look writes what is due now. The time is when to look again, if that is before the loop does.
+// look writes what is due now. It returns when to look again, or zero for the loop's next time.
 func (r *Runner) look(ctx context.Context) (again time.Time) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("digest panicked", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.c.Log.Error("digest panicked", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	err := r.writeDue(ctx)
@@ -226,16 +237,16 @@ func (r *Runner) look(ctx context.Context) (again time.Time) {
 		return time.Time{}
 	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
-		if e.State.Until.IsZero() { // it needs a person
+		if e.State.Until.IsZero() { // until a person acts
 			return time.Time{}
 		}
 		return later(e.State.Until, time.Now().Add(time.Second))
 	}
 	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
-		r.log.Error("digest cannot be stored", "err", err)
+		r.c.Log.Error("digest cannot be stored", "err", err)
 		return time.Now().Add(tryAgain)
 	}
-	return time.Now().Add(time.Second) // the guard says then how long to wait
+	return time.Now().Add(time.Second) // the guard then says how long to wait
 }
 
 func later(a, b time.Time) time.Time {
@@ -246,25 +257,25 @@ func later(a, b time.Time) time.Time {
 }
 
 func (r *Runner) writeDue(ctx context.Context) error {
-	for len(r.unsaved) > 0 { // before anything else is paid for
-		if err := r.store.SaveDigest(ctx, r.unsaved[0]); err != nil {
+	for len(r.unsaved) > 0 { // before paying for more
+		if err := r.c.Store.SaveDigest(ctx, r.unsaved[0]); err != nil {
 			return err
 		}
 		r.tell(r.unsaved[0].User)
 		r.unsaved = r.unsaved[1:]
 	}
-	now := time.Now().In(r.opt.Zone)
-	week := LastFull(now)
+	now := time.Now().In(r.c.Zone)
+	week := lastFull(now)
 	for range goBack {
-		due, err := r.store.DueDigests(ctx, week)
+		due, err := r.c.Store.DueDigests(ctx, week)
 		if err != nil {
 			return err
 		}
 		for _, d := range due {
-			if !d.Asked && now.Before(week.To.Add(r.opt.Late)) {
+			if !d.Asked && now.Before(week.To.Add(r.c.Late)) {
 				continue
 			}
-			of, err := named(d.Week, r.opt.Zone)
+			of, err := named(d.Week, r.c.Zone)
 			if err != nil {
 				return err
 			}
@@ -278,54 +289,63 @@ func (r *Runner) writeDue(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// write writes about one week of one person. An error leaves it due.
+// write writes one digest. After an error it is still due.
 func (r *Runner) write(ctx context.Context, due Due, week Week) error {
-	heard, err := r.store.Heard(ctx, due.User, week, usual)
+	heard, err := r.c.Store.Heard(ctx, due.User, week, usual)
 	if err != nil {
 		return err
 	}
 	d := Digest{User: due.User, Week: due.Week, State: Written, CreatedAt: time.Now()}
-	if heard.Plays == 0 { // they were removed after it was asked for
-		d.State, d.Reason = Failed, "What was heard in this week has been removed since, so there is nothing to write about."
+	if heard.Plays == 0 {
+		d.State = Failed
+		d.Reason = "What was heard in this week has been removed since, so there is nothing to write about."
 		return r.keep(ctx, d)
 	}
 	for _, most := range []Limits{usual, short} {
-		// Others' may have taken minutes: a person who has said no meanwhile is not written about.
-		if now, dueErr := r.store.DueDigests(ctx, week); dueErr != nil || !slices.ContainsFunc(now, func(d Due) bool { return d.User == due.User && d.Week == due.Week }) {
-			return dueErr
+		// Earlier digests may have taken minutes, in which the person may have changed their mind.
+		if still, err := r.stillDue(ctx, due, week); err != nil || !still {
+			return err
 		}
 		d.Prompt = promptOf(heard, most)
 		before := d.Completion
 		d.Completion, err = r.complete(ctx, d.Prompt)
-		d.PromptTokens, d.CompletionTokens = d.PromptTokens+before.PromptTokens, d.CompletionTokens+before.CompletionTokens
-		if resilience.Classify(err).Scope != resilience.ScopeItem {
+		d.PromptTokens += before.PromptTokens
+		d.CompletionTokens += before.CompletionTokens
+		if !resilience.IsItem(err) {
 			break
 		}
 	}
-	if err != nil && resilience.Classify(err).Scope != resilience.ScopeItem {
+	if err != nil && !resilience.IsItem(err) {
 		return err
 	}
 	if err != nil {
 		d.State, d.Reason, d.Detail = Failed, refusal(err), resilience.Excerpt(err.Error())
 	}
 	if err == nil || d.PromptTokens+d.CompletionTokens > 0 { // a refusal may have been paid for
-		d.WrittenAt, d.Cost = time.Now(), r.opt.Prices.Of(d.Completion)
+		d.WrittenAt, d.Cost = time.Now(), r.c.Prices.of(d.Completion)
 	}
 	return r.keep(ctx, d)
 }
 
-// keep stores what has become of a digest.
+// stillDue reports whether a digest is still to be written.
+func (r *Runner) stillDue(ctx context.Context, due Due, week Week) (bool, error) {
+	all, err := r.c.Store.DueDigests(ctx, week)
+	same := func(d Due) bool { return d.User == due.User && d.Week == due.Week }
+	return slices.ContainsFunc(all, same), err
+}
+
+// keep stores a written or failed digest, now or later.
 func (r *Runner) keep(ctx context.Context, d Digest) error {
-	if err := r.store.SaveDigest(context.WithoutCancel(ctx), d); err != nil {
+	if err := r.c.Store.SaveDigest(context.WithoutCancel(ctx), d); err != nil {
 		r.unsaved = append(r.unsaved, d)
 		return err
 	}
-	r.log.Info("digest written", "user_id", d.User, "outcome", string(d.State))
+	r.c.Log.Info("digest written", "user_id", d.User, "outcome", string(d.State))
 	r.tell(d.User)
 	return nil
 }
 
-// refusal says why a week was not written about.
+// refusal returns why the model did not write, for a person.
 func refusal(err error) string {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
 		return e.Meaning.Advice
@@ -334,16 +354,16 @@ func refusal(err error) string {
 }
 
 func (r *Runner) complete(ctx context.Context, p providers.Prompt) (out providers.Completion, err error) {
-	err = r.guard.DoForAll(ctx, r.provider, library.Digest, func(ctx context.Context) error {
+	err = r.c.Guard.DoForAll(ctx, r.c.Provider, library.Digest, func(ctx context.Context) error {
 		ctx, cancel := patient(ctx)
 		defer cancel()
-		out, err = r.model.Complete(ctx, p)
+		out, err = r.c.Model.Complete(ctx, p)
 		return err
 	})
 	return out, err
 }
 
-// patient is a context that ends a while after ctx does.
+// patient returns a context that ends a while after ctx does.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

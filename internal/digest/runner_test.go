@@ -16,7 +16,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
+func TestADigestIsWrittenOnceForThoseWhoWantIt(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.rarely()
 		require.NoError(t, h.Switch(t.Context(), h.alice, true))
@@ -25,7 +25,7 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 		h.hears(h.alice, "Untitled 1", "Untitled 3")
 		h.hears(h.bob, "Something of Bob's")
 		h.until(3, 2)
-		require.Empty(t, h.far.prompts(), "what was heard last may still come in")
+		require.Empty(t, h.far.prompts(), "late listens may still arrive")
 		h.until(4, 0)
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))
 		require.Empty(t, h.written(h.bob), "he did not want one")
@@ -33,12 +33,17 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 		sent := h.far.prompts()
 		require.Len(t, sent, 1)
 		require.Contains(t, sent[0], `Untitled 1 – Sigur Rós (1)`)
-		for _, private := range []string{"Bob", "Alice", "alice", "Liddell", "spotify", "1999", "2000", "January", "Saturday", ":00"} {
+		for _, private := range []string{
+			"Bob", "Alice", "alice", "Liddell", "spotify", "1999", "2000", "January", "Saturday", ":00",
+		} {
 			require.NotContains(t, sent[0], private)
 		}
 		all, err := h.Store.Digests(t.Context(), h.alice)
 		require.NoError(t, err)
-		require.Equal(t, providers.Completion{Text: "A calm week.", Model: "a-model", PromptTokens: 400, CompletionTokens: 100}, all[0].Completion)
+		require.Equal(t,
+			providers.Completion{Text: "A calm week.", Model: "a-model", PromptTokens: 400, CompletionTokens: 100},
+			all[0].Completion,
+		)
 		require.Equal(t, digest.Cost{Micros: 120, Currency: "EUR"}, all[0].Cost)
 		require.Contains(t, all[0].Prompt.User, "Untitled 3")
 
@@ -52,7 +57,7 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 		h.until(18, 0)
 		require.Len(t, h.far.prompts(), 2)
 		require.Equal(t, []string{"2000-01-10 written", "1999-12-27 written"}, h.written(h.alice))
-		require.NotContains(t, h.far.prompts()[1], "Untitled 1", "each week by itself")
+		require.NotContains(t, h.far.prompts()[1], "Untitled 1", "only that week's listens")
 
 		require.NoError(t, h.Switch(t.Context(), h.alice, false))
 		h.hears(h.alice, "Untitled 1")
@@ -61,7 +66,7 @@ func TestAWeekIsWrittenAboutOnceForThoseWhoWantIt(t *testing.T) {
 	})
 }
 
-func TestAServerThatWasOffWritesAboutTheWeeksMeanwhile(t *testing.T) {
+func TestMissedWeeksAreWrittenAfterAPause(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.rarely()
 		h.hears(h.alice, "Before it was wanted")
@@ -79,7 +84,7 @@ func TestAServerThatWasOffWritesAboutTheWeeksMeanwhile(t *testing.T) {
 	})
 }
 
-func TestSpentKeysHoldDigestsForADayAndAreToldOnceToTheAdministrators(t *testing.T) {
+func TestSpentKeysHoldDigestsForADay(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.alice, "Untitled 1")
 		h.hears(h.bob, "Untitled 2")
@@ -101,7 +106,7 @@ func TestSpentKeysHoldDigestsForADayAndAreToldOnceToTheAdministrators(t *testing
 		require.NoError(t, h.Ask(t.Context(), h.bob), "asking by hand waits like everything else")
 		h.until(4, 1)
 		require.Len(t, h.far.prompts(), 2, "no request before")
-		require.Len(t, h.Open(h.alice), 1, "told once")
+		require.Len(t, h.Open(h.alice), 1, "one notification")
 		require.Equal(t, []string{"1999-12-27 waiting"}, h.written(h.bob))
 
 		h.far.answers(200, answer)
@@ -109,7 +114,7 @@ func TestSpentKeysHoldDigestsForADayAndAreToldOnceToTheAdministrators(t *testing
 		require.Len(t, h.far.prompts(), 4)
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.alice))
 		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob))
-		require.Empty(t, h.Open(h.alice), "the message goes by itself")
+		require.Empty(t, h.Open(h.alice), "the notification is resolved")
 	})
 }
 
@@ -123,7 +128,7 @@ func TestAnotherKeyIsUsedAtOnce(t *testing.T) {
 		h.far.answers(200, answer)
 		h.stop()
 		h.start()
-		require.Len(t, h.far.prompts(), 2, "the same ones are spent still")
+		require.Len(t, h.far.prompts(), 2, "the same keys are still spent")
 		_, words := h.Guard.StateForAll(h.Provider())
 		require.Contains(t, words.Message, "billing page")
 		h.stop()
@@ -135,13 +140,13 @@ func TestAnotherKeyIsUsedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAWrongModelStopsUntilTheAdministratorTriesAgain(t *testing.T) {
+func TestAWrongModelStopsUntilSomebodyRetries(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.bob, "Untitled 2")
 		h.far.answers(404, wrongName)
 		require.NoError(t, h.Switch(t.Context(), h.bob, true))
 		h.until(5, 0)
-		require.Len(t, h.far.prompts(), 1, "one call, however often it looks")
+		require.Len(t, h.far.prompts(), 1, "one call only")
 		require.Len(t, h.Open(h.alice), 1)
 		require.Contains(t, h.Open(h.alice)[0].Message, "providers.openai.model")
 		require.Equal(t, "/digest", h.Open(h.alice)[0].Action.URL)
@@ -157,7 +162,7 @@ func TestAWrongModelStopsUntilTheAdministratorTriesAgain(t *testing.T) {
 	})
 }
 
-func TestWhatWasAskedForIsWrittenHoweverLongItTakes(t *testing.T) {
+func TestARequestedDigestIsWrittenEvenLate(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.rarely()
 		h.hears(h.bob, "Untitled 2")
@@ -175,14 +180,14 @@ func TestWhatWasAskedForIsWrittenHoweverLongItTakes(t *testing.T) {
 	})
 }
 
-// forgetful is a store from which all listens have been removed.
+// forgetful is a store whose listens have all been removed.
 type forgetful struct{ digest.Store }
 
 func (forgetful) Heard(context.Context, int64, digest.Week, digest.Limits) (digest.Heard, error) {
 	return digest.Heard{}, nil
 }
 
-func TestWhatThereIsNothingLeftToWriteAboutIsGivenUp(t *testing.T) {
+func TestADigestWithoutListensFails(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.bob, "Untitled 2")
 		h.far.answers(503, `{}`)
@@ -207,7 +212,7 @@ func TestAnOutageIsWaitedOut(t *testing.T) {
 		h.far.answers(503, `{"error":{"message":"overloaded"}}`)
 		require.NoError(t, h.Switch(t.Context(), h.bob, true))
 		h.until(3, 4)
-		require.Empty(t, h.Open(h.alice), "nobody is bothered")
+		require.Empty(t, h.Open(h.alice), "nobody is notified")
 		require.Greater(t, len(h.far.prompts()), 3)
 		require.Less(t, len(h.far.prompts()), 12)
 		h.far.answers(200, answer)
@@ -216,7 +221,7 @@ func TestAnOutageIsWaitedOut(t *testing.T) {
 	})
 }
 
-func TestAPromptThatIsTooLongIsShortenedOnceAndThenGivenUp(t *testing.T) {
+func TestATooLongPromptIsShortenedOnce(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.bob, "1", "2", "3", "4", "5", "6", "7", "8")
 		h.far.answers(400, tooLong)
@@ -230,7 +235,7 @@ func TestAPromptThatIsTooLongIsShortenedOnceAndThenGivenUp(t *testing.T) {
 		require.Equal(t, digest.Failed, all[0].State)
 		require.Contains(t, all[0].Reason, "too much for it")
 		require.Contains(t, all[0].Detail, "Too long.")
-		require.Empty(t, h.Open(h.alice), "it is about that week alone")
+		require.Empty(t, h.Open(h.alice), "the failure is about that week only")
 
 		h.far.answers(200, answer)
 		require.NoError(t, h.Ask(t.Context(), h.bob), "it may be tried again by hand")
@@ -239,7 +244,7 @@ func TestAPromptThatIsTooLongIsShortenedOnceAndThenGivenUp(t *testing.T) {
 	})
 }
 
-func TestAWeekThatAModelHasNoWordsForStopsNobodyElsesAndIsPaidFor(t *testing.T) {
+func TestAnEmptyAnswerIsPaidForAndStopsNobody(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.alice, "Untitled 1")
 		require.NoError(t, h.Switch(t.Context(), h.alice, true))
@@ -253,7 +258,14 @@ func TestAWeekThatAModelHasNoWordsForStopsNobodyElsesAndIsPaidFor(t *testing.T) 
 		require.Empty(t, h.Open(h.alice))
 		spent, err := h.Store.DigestsSpent(t.Context(), h.alice, time.Time{})
 		require.NoError(t, err)
-		require.Equal(t, []digest.Spent{{At: all[0].WrittenAt, PromptTokens: 800, CompletionTokens: 8000, Cost: digest.Cost{Micros: 4920, Currency: "EUR"}}}, spent)
+		require.Equal(t, []digest.Spent{
+			{
+				At:               all[0].WrittenAt,
+				PromptTokens:     800,
+				CompletionTokens: 8000,
+				Cost:             digest.Cost{Micros: 4920, Currency: "EUR"},
+			},
+		}, spent)
 
 		h.far.answers(200, answer)
 		h.hears(h.bob, "Untitled 2")
@@ -277,7 +289,7 @@ func (b broken) SaveDigest(ctx context.Context, d digest.Digest) error {
 	return b.Store.SaveDigest(ctx, d)
 }
 
-func TestAnAnswerThatCannotBeStoredIsKeptAndNotPaidForTwice(t *testing.T) {
+func TestAnAnswerIsKeptUntilItCanBeStored(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.stop()
 		var full atomic.Bool
@@ -296,8 +308,8 @@ func TestAnAnswerThatCannotBeStoredIsKeptAndNotPaidForTwice(t *testing.T) {
 	})
 }
 
-func TestAStopWaitsForAnAnswerUnderWayButNotForever(t *testing.T) {
-	for took, want := range map[time.Duration][]string{3 * time.Second: {"1999-12-27 written"}, 20 * time.Second: {"1999-12-27 waiting"}} {
+func TestAStopWaitsBrieflyForAnAnswer(t *testing.T) {
+	for took, want := range map[time.Duration]string{3 * time.Second: "written", 20 * time.Second: "waiting"} {
 		t.Run(took.String(), func(t *testing.T) {
 			inHouse(t, func(t *testing.T, h *house) {
 				h.hears(h.bob, "Untitled 2")
@@ -309,7 +321,7 @@ func TestAStopWaitsForAnAnswerUnderWayButNotForever(t *testing.T) {
 				began := time.Now()
 				h.stopRunner()
 				require.LessOrEqual(t, time.Since(began), 5*time.Second)
-				require.Equal(t, want, h.written(h.bob))
+				require.Equal(t, []string{"1999-12-27 " + want}, h.written(h.bob))
 				h.Stop()
 				h.far.took = 0
 				h.start()
@@ -321,7 +333,7 @@ func TestAStopWaitsForAnAnswerUnderWayButNotForever(t *testing.T) {
 
 func TestWithoutAModelNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	r := digest.New(digest.Options{}, nil, nil, nil, nil, nil, nil)
+	r := digest.New(digest.Config{})
 	require.Nil(t, r.Provider())
 	require.ErrorIs(t, r.Ask(t.Context(), 1), digest.ErrOff)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -26,11 +26,13 @@ import (
 )
 
 const (
-	answer     = `{"model":"a-model","choices":[{"message":{"content":"A calm week."},"finish_reason":"stop"}],"usage":{"prompt_tokens":400,"completion_tokens":100}}`
+	answer = `{"model":"a-model","choices":[{"message":{"content":"A calm week."},"finish_reason":"stop"}],` +
+		`"usage":{"prompt_tokens":400,"completion_tokens":100}}`
 	noQuota    = `{"error":{"message":"You exceeded your current quota.","code":"insufficient_quota"}}`
-	speechless = `{"choices":[{"message":{"content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":400,"completion_tokens":4000}}`
-	tooLong    = `{"error":{"message":"Too long.","code":"context_length_exceeded"}}`
-	wrongName  = `{"error":{"message":"No such model.","code":"model_not_found"}}`
+	speechless = `{"choices":[{"message":{"content":""},"finish_reason":"length"}],` +
+		`"usage":{"prompt_tokens":400,"completion_tokens":4000}}`
+	tooLong   = `{"error":{"message":"Too long.","code":"context_length_exceeded"}}`
+	wrongName = `{"error":{"message":"No such model.","code":"model_not_found"}}`
 )
 
 // far is the model's server.
@@ -48,7 +50,7 @@ func (f *far) answers(status int, body string) {
 	f.status, f.body = status, body
 }
 
-// prompts are the bodies of the requests so far.
+// prompts returns the bodies of the requests so far.
 func (f *far) prompts() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +93,13 @@ func inHouse(t *testing.T, story func(t *testing.T, h *house)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, far: &far{status: 200, body: answer}, wrap: func(s digest.Store) digest.Store { return s }, dir: dir,
-			keys: []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}}}
+		h := &house{
+			t:    t,
+			far:  &far{status: 200, body: answer},
+			wrap: func(s digest.Store) digest.Store { return s },
+			dir:  dir,
+			keys: []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}},
+		}
 		h.start()
 		h.alice, h.bob = h.AddUser("Alice Liddell", accounts.Admin), h.AddUser("Bob Cratchit", accounts.Member)
 		story(t, h)
@@ -102,7 +109,10 @@ func inHouse(t *testing.T, story func(t *testing.T, h *house)) {
 // start starts the installation, as a new process would.
 func (h *house) start() {
 	h.t.Helper()
-	h.Engine = enginetest.Start(h.t, h.dir, enginetest.NewUpstreams(), syncer.Options{ListensEvery: 1000 * time.Hour, PlaylistsEvery: 1000 * time.Hour}, nil)
+	h.Engine = enginetest.Start(h.t,
+		h.dir, enginetest.NewUpstreams(),
+		syncer.Options{ListensEvery: 1000 * time.Hour, PlaylistsEvery: 1000 * time.Hour}, nil,
+	)
 	waits, err := h.Store.Cooldowns(h.t.Context())
 	require.NoError(h.t, err)
 	pool := resilience.NewKeyPool("openai", h.keys, resilience.Options{})
@@ -111,8 +121,20 @@ func (h *house) start() {
 	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool,
 		Put: keys.Put, Advice: keys.Advice, Spent: keys.Spent, Save: h.Store.SaveCooldowns})
 	p := providertest.NewIn(providers.Installation{Keyed: client, Keys: pool}, openai.Describe(), "model", "a-model")
-	opt := digest.Options{Every: h.every, Zone: time.UTC, Late: 3 * time.Hour, Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}}
-	h.Runner = digest.New(opt, p, p.Model, h.Guard, h.wrap(h.Store), h.Bus, slog.New(slog.DiscardHandler))
+	h.Runner = digest.New(digest.Config{
+		Options: digest.Options{
+			Every:  h.every,
+			Zone:   time.UTC,
+			Late:   3 * time.Hour,
+			Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"},
+		},
+		Provider: p,
+		Model:    p.Model,
+		Guard:    h.Guard,
+		Store:    h.wrap(h.Store),
+		Bus:      h.Bus,
+		Log:      slog.New(slog.DiscardHandler),
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(h.t, h.Run(ctx)) })
@@ -124,7 +146,7 @@ func (h *house) start() {
 	enginetest.Settle()
 }
 
-// rarely makes it look less often, so that weeks pass sooner.
+// rarely makes the runner look less often, so that the test runs faster.
 func (h *house) rarely() {
 	h.t.Helper()
 	h.stop()
@@ -137,7 +159,7 @@ func (h *house) stop() {
 	h.Stop()
 }
 
-// until lets time pass until that moment of January 2000.
+// until waits until an hour of a day in January 2000.
 func (h *house) until(day, hour int) {
 	h.t.Helper()
 	at := time.Date(2000, 1, day, hour, 0, 0, 0, time.UTC)
@@ -146,19 +168,23 @@ func (h *house) until(day, hour int) {
 	enginetest.Settle()
 }
 
-// hears lets a service tell that a person has just heard something.
+// hears stores listens of a person, from now on.
 func (h *house) hears(user int64, titles ...string) {
 	h.t.Helper()
 	var plays []library.Listen
 	for i, title := range titles {
 		at := time.Now().Add(time.Duration(i) * time.Second).Truncate(time.Millisecond)
-		plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Album: "( )"}, SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
+		plays = append(plays, library.Listen{
+			Track:    library.Track{Title: title, Artist: "Sigur Rós", Album: "( )"},
+			SourceID: fmt.Sprint(title, at.UnixMilli()),
+			PlayedAt: at,
+		})
 	}
 	_, err := h.Store.SaveListens(h.t.Context(), library.Intake{User: user, Provider: "spotify", Listens: plays})
 	require.NoError(h.t, err)
 }
 
-// written are a person's digests, the newest first, as "week state".
+// written returns a person's digests, the newest first, as "week state".
 func (h *house) written(user int64) (all []string) {
 	h.t.Helper()
 	digests, err := h.Store.Digests(h.t.Context(), user)

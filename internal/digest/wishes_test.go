@@ -43,7 +43,7 @@ func TestTheLastWeekCanBeAskedForOnce(t *testing.T) {
 	})
 }
 
-func TestWhatAPersonDoesWithoutWhileItIsWrittenIsPaidForAndNotKept(t *testing.T) {
+func TestADigestDeletedWhileItIsWritten(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.bob, "Untitled 2")
 		h.until(3, 1)
@@ -63,11 +63,11 @@ func TestWhatAPersonDoesWithoutWhileItIsWrittenIsPaidForAndNotKept(t *testing.T)
 
 		require.NoError(t, h.Ask(t.Context(), h.bob))
 		h.until(3, 3)
-		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob), "the latest word counts")
+		require.Equal(t, []string{"1999-12-27 written"}, h.written(h.bob), "the last request counts")
 	})
 }
 
-func TestWhoSwitchesOffWhileAnothersIsWrittenIsNotWrittenAbout(t *testing.T) {
+func TestDigestsSwitchedOffWhileOneIsWritten(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.hears(h.alice, "Untitled 1", "Untitled 3")
 		h.hears(h.bob, "Something of Bob's")
@@ -81,7 +81,7 @@ func TestWhoSwitchesOffWhileAnothersIsWrittenIsNotWrittenAbout(t *testing.T) {
 		require.NoError(t, h.Switch(t.Context(), h.alice, false), "while her own is written")
 		require.NoError(t, h.Switch(t.Context(), h.bob, false), "while another's is written")
 		h.until(4, 0)
-		require.Len(t, h.far.prompts(), 1, "not even in fewer words")
+		require.Len(t, h.far.prompts(), 1, "not even the shorter prompt")
 		require.NotContains(t, h.far.prompts()[0], "Bob")
 		require.Empty(t, h.written(h.alice))
 		require.Empty(t, h.written(h.bob))

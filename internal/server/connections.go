@@ -195,7 +195,7 @@ func (s *Server) connectionPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionDetails{Connection: s.viewConnection(st), Owed: st.Owing.Listens}
+	v := connectionDetails{Connection: s.viewConnection(st), Owed: st.Waiting.Listens}
 	if st.Provider.Takes.Listens != "" {
 		if v.Forward, err = s.forwardPart(ctx, user, st.Provider); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (s *Server) disconnectForm(c echo.Context, p *providers.Provider) error {
 	}
 	ctx, owed := c.Request().Context(), 0
 	if st, err := s.oneStatus(ctx, userOf(c).ID, p.Name); err == nil {
-		owed = st.Owing.Listens
+		owed = st.Waiting.Listens
 	}
 	if err := s.Connections.Disconnect(ctx, userOf(c).ID, p.Name, data == "delete"); err != nil {
 		return err

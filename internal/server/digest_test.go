@@ -31,10 +31,23 @@ func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completi
 
 // withModel gives the household a language model.
 func (h *household) withModel(w *writer) {
-	h.Digests = digest.New(digest.Options{Zone: time.UTC, Host: "model.example.org",
-		Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"}},
-		&providers.Provider{Description: providers.Description{Name: "openai",
-			DisplayName: "The digest's language model", Streams: []string{library.Digest}}}, w, h.Guard, h.db, h.Bus, h.Log)
+	h.Digests = digest.New(digest.Config{
+		Options: digest.Options{
+			Zone:   time.UTC,
+			Host:   "model.example.org",
+			Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"},
+		},
+		Provider: &providers.Provider{Description: providers.Description{
+			Name:        "openai",
+			DisplayName: "The digest's language model",
+			Streams:     []string{library.Digest},
+		}},
+		Model: w,
+		Guard: h.Guard,
+		Store: h.db,
+		Bus:   h.Bus,
+		Log:   h.Log,
+	})
 	h.restart()
 }
 

@@ -24,7 +24,7 @@ func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, 
 
 func (feedStore) Streams(context.Context, int64) ([]library.StreamRecord, error) { return nil, nil }
 
-func (feedStore) Owing(context.Context, int64) (map[string]delivery.Owing, error) { return nil, nil }
+func (feedStore) Owing(context.Context, int64) (map[string]delivery.Waiting, error) { return nil, nil }
 
 func (feedStore) Notifications(context.Context, int64, bool) ([]notify.Notification, error) {
 	return []notify.Notification{{ID: 7, Title: "Spotify needs to be reconnected"}}, nil

@@ -43,11 +43,11 @@ func (s *Server) taker(c echo.Context) (*providers.Provider, error) {
 
 func (s *Server) forwarding(ctx context.Context, user int64, p *providers.Provider) (forwardingView, error) {
 	var v forwardingView
-	rules, err := s.Store.Rules(ctx, user)
+	rules, err := s.Store.ForwardingRules(ctx, user)
 	if err != nil {
 		return v, err
 	}
-	a, err := s.Store.Account(ctx, user, p.Name)
+	a, err := s.Store.ForwardingCounts(ctx, user, p.Name)
 	if err != nil {
 		return v, err
 	}
@@ -65,7 +65,7 @@ func (s *Server) setForwarding(ctx context.Context, user int64, provider string,
 	if !on {
 		return 0, s.Deliveries.StopForwarding(ctx, user, provider)
 	}
-	rules, err := s.Store.Rules(ctx, user)
+	rules, err := s.Store.ForwardingRules(ctx, user)
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (s *Server) forwardPart(ctx context.Context, user int64, p *providers.Provi
 	if v.Waiting+v.Parked > 0 {
 		part.Obstacle = reason
 	}
-	carried, err := s.Store.Carried(ctx, user, p.Name, carriedShown)
+	carried, err := s.Store.ForwardedListens(ctx, user, p.Name, carriedShown)
 	for _, l := range carried {
 		view := carriedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist, PlayedAt: library.Stamp(l.PlayedAt), Outcome: l.Outcome,
 			EndedAt: moment(l.EndedAt), ThereSince: moment(l.ThereSince), Reason: l.Reason, Delivery: strconv.FormatInt(l.Delivery, 10)}

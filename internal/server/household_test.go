@@ -183,7 +183,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Registry: registry, Bus: bus, Notifier: notifier,
 		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull,
 		Deliveries: carried, Guard: guard,
-		Digests: digest.New(digest.Options{}, nil, nil, guard, db, bus, log), DemoUser: u.ID,
+		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,
 		Rollup: metrics.NewRollup(catalogue, db, log)}
 	h.restart()
 	return h

@@ -61,7 +61,7 @@ var messages = map[syncer.Condition]string{
 // plainMessage is the sentence for a condition that no failure explains.
 func plainMessage(s syncer.Status) (string, bool) {
 	m, ok := messages[s.Condition]
-	waiting := s.Owing.String()
+	waiting := s.Waiting.String()
 	switch {
 	case s.Condition == syncer.New && len(s.Provider.Streams) == 0:
 		m = "Connected. What there is to be kept is written in a moment."
@@ -74,7 +74,7 @@ func plainMessage(s syncer.Status) (string, bool) {
 func (s *Server) viewConnection(c syncer.Status) connectionView {
 	v := connectionView{Provider: c.Provider.Name, DisplayName: c.Provider.DisplayName, Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail, LastSuccessAt: moment(c.LastSuccessAt),
-		ExpiresAt: moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{}, ParkedDeliveries: c.Owing.Parked,
+		ExpiresAt: moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{}, ParkedDeliveries: c.Waiting.Parked,
 		Reads: len(c.Provider.Streams) > 0}
 	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
 		v.Message = m

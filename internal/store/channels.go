@@ -12,6 +12,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -86,7 +87,7 @@ func (s *Store) ChangeChannel(ctx context.Context, c notify.Channel) (notify.Cha
 		if err != nil || !waits {
 			return err
 		}
-		return s.tellSoon(ctx, tx, c.User, c.ID, true)
+		return s.enqueueNotify(ctx, tx, c.User, c.ID, true)
 	})
 	return c, err
 }
@@ -101,11 +102,11 @@ func (s *Store) RemoveChannel(ctx context.Context, user, id int64) error {
 	})
 }
 
+// dropDeliveries removes the deliveries of a channel that was removed.
 func (s *Store) dropDeliveries(ctx context.Context, tx *sql.Tx, user, id int64) error {
 	name := delivery.ChannelName(id)
-	return errors.Join(
-		execTx(ctx, tx, "DELETE FROM river_job WHERE kind = 'notify'"+ofOwner+settled(), user, name),
-		execTx(ctx, tx, "DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)", user, name))
+	_, err := queue.In(tx).Remove(ctx, queue.Of(user, name))
+	return errors.Join(err, dropOrphans(ctx, tx, user, name))
 }
 
 // AdoptChannels implements notify.ChannelStore.

@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/queue"
 )
 
 func credentialsPlace(table string, user int64, provider string) string {
@@ -154,10 +155,11 @@ func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paus
 // goes with the data; a delivery that is running stays, and carries nothing any more.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := changed(tx.ExecContext(ctx, "DELETE FROM connections WHERE user_id = $1 AND provider = $2", user, provider)); err != nil {
+		const connection = "DELETE FROM connections WHERE user_id = $1 AND provider = $2"
+		if err := changed(tx.ExecContext(ctx, connection, user, provider)); err != nil {
 			return err
 		}
-		steps := []string{
+		err := execSteps(ctx, tx, user, provider,
 			"DELETE FROM streams WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM gaps WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM runs WHERE user_id = $1 AND provider = $2",
@@ -166,28 +168,15 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 			"DELETE FROM oauth_states WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM forwarding WHERE user_id = $1 AND provider = $2",
 			"DELETE FROM copies WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM track_matches WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM river_job WHERE kind IN ('write_playlist', 'archive')" + ofOwner + settled(), // nobody wants these copies any more
-			parkAll + ofOwner,
-			"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)",
+			"DELETE FROM track_matches WHERE user_id = $1 AND provider = $2")
+		if err == nil {
+			err = parkDeliveries(ctx, tx, user, provider)
+		}
+		if err != nil {
+			return err
 		}
 		if data {
-			if err := s.oweDeleted(ctx, tx, user, provider); err != nil {
-				return err
-			}
-			steps = append(steps,
-				"DELETE FROM river_job WHERE 1 = 1"+ofOwner+settled(),
-				"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
-				"DELETE FROM deliveries WHERE user_id = $1 AND provider = $2 AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = deliveries.id)",
-				`DELETE FROM listens WHERE user_id = $1 AND id IN
-					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider = $2) AND id NOT IN
-					(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider <> $2)`,
-				"DELETE FROM listen_sources WHERE user_id = $1 AND provider = $2",
-				"DELETE FROM play_counts WHERE user_id = $1 AND provider = $2",
-				"DELETE FROM playlists WHERE user_id = $1 AND provider = $2")
-		}
-		for _, step := range steps {
-			if err := execTx(ctx, tx, step, user, provider); err != nil {
+			if err := s.deleteData(ctx, tx, user, provider); err != nil {
 				return err
 			}
 		}
@@ -195,8 +184,49 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 	})
 }
 
-// oweDeleted notes that the archive's months change in which listens of one provider alone are about to be deleted.
-func (s *Store) oweDeleted(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+// deleteData removes the listens and playlists of a connection, and its deliveries.
+func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+	if err := s.enqueueDeleted(ctx, tx, user, provider); err != nil {
+		return err
+	}
+	if _, err := queue.In(tx).Remove(ctx, queue.Of(user, provider)); err != nil {
+		return err
+	}
+	if err := dropOrphans(ctx, tx, user, provider); err != nil {
+		return err
+	}
+	return execSteps(ctx, tx, user, provider,
+		"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
+		`DELETE FROM listens WHERE user_id = $1 AND id IN
+			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider = $2) AND id NOT IN
+			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider <> $2)`,
+		"DELETE FROM listen_sources WHERE user_id = $1 AND provider = $2",
+		"DELETE FROM play_counts WHERE user_id = $1 AND provider = $2",
+		"DELETE FROM playlists WHERE user_id = $1 AND provider = $2")
+}
+
+// parkDeliveries parks the deliveries of a connection that was removed, except those of copies, which nobody wants any
+// more.
+func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+	_, err := queue.In(tx).Remove(ctx, queue.Where(`SELECT id FROM deliveries
+		WHERE user_id = $1 AND provider = $2 AND kind IN ($3, $4)`,
+		user, provider, delivery.WritePlaylist, delivery.Archive))
+	return errors.Join(err, queue.In(tx).Park(ctx, queue.Of(user, provider)), dropOrphans(ctx, tx, user, provider))
+}
+
+// execSteps runs statements whose arguments are a person and a provider.
+func execSteps(ctx context.Context, tx *sql.Tx, user int64, provider string, steps ...string) error {
+	for _, step := range steps {
+		if err := execTx(ctx, tx, step, user, provider); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueueDeleted enqueues the months of the archive that change because listens of one provider alone are about to be
+// deleted.
+func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
 	all, err := rules(ctx, tx, user)
 	for _, r := range all {
 		if r.kind != delivery.Archive {
@@ -210,7 +240,7 @@ func (s *Store) oweDeleted(ctx context.Context, tx *sql.Tx, user int64, provider
 		}
 		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l JOIN listen_sources s ON s.listen_id = l.id AND s.provider = $2
 			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.provider <> $2)`, user, provider)
-		err = errors.Join(err, e, s.oweMonths(ctx, tx, user, r.provider, plays))
+		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.provider, plays))
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
-			require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		change()
@@ -36,7 +36,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		become(t, s, delivery.Running, id)
 		seen := copyOf(t, s, user)
 		seen.RemoteID = "remote"
-		require.NoError(t, s.NoteRemote(t.Context(), seen))
+		require.NoError(t, s.SaveRemote(t.Context(), seen))
 		want.RemoteID = "remote"
 		require.Equal(t, want, copyOf(t, s, user), "known at once")
 
@@ -68,7 +68,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
-			require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		var wrote []int64
@@ -103,7 +103,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 	id := only(t, s, user).ID
 	c := copyOf(t, s, user)
 	become(t, s, delivery.Running, id)
@@ -159,7 +159,7 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := func() {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 	}
 	want()
 	id, seen := only(t, s, user).ID, copyOf(t, s, user)

@@ -11,6 +11,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/queue"
 )
 
 // oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it.
@@ -18,11 +19,10 @@ func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery
 	t.Helper()
 	ids := map[delivery.State]int64{}
 	for _, state := range delivery.States {
-		ids[state] = order(t, s, delivery.Order{User: user, Provider: provider, Kind: delivery.Archive, Ref: string(state)})
+		ids[state] = order(t, s, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive, Ref: string(state)})
 		switch state {
 		case delivery.Parked:
-			_, err := s.writer.Exec(parkAll+" AND id = $1", ids[state])
-			require.NoError(t, err)
+			require.NoError(t, s.Queue().Park(t.Context(), queue.One(ids[state])))
 		case delivery.Scheduled:
 		default:
 			become(t, s, state, ids[state])
@@ -37,7 +37,7 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	oneOfEach(t, s, bob, "s3")
-	scrobble := order(t, s, delivery.Order{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
+	scrobble := order(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
 	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
 
 	found := func(f delivery.Filter) (all []int64) {
@@ -67,7 +67,7 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 	counts, err := s.CountDeliveries(t.Context(), delivery.Filter{User: alice})
 	require.NoError(t, err)
 	require.Equal(t, map[delivery.State]int{delivery.Scheduled: 2, delivery.Running: 1, delivery.Retrying: 1, delivery.Parked: 1, delivery.Dead: 1, delivery.Done: 1}, counts)
-	n, err := s.Backlog(t.Context())
+	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 7, n, "of all people, but what is parked stands in nobody's way")
 
@@ -94,7 +94,7 @@ func TestADeliveryTellsItsWholeStory(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(9)
 		now := time.Now().UTC()
-		id := order(t, s, delivery.Order{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Due: now.Add(time.Minute)})
+		id := order(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Due: now.Add(time.Minute)})
 		want := delivery.Delivery{ID: id, User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11", Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
 			Due: now.Add(time.Minute), CreatedAt: now}
 		require.Equal(t, want, only(t, s, user))
@@ -151,7 +151,7 @@ func TestDiscarding(t *testing.T) {
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
 	each := oneOfEach(t, s, alice, "s3")
-	_, err := s.writer.Exec("UPDATE river_job SET finalized_at = $1 WHERE finalized_at IS NOT NULL", riverTime(time.Now().Add(-time.Minute)))
+	_, err := s.writer.Exec("UPDATE river_job SET finalized_at = $1 WHERE finalized_at IS NOT NULL", queue.Time(time.Now().Add(-time.Minute)))
 	require.NoError(t, err)
 	for state, id := range each {
 		require.ErrorIs(t, s.Discard(t.Context(), bob, id), library.ErrNotFound, "another person's")
@@ -180,13 +180,13 @@ func TestWhatWasDiscardedMayBeSentLaterAndWhatWasSentMayNot(t *testing.T) {
 	for _, d := range all {
 		require.NoError(t, s.Discard(t.Context(), user, d.ID))
 	}
-	account, err := s.Account(t.Context(), user, "lastfm")
+	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
-	require.Equal(t, delivery.Account{Sent: 1}, account, "what was sent stays sent")
-	n, err := s.CountNotCarried(t.Context(), user, "lastfm", at(0))
+	require.Equal(t, delivery.ForwardingCounts{Sent: 1}, account, "what was sent stays sent")
+	n, err := s.CountUnforwarded(t.Context(), user, "lastfm", at(0))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	_, err = s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 9, From: at(0), Since: at(0)}, true)
+	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 9, From: at(0), Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"lastfm scheduled: B, C"}, owed(t, s, user))
 }
@@ -197,17 +197,17 @@ func TestDeadLettersAreLookedAtAgain(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(3)
 		connect(t, s, user, "lastfm")
-		alone := order(t, s, delivery.Order{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
+		alone := order(t, s, delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection
 		var ids []int64
 		for i := range 3 {
-			ids = append(ids, order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 		}
-		_, err := s.writer.Exec("UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1 WHERE id = $2", riverTime(time.Now()), ids[0])
+		_, err := s.writer.Exec("UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1 WHERE id = $2", queue.Time(time.Now()), ids[0])
 		require.NoError(t, err)
 		become(t, s, delivery.Dead, ids[1])
 		again := func(want int) {
-			n, err := s.LookAgain(t.Context(), time.Now().Add(-24*time.Hour))
+			n, err := s.TryAgain(t.Context(), time.Now().Add(-24*time.Hour))
 			require.NoError(t, err)
 			require.Equal(t, want, n)
 		}
@@ -256,10 +256,10 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		for _, table := range []string{"river_job", "deliveries"} {
 			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM "+table))
 		}
-		account, err := s.Account(t.Context(), user, "lastfm")
+		account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 		require.NoError(t, err)
 		account.Next = time.Time{}
-		require.Equal(t, delivery.Account{Sent: 1, Refused: 1, Waiting: 1}, account, "what was sent stays known")
+		require.Equal(t, delivery.ForwardingCounts{Sent: 1, Refused: 1, Waiting: 1}, account, "what was sent stays known")
 
 		become(t, s, delivery.Retrying, all[2].ID)
 		gone, err = s.Retire(t.Context(), time.Now().Add(time.Hour), time.Now().Add(time.Hour))

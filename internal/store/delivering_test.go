@@ -13,6 +13,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/queue"
 )
 
 func titlesOf(plays []library.StoredListen) []string {
@@ -29,23 +30,23 @@ func TestADeliveryCarriesNoLongerWhatItsProviderHas(t *testing.T) {
 	forward(t, s, user, "lastfm", 10, 0)
 	save(t, s, user, "spotify", track("C", 30), track("B", 20), track("A", 10))
 	d := only(t, s, user)
-	plays, err := s.Owed(t.Context(), d.ID, "lastfm")
+	plays, err := s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "B", "C"}, titlesOf(plays))
 	require.Equal(t, []string{"spotify"}, providersOf(plays[0]))
 
 	save(t, s, user, "lastfm", track("B", 20.1))
 	save(t, s, user, "listenbrainz", track("C", 30.1))
-	plays, err = s.Owed(t.Context(), d.ID, "lastfm")
+	plays, err = s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "C"}, titlesOf(plays), "another provider's having it says nothing")
 	require.Equal(t, 2, only(t, s, user).Items)
-	account, err := s.Account(t.Context(), user, "lastfm")
+	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 1}, []int{account.Waiting, account.There})
 
 	save(t, s, user, "lastfm", track("A", 10.1), track("C", 30.1))
-	plays, err = s.Owed(t.Context(), d.ID, "lastfm")
+	plays, err = s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Empty(t, plays)
 	require.Zero(t, only(t, s, user).Items)
@@ -58,8 +59,8 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	forward(t, s, user, "lastfm", 10, 0)
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 	first := only(t, s, user)
-	from := delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
-	plays, err := s.Owed(t.Context(), first.ID, "lastfm")
+	from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+	plays, err := s.ListensOf(t.Context(), first.ID)
 	require.NoError(t, err)
 	become(t, s, delivery.Running, first.ID)
 	for range 2 { // the process may die after it, and do it again
@@ -80,10 +81,10 @@ func TestWhatIsRefusedBecomesADeadLetterOfItsOwn(t *testing.T) {
 		forward(t, s, user, "lastfm", 10, 0)
 		save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 		first := only(t, s, user)
-		plays, err := s.Owed(t.Context(), first.ID, "lastfm")
+		plays, err := s.ListensOf(t.Context(), first.ID)
 		require.NoError(t, err)
 		why := delivery.Failure{Category: "item", Reason: "The artist is missing.", Answer: "1: ignored"}
-		from := delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+		from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}}, []delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
 		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"}, owed(t, s, user))
 		now := time.Now().UTC()
@@ -101,7 +102,7 @@ func TestTheWordsOfTheLatestFailureAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		id := order(t, s, delivery.Order{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
+		id := order(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
 		kept := func() (delivery.Failure, time.Time) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
@@ -142,16 +143,16 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		bob := addUser(t, s, "Bob", accounts.Member)
 		var ids []int64
 		for i := range 5 {
-			ids = append(ids, order(t, s, delivery.Order{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i), History: i == 1}))
+			ids = append(ids, order(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i), History: i == 1}))
 			time.Sleep(time.Second)
 		}
-		others := []int64{order(t, s, delivery.Order{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
-			order(t, s, delivery.Order{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
+		others := []int64{order(t, s, delivery.Draft{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
+			order(t, s, delivery.Draft{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
 		become(t, s, delivery.Retrying, ids[0])
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
 		for range 2 {
-			require.NoError(t, s.Park(t.Context(), alice, "lastfm"))
+			require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, "lastfm")))
 			require.Equal(t, []string{"lastfm parked: ", "lastfm parked: ", "lastfm running: ", "lastfm dead: ", "lastfm parked: ", "listenbrainz scheduled: "}, owedAsIs(t, s, alice))
 		}
 		require.Equal(t, "scheduled", standing(t, s, bob, others[0])[0])
@@ -168,7 +169,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Done, ids[2])
 		require.Equal(t, others[:1], taken(t, s, "lastfm"), "what is parked stays, however long")
 		time.Sleep(365 * 24 * time.Hour)
-		require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
+		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
 		require.Equal(t, []string{"retrying", "1 of 1"}, standing(t, s, alice, ids[0]), "its attempts are as they were")
 		require.Equal(t, "dead", standing(t, s, alice, ids[3])[0])
 		require.Equal(t, []int64{ids[0], ids[4], ids[1]}, taken(t, s, "lastfm"), "the oldest first, history last")
@@ -188,10 +189,10 @@ func TestTheRunningOneParksItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		ids := []int64{order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}), order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
+		ids := []int64{order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}), order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			assert.Equal(t, ids[0], id)
-			assert.NoError(t, s.Park(t.Context(), user, "lastfm"))
+			assert.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 			assert.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE id = $1 AND state = 'running'", id), "nobody else touches what is running")
 			return river.JobSnooze(274 * 365 * 24 * time.Hour) // as the worker does
 		})
@@ -200,7 +201,7 @@ func TestTheRunningOneParksItself(t *testing.T) {
 		for _, id := range ids {
 			require.Equal(t, []string{"parked", "0 of 1"}, standing(t, s, user, id), "no attempt is used up")
 		}
-		require.NoError(t, s.Release(t.Context(), user, "lastfm"))
+		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(user, "lastfm")))
 		require.Equal(t, ids, taken(t, s, "lastfm"))
 	})
 }
@@ -211,7 +212,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		s, user := setup(t)
 		var ids []int64
 		for i := range 6 {
-			o := delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}
+			o := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}
 			if i == 5 {
 				o.Due = time.Now().Add(3 * time.Hour)
 			}
@@ -221,13 +222,13 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		become(t, s, delivery.Running, ids[0])
 		become(t, s, delivery.Dead, ids[2])
 		until := time.Now().Add(time.Hour)
-		require.NoError(t, s.Postpone(t.Context(), user, "lastfm", ids[0], until))
-		require.NoError(t, s.Postpone(t.Context(), user, "lastfm", ids[0], until.Add(-time.Minute)), "a shorter wait shortens nothing")
+		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until))
+		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until.Add(-time.Minute)), "a shorter wait shortens nothing")
 		for i, d := range deliveries(t, s, user) {
 			want := []delivery.State{"running", "scheduled", "dead", "scheduled", "scheduled", "scheduled"}[i]
 			require.Equal(t, want, d.State)
 			if i < 5 && d.State == delivery.Scheduled {
-				require.Equal(t, until.Add(delivery.Apart).UTC(), d.Due)
+				require.Equal(t, until.Add(queue.Apart).UTC(), d.Due)
 			}
 		}
 		become(t, s, delivery.Done, ids[0])
@@ -235,9 +236,9 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		require.Equal(t, []int64{ids[1], ids[3], ids[4]}, taken(t, s, "lastfm"))
 
-		parked := order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
-		require.NoError(t, s.Park(t.Context(), user, "lastfm"))
-		require.NoError(t, s.Postpone(t.Context(), user, "lastfm", parked, time.Now().Add(time.Hour)))
+		parked := order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
+		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
+		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked, time.Now().Add(time.Hour)))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
 	})
 }
@@ -247,12 +248,12 @@ func TestReviveLeavesAloneWhatIsBadItself(t *testing.T) {
 	s, user := setup(t)
 	var ids []int64
 	for i, category := range []string{"item", "auth", "network", ""} {
-		id := order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
+		id := order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
 		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
 	}
-	other := order(t, s, delivery.Order{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
+	other := order(t, s, delivery.Draft{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
 	require.NoError(t, s.Revive(t.Context(), user, "lastfm"))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {
@@ -264,8 +265,8 @@ func TestReviveLeavesAloneWhatIsBadItself(t *testing.T) {
 func TestOwingCountsWhatWaits(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	owing := func() map[string]delivery.Owing {
-		all, err := s.Owing(t.Context(), user)
+	owing := func() map[string]delivery.Waiting {
+		all, err := s.Waiting(t.Context(), user)
 		require.NoError(t, err)
 		return all
 	}
@@ -273,18 +274,18 @@ func TestOwingCountsWhatWaits(t *testing.T) {
 	forward(t, s, user, "lastfm", 2, 0)
 	save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 	for _, ref := range []string{"1", "2"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: ref}))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "s3", Kind: delivery.Archive, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: ref}))
 	}
-	require.Equal(t, map[string]delivery.Owing{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2}, "s3": {Months: 2}}, owing())
+	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2}, "s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
-	require.NoError(t, s.Park(t.Context(), user, "lastfm"))
-	require.NoError(t, s.Park(t.Context(), user, "navidrome"))
+	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
+	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "navidrome")))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
-	require.Equal(t, map[string]delivery.Owing{"lastfm": {Listens: 3, Parked: 1}, "navidrome": {Playlists: 2, Parked: 2}}, owing())
-	n, err := s.Backlog(t.Context())
+	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1}, "navidrome": {Playlists: 2, Parked: 2}}, owing())
+	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }

@@ -13,6 +13,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/match"
+	"reprise/internal/queue"
 )
 
 // carrying has two people who have listens carried from Spotify to Last.fm, and copies made there.
@@ -25,7 +26,7 @@ func carrying(t testing.TB) (s *Store, alice, bob int64) {
 		connect(t, s, user, "lastfm")
 		forward(t, s, user, "lastfm", 2, 0)
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: user, Provider: "lastfm", Kind: delivery.WritePlaylist, Ref: "7"}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.WritePlaylist, Ref: "7"}))
 		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm", map[string]match.Result{"a": {How: match.ByISRC}}))
 	}
 	return s, alice, bob
@@ -54,7 +55,7 @@ func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {
 	waiting, err := s.Parked(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []library.Connection{c}, waiting)
-	require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
+	require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
 }
 
@@ -74,7 +75,7 @@ func TestDisconnectingWithItsDataForgetsWhatIsOwed(t *testing.T) {
 	require.Equal(t, 3, count(t, s, alice), "the listens are Spotify's")
 
 	connect(t, s, alice, "lastfm") // and begin anew
-	n, err := s.Carry(t.Context(), delivery.Rule{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, Since: at(0)}, true)
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
@@ -98,12 +99,12 @@ func TestWhatIsRunningWhenItsDataIsRemovedStaysInSight(t *testing.T) {
 		stop()
 		require.Equal(t, []string{"lastfm parked: "}, owed(t, s, alice))
 		connect(t, s, alice, "lastfm")
-		require.NoError(t, s.Release(t.Context(), alice, "lastfm"))
+		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
 		require.Equal(t, ids[0].ID, taken(t, s, "lastfm")[0])
-		plays, err := s.Owed(t.Context(), ids[0].ID, "lastfm")
+		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)
 		require.Empty(t, plays, "it carries nothing any more")
-		n, err := s.Backlog(t.Context())
+		n, err := s.Queue().Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
 	})
@@ -118,10 +119,10 @@ func TestListensThatAreDeletedAreNotOwedAnyMore(t *testing.T) {
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", true))
 	require.Equal(t, []string{"lastfm scheduled: B", "lastfm done: ", "lastfm scheduled: 7"}, owed(t, s, alice))
 	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what was carried was carried")
-	owing, err := s.Owing(t.Context(), alice)
+	owing, err := s.Waiting(t.Context(), alice)
 	require.NoError(t, err)
-	require.Equal(t, delivery.Owing{Listens: 1, Playlists: 1}, owing["lastfm"])
-	plays, err := s.Owed(t.Context(), all[0].ID, "lastfm")
+	require.Equal(t, delivery.Waiting{Listens: 1, Playlists: 1}, owing["lastfm"])
+	plays, err := s.ListensOf(t.Context(), all[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"B"}, titlesOf(plays))
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
@@ -133,7 +134,7 @@ func TestDeletedListensLeaveTheArchiveToo(t *testing.T) {
 	connect(t, s, user, "spotify")
 	connect(t, s, user, "s3")
 	save(t, s, user, "spotify", track("A", 1))
-	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
 	require.NoError(t, err)
 	before := copies(t, s, user)
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", true))

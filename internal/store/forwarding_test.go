@@ -10,6 +10,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/queue"
 )
 
 func TestRulesAreKept(t *testing.T) {
@@ -18,22 +19,22 @@ func TestRulesAreKept(t *testing.T) {
 	first := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(1), Since: at(2)}
 	archive := delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1, Since: at(3)}
 	for _, r := range []delivery.Rule{first, archive} {
-		_, err := s.Carry(t.Context(), r, false)
+		_, err := s.StartForwarding(t.Context(), r, false)
 		require.NoError(t, err)
 	}
-	rules, err := s.Rules(t.Context(), user)
+	rules, err := s.ForwardingRules(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []delivery.Rule{first, archive}, rules)
 	again := first
 	again.Batch, again.From, again.Since = 40, at(0), at(9)
-	_, err = s.Carry(t.Context(), again, false)
+	_, err = s.StartForwarding(t.Context(), again, false)
 	require.NoError(t, err)
-	rules, err = s.Rules(t.Context(), user)
+	rules, err = s.ForwardingRules(t.Context(), user)
 	require.NoError(t, err)
 	again.Since = at(2)
 	require.Equal(t, again, rules[0], "the wish is as old as it was")
-	require.NoError(t, s.StopCarrying(t.Context(), user, "lastfm"))
-	rules, err = s.Rules(t.Context(), user)
+	require.NoError(t, s.StopForwarding(t.Context(), user, "lastfm"))
+	rules, err = s.ForwardingRules(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []delivery.Rule{archive}, rules)
 }
@@ -48,12 +49,12 @@ func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
 	save(t, s, addUser(t, s, "Bob", accounts.Member), "spotify", track("E", 50))
 	rule := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, From: at(15), Since: at(0)}
 	wait := func() int {
-		n, err := s.CountNotCarried(t.Context(), user, "lastfm", rule.From)
+		n, err := s.CountUnforwarded(t.Context(), user, "lastfm", rule.From)
 		require.NoError(t, err)
 		return n
 	}
 	carry := func(earlier bool) int {
-		n, err := s.Carry(t.Context(), rule, earlier)
+		n, err := s.StartForwarding(t.Context(), rule, earlier)
 		require.NoError(t, err)
 		return n
 	}
@@ -78,7 +79,7 @@ func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		save(t, s, user, "spotify", track("A", 10), track("B", 20))
-		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1, Since: at(0)}, true)
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1, Since: at(0)}, true)
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("C", 30), track("D", 40))
 		all := deliveries(t, s, user)
@@ -92,7 +93,7 @@ func TestEarlierMonthsAreArchived(t *testing.T) {
 	s.SetArchiveEvery(time.Hour)
 	newYear := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear), playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))
-	n, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	require.Equal(t, []string{"s3 scheduled: 2025-12", "s3 scheduled: 2026-01", "s3 scheduled: 2026-06"}, owed(t, s, user))
@@ -147,10 +148,9 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 		ids[name] = all[len(all)-1].ID
 	}
 	save(t, s, user, "lastfm", track("only there", 200))
-	_, err := s.writer.Exec("UPDATE river_job SET scheduled_at = $1", riverTime(start.Add(time.Hour)))
+	_, err := s.writer.Exec("UPDATE river_job SET scheduled_at = $1", queue.Time(start.Add(time.Hour)))
 	require.NoError(t, err)
-	_, err = s.writer.Exec(parkAll+" AND id = $1", ids["parked"])
-	require.NoError(t, err)
+	require.NoError(t, s.Queue().Park(t.Context(), queue.One(ids["parked"])))
 	become(t, s, delivery.Done, ids["forgotten"])
 	time.Sleep(time.Minute)
 	_, err = s.Retire(t.Context(), time.Now(), time.Time{})
@@ -161,7 +161,7 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 	require.NoError(t, s.NoteFailure(t.Context(), ids["dead"], delivery.Failure{Category: "item", Reason: "It is bad."}, true))
 	time.Sleep(time.Minute)
 	save(t, s, user, "lastfm", track("there", 70.1), track("done", 50.1))
-	plays, err := s.Owed(t.Context(), ids["there"], "lastfm")
+	plays, err := s.ListensOf(t.Context(), ids["there"])
 	require.NoError(t, err)
 	require.Empty(t, plays)
 	become(t, s, delivery.Done, ids["there"])
@@ -174,10 +174,10 @@ func TestWhatBecameOfEachListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		start, ids := fates(t, s, user)
-		account, err := s.Account(t.Context(), user, "lastfm")
+		account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 		require.NoError(t, err)
-		require.Equal(t, delivery.Account{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1, Next: start.Add(time.Minute)}, account)
-		carried, err := s.Carried(t.Context(), user, "lastfm", 100)
+		require.Equal(t, delivery.ForwardingCounts{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1, Next: start.Add(time.Minute)}, account)
+		carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
 		require.NoError(t, err)
 		outcomes := map[string]string{}
 		for _, c := range carried {
@@ -196,7 +196,7 @@ func TestWhatBecameOfEachListen(t *testing.T) {
 		}
 		require.Equal(t, map[string]string{"scheduled": "scheduled", "running": "running", "retrying": "retrying", "parked": "parked", "dead": "dead", "done": "done",
 			"forgotten": "done", "there": "there"}, outcomes)
-		newest, err := s.Carried(t.Context(), user, "lastfm", 2)
+		newest, err := s.ForwardedListens(t.Context(), user, "lastfm", 2)
 		require.NoError(t, err)
 		require.Equal(t, []string{"there", "forgotten"}, []string{newest[0].Title, newest[1].Title})
 	})
@@ -206,10 +206,10 @@ func TestNothingIsSaidOfAProviderThatNothingIsCarriedTo(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", track("A", 1))
-	account, err := s.Account(t.Context(), user, "lastfm")
+	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
 	require.Zero(t, account)
-	carried, err := s.Carried(t.Context(), user, "lastfm", 10)
+	carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
 	require.NoError(t, err)
 	require.Empty(t, carried)
 }

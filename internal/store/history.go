@@ -114,34 +114,3 @@ func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.provider = c.provider AND st.stream <> ''
 		GROUP BY c.user_id, c.provider`, library.Deliveries)
 }
-
-// DeliveryStates counts all deliveries by state, and says when the oldest was written down that waits by itself; the zero
-// time when none does. What a channel keeps until its quiet hours end is not late. All but those that wait are counted by
-// River's index alone, and may be many.
-func (s *Store) DeliveryStates(ctx context.Context) (counts map[string]int, oldest time.Time, err error) {
-	type row struct {
-		state       string
-		n, retrying int
-		first       any
-	}
-	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n, &v.retrying, &v.first) }
-	// Postgres learns from the first part that the last column is a time.
-	rows, err := list(ctx, s.reader, scan, `SELECT 'running', count(*), 0, min(created_at) FROM river_job WHERE state = 'running'
-		UNION ALL SELECT 'done', count(*), 0, NULL FROM river_job WHERE state = 'completed'
-		UNION ALL SELECT 'dead', count(*), 0, NULL FROM river_job WHERE state IN ('cancelled', 'discarded')
-		UNION ALL SELECT 'parked', count(*), 0, NULL FROM river_job j WHERE `+parked+`
-		UNION ALL SELECT 'scheduled', count(*), COALESCE(sum(CASE WHEN j.attempt > 0 THEN 1 ELSE 0 END), 0),
-		min(CASE WHEN j.kind = 'notify' AND j.attempt = 0 AND j.scheduled_at > $1 THEN NULL ELSE j.created_at END) FROM river_job j
-		WHERE j.state IN ('available', 'scheduled', 'retryable') AND NOT (`+parked+`)`, riverTime(time.Now()))
-	counts = map[string]int{}
-	for _, r := range rows {
-		counts[r.state] = r.n - r.retrying
-		counts["retrying"] += r.retrying
-		at, _ := r.first.(time.Time)
-		if text, ok := r.first.(string); ok { // SQLite knows of columns only that they are times
-			at, _ = time.Parse(queueTime, text)
-		}
-		oldest = earlier(oldest, at.UTC())
-	}
-	return counts, oldest, err
-}

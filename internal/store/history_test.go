@@ -11,6 +11,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
+	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
@@ -144,7 +145,7 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		counts, oldest, err := s.DeliveryStates(t.Context())
+		counts, oldest, err := s.Queue().Counts(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, oldest)
 		require.Zero(t, counts["scheduled"])
@@ -152,24 +153,24 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 		began := time.Now()
 		var ids []int64
 		for i := range 6 {
-			ids = append(ids, order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 			time.Sleep(time.Minute)
 		}
 		become(t, s, delivery.Dead, ids[0])
 		become(t, s, delivery.Done, ids[1])
 		become(t, s, delivery.Retrying, ids[3])
-		counts, oldest, err = s.DeliveryStates(t.Context())
+		counts, oldest, err = s.Queue().Counts(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, map[string]int{"dead": 1, "done": 1, "parked": 0, "retrying": 1, "running": 0, "scheduled": 3}, counts)
+		require.Equal(t, map[queue.State]int{"dead": 1, "done": 1, "parked": 0, "retrying": 1, "running": 0, "scheduled": 3}, counts)
 		require.True(t, began.Add(2*time.Minute).Equal(oldest), oldest)
 
 		become(t, s, delivery.Running, ids[2])
-		_, oldest, err = s.DeliveryStates(t.Context())
+		_, oldest, err = s.Queue().Counts(t.Context())
 		require.NoError(t, err)
 		require.True(t, began.Add(2*time.Minute).Equal(oldest), oldest)
-		require.NoError(t, s.Park(t.Context(), user, "lastfm"))
+		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 		become(t, s, delivery.Done, ids[2])
-		counts, oldest, err = s.DeliveryStates(t.Context())
+		counts, oldest, err = s.Queue().Counts(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 3, counts["parked"])
 		require.Zero(t, oldest, "what is parked waits for its person")

@@ -140,7 +140,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 			plays = append(plays, stored{id: r.play.id, at: r.play.at})
 		}
 	}
-	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.owe(ctx, tx, user, provider, plays))
+	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, provider, plays))
 }
 
 // mostIndexed is how long a name may be, in bytes. The names of an artist and an album stand together in an index, for which

@@ -8,14 +8,15 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/notify"
+	"reprise/internal/queue"
 )
 
-// gatherFor is how long a channel waits for more, so that what happens at once is told at once.
+// gatherFor is how long a channel waits for more messages, so that what happens together is sent together.
 const gatherFor = 2 * time.Second
 
-// oweMessages notes what the channels of a person are to tell of a notification that has just been opened: those that
-// want it, except the one that it is about.
-func (s *Store) oweMessages(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
+// enqueueMessages enqueues a message about a notification that has just been opened for each channel of its person that
+// wants it, except the channel that it is about.
+func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 	type row struct {
 		id    int64
 		least notify.Severity
@@ -24,69 +25,71 @@ func (s *Store) oweMessages(ctx context.Context, tx *sql.Tx, n notify.Notificati
 	all, err := list(ctx, tx, scan, "SELECT id, least FROM channels WHERE user_id = $1 ORDER BY id", n.User)
 	for _, c := range all {
 		if err == nil && n.Severity.AtLeast(c.least) && n.Cause != notify.ChannelCause(c.id) {
-			err = s.oweMessage(ctx, tx, c.id, n, notify.Opened)
+			err = s.enqueueMessage(ctx, tx, c.id, n, notify.Opened)
 		}
 	}
 	return err
 }
 
-// oweRecovery notes that a notification has been solved, for the channels that have told of it or were to.
-func (s *Store) oweRecovery(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
-	all, err := list(ctx, tx, scanID, `SELECT channel_id FROM messages WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0) ORDER BY channel_id`,
+// enqueueRecovery enqueues a message that a notification is resolved for the channels that sent it, or were to send it.
+func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
+	all, err := list(ctx, tx, scanID, `SELECT channel_id FROM messages
+		WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0) ORDER BY channel_id`,
 		n.ID, millis(n.CreatedAt), string(notify.Opened))
 	for _, channel := range all {
 		if err == nil {
-			err = s.oweMessage(ctx, tx, channel, n, notify.Resolved)
+			err = s.enqueueMessage(ctx, tx, channel, n, notify.Resolved)
 		}
 	}
 	return err
 }
 
-func (s *Store) oweMessage(ctx context.Context, tx *sql.Tx, channel int64, n notify.Notification, event notify.Event) error {
+func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n notify.Notification,
+	event notify.Event) error {
 	id, err := nextIDs(ctx, tx, "messages", 1)
 	if err != nil {
 		return err
 	}
-	err = execTx(ctx, tx, `INSERT INTO messages (id, channel_id, notification_id, opened_at, event, severity, provider, cause, category, title, message, action_url, resolved_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
-		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Provider, n.Cause, n.Category, n.Title, n.Message, n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
+	err = execTx(ctx, tx, `INSERT INTO messages (id, channel_id, notification_id, opened_at, event, severity, provider,
+		cause, category, title, message, action_url, resolved_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
+		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Provider, n.Cause, n.Category,
+		n.Title, n.Message, n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
 	if err != nil {
 		return err
 	}
-	return s.tellSoon(ctx, tx, n.User, channel, false)
+	return s.enqueueNotify(ctx, tx, n.User, channel, false)
 }
 
-// tellSoon has a channel told what waits for it. A delivery that waits for later comes now; one that is parked, or waits
-// after a failure, only when its channel has been released.
-func (s *Store) tellSoon(ctx context.Context, tx *sql.Tx, user, channel int64, released bool) error {
-	o := delivery.ToTell(user, channel)
-	o.Due = time.Now().Add(gatherFor)
-	id, err := s.enqueue(ctx, tx, o)
+// enqueueNotify enqueues the delivery of a channel's messages. One that waits for later becomes due now; one that is
+// parked, or waits after a failure, only when its channel has been released.
+func (s *Store) enqueueNotify(ctx context.Context, tx *sql.Tx, user, channel int64, released bool) error {
+	d := delivery.Messages(user, channel)
+	d.Due = time.Now().Add(gatherFor)
+	id, err := s.enqueue(ctx, tx, d)
 	if err != nil {
 		return err
 	}
-	query := "UPDATE river_job AS j SET state = 'available', scheduled_at = $1 WHERE id = $2 AND scheduled_at >= $1 AND j.state IN ('available', 'scheduled'"
-	if released {
-		query += ", 'retryable')"
-	} else {
-		query += ") AND NOT (" + parked + ")"
-	}
-	return execTx(ctx, tx, query, riverTime(o.Due), id)
+	return queue.In(tx).DueBy(ctx, id, d.Due, released)
 }
 
 // WaitingMessages implements notify.ChannelStore.
 func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notify.Waiting, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(time.Now())
-		err := errors.Join(
-			execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE event = 'opened' AND ended_at = 0 AND channel_id = $2 AND EXISTS (SELECT 1 FROM messages o
-				WHERE o.channel_id = messages.channel_id AND o.notification_id = messages.notification_id AND o.opened_at = messages.opened_at AND o.event = 'resolved')`, now, channel),
-			execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE event = 'resolved' AND ended_at = 0 AND channel_id = $2 AND NOT EXISTS (SELECT 1 FROM messages o
-				WHERE o.channel_id = messages.channel_id AND o.notification_id = messages.notification_id AND o.opened_at = messages.opened_at AND o.event = 'opened' AND o.sent = 1)`, now, channel))
+		same := `o.channel_id = messages.channel_id AND o.notification_id = messages.notification_id
+			AND o.opened_at = messages.opened_at`
+		err := errors.Join( // what is resolved before it was sent is sent neither way
+			execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE event = 'opened' AND ended_at = 0 AND channel_id = $2
+				AND EXISTS (SELECT 1 FROM messages o WHERE `+same+` AND o.event = 'resolved')`, now, channel),
+			execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE event = 'resolved' AND ended_at = 0 AND channel_id = $2
+				AND NOT EXISTS (SELECT 1 FROM messages o WHERE `+same+` AND o.event = 'opened' AND o.sent = 1)`, now, channel))
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, provider, cause, category, title, message, action_url, opened_at, resolved_at, created_at
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, provider, cause, category,
+			title, message, action_url, opened_at, resolved_at, created_at
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		return err
 	})
@@ -95,7 +98,8 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 
 func scanWaiting(r scanner) (w notify.Waiting, err error) {
 	var opened, resolved, created int64
-	err = r.Scan(&w.ID, &w.Notification, &w.Event, &w.Severity, &w.Provider, &w.Cause, &w.Category, &w.Title, &w.Message, &w.ActionURL, &opened, &resolved, &created)
+	err = r.Scan(&w.ID, &w.Notification, &w.Event, &w.Severity, &w.Provider, &w.Cause, &w.Category, &w.Title,
+		&w.Message, &w.ActionURL, &opened, &resolved, &created)
 	w.OpenedAt, w.ResolvedAt, w.CreatedAt = instant(opened), instant(resolved), instant(created)
 	return w, err
 }
@@ -107,7 +111,8 @@ func (s *Store) Sendings(ctx context.Context, channel int64, since time.Time) ([
 		err = r.Scan(&ms)
 		return instant(ms), err
 	}
-	return list(ctx, s.reader, scan, "SELECT DISTINCT ended_at FROM messages WHERE channel_id = $1 AND sent = 1 AND ended_at > $2 ORDER BY ended_at", channel, millis(since))
+	return list(ctx, s.reader, scan, `SELECT DISTINCT ended_at FROM messages
+		WHERE channel_id = $1 AND sent = 1 AND ended_at > $2 ORDER BY ended_at`, channel, millis(since))
 }
 
 // MessagesSent implements notify.ChannelStore.
@@ -121,69 +126,65 @@ func (s *Store) MessagesSent(ctx context.Context, channel int64, messages []int6
 			return nil
 		}
 		return errors.Join(err, endMessages(ctx, tx, channel, messages, now, true),
-			execTx(ctx, tx, "UPDATE channels SET last_sent_at = $1, failures = 0, failing_since = 0, category = '', reason = '' WHERE id = $2", now, channel))
+			execTx(ctx, tx, `UPDATE channels SET last_sent_at = $1, failures = 0, failing_since = 0, category = '', reason = ''
+				WHERE id = $2`, now, channel))
 	})
 	return recovered, err
 }
 
 // MessagesDropped implements notify.ChannelStore.
 func (s *Store) MessagesDropped(ctx context.Context, channel int64, messages []int64) error {
-	return s.write(ctx, func(tx *sql.Tx) error { return endMessages(ctx, tx, channel, messages, millis(time.Now()), false) })
+	return s.write(ctx, func(tx *sql.Tx) error {
+		return endMessages(ctx, tx, channel, messages, millis(time.Now()), false)
+	})
 }
 
 func endMessages(ctx context.Context, tx *sql.Tx, channel int64, messages []int64, at int64, sent bool) error {
 	var errs []error
 	for _, id := range messages {
-		errs = append(errs, execTx(ctx, tx, "UPDATE messages SET ended_at = $1, sent = $2 WHERE id = $3 AND channel_id = $4", at, flag(sent), id, channel))
+		errs = append(errs, execTx(ctx, tx, "UPDATE messages SET ended_at = $1, sent = $2 WHERE id = $3 AND channel_id = $4",
+			at, flag(sent), id, channel))
 	}
 	return errors.Join(errs...)
 }
 
-// dropMessages notes that what waits for the channel of a delivery will not be sent, because the delivery goes.
+// dropMessages ends the messages of a delivery's channel that wait, because the delivery is removed.
 func dropMessages(ctx context.Context, tx *sql.Tx, id int64) error {
 	return execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE ended_at = 0 AND channel_id IN
-		(SELECT c.id FROM deliveries d JOIN channels c ON c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref WHERE d.id = $2 AND d.kind = $3)`,
+		(SELECT c.id FROM deliveries d JOIN channels c ON c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref
+		WHERE d.id = $2 AND d.kind = $3)`,
 		millis(time.Now()), id, delivery.Notify)
 }
 
-// EndMessages implements delivery.MessageStore. All of it is one transaction, so that no message falls between the last
-// look and the end.
+// EndMessages implements delivery.Store. All of it is one transaction, so that no message falls between the last look
+// and the end.
 func (s *Store) EndMessages(ctx context.Context, id, channel, seen int64, done bool) (ended bool, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		var left int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE channel_id = $1 AND ended_at = 0 AND id > $2", channel, seen).Scan(&left); err != nil {
-			return err
-		}
-		if ended = left == 0; !ended {
-			return nil
-		}
-		state := "cancelled"
-		if done {
-			state = "completed"
-		}
-		return execTx(ctx, tx, "UPDATE river_job SET state = $1, finalized_at = $2 WHERE id = $3 AND state = 'running'", state, riverTime(time.Now()), id)
-	})
-	return ended && err == nil, err
+	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.End(ctx, id, done) })
 }
 
-// DeferMessages implements delivery.MessageStore.
+// DeferMessages implements delivery.Store.
 func (s *Store) DeferMessages(ctx context.Context, id, channel, seen int64, until time.Time) (deferred bool, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		var news int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE channel_id = $1 AND ended_at = 0 AND id > $2", channel, seen).Scan(&news); err != nil {
-			return err
-		}
-		if deferred = news == 0; !deferred {
-			return nil
-		}
-		return execTx(ctx, tx, "UPDATE river_job SET state = 'scheduled', scheduled_at = $1, attempt = CASE WHEN attempt > 0 THEN attempt - 1 ELSE 0 END WHERE id = $2 AND state = 'running'",
-			riverTime(until), id)
-	})
-	return deferred && err == nil, err
+	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.Defer(ctx, id, until) })
 }
 
-// ReleaseChannels implements delivery.MessageStore.
+// unlessNewer calls then unless a message with an id above seen waits for the channel, in one transaction. It returns
+// whether it called it.
+func (s *Store) unlessNewer(ctx context.Context, channel, seen int64, then func(queue.Jobs) error) (did bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		var newer int
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE channel_id = $1 AND ended_at = 0 AND id > $2",
+			channel, seen).Scan(&newer)
+		if did = newer == 0; err != nil || !did {
+			return err
+		}
+		return then(queue.In(tx))
+	})
+	return did && err == nil, err
+}
+
+// ReleaseChannels implements delivery.Store.
 func (s *Store) ReleaseChannels(ctx context.Context) error {
-	return s.exec(ctx, "UPDATE river_job AS j SET state = 'available', scheduled_at = $1 WHERE "+parked+` AND kind = 'notify' AND id IN
-		(SELECT d.id FROM deliveries d JOIN channels c ON c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref WHERE d.kind = 'notify' AND c.stopped_at = 0)`, riverTime(time.Now()))
+	return s.jobs.Release(ctx, queue.Where(`SELECT d.id FROM deliveries d
+		JOIN channels c ON c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref
+		WHERE d.kind = 'notify' AND c.stopped_at = 0`))
 }

@@ -48,7 +48,7 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 			return err
 		}
 		opened = true
-		return s.oweMessages(ctx, tx, stored)
+		return s.enqueueMessages(ctx, tx, stored)
 	})
 	return stored, opened, err
 }
@@ -82,7 +82,7 @@ const resolveOpen = "UPDATE notifications SET resolved_at = $1 WHERE resolved_at
 func (s *Store) resolve(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]notify.Notification, error) {
 	closed, err := list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
 	for _, n := range closed {
-		err = errors.Join(err, s.oweRecovery(ctx, tx, n))
+		err = errors.Join(err, s.enqueueRecovery(ctx, tx, n))
 	}
 	return closed, err
 }

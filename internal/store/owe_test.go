@@ -15,12 +15,13 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/queue"
 )
 
 // forward has a user's listens carried to a provider that takes them in batches, from an instant of the tests' day on.
 func forward(t testing.TB, s *Store, user int64, provider string, batch int, from float64) {
 	t.Helper()
-	_, err := s.Carry(context.Background(), delivery.Rule{User: user, Provider: provider, Kind: delivery.Scrobble, Batch: batch, From: at(from), Since: at(0)}, false)
+	_, err := s.StartForwarding(context.Background(), delivery.Rule{User: user, Provider: provider, Kind: delivery.Scrobble, Batch: batch, From: at(from), Since: at(0)}, false)
 	require.NoError(t, err)
 }
 
@@ -67,7 +68,7 @@ func only(t testing.TB, s *Store, user int64) delivery.Delivery {
 // become gives a delivery a state as the queue does when it takes it, or when an attempt ends.
 func become(t testing.TB, s *Store, state delivery.State, ids ...int64) {
 	t.Helper()
-	now := riverTime(time.Now())
+	now := queue.Time(time.Now())
 	queries := map[delivery.State]string{
 		delivery.Running:  "UPDATE river_job SET state = 'running', attempt = attempt + 1, finalized_at = NULL, attempted_at = $2 WHERE id = $1",
 		delivery.Retrying: "UPDATE river_job SET state = 'retryable', attempt = CASE WHEN attempt > 0 THEN attempt ELSE 1 END, finalized_at = NULL, scheduled_at = $2 WHERE id = $1",
@@ -110,7 +111,7 @@ func TestAPageIsOwedToWhomItsPersonWantsIt(t *testing.T) {
 	require.Equal(t, []string{"listenbrainz scheduled: F"}, owed(t, s, alice)[3:], "never back to where it came from")
 	save(t, s, alice, "navidrome", track("F", 60.2), track("E", 50.2))
 	require.Len(t, owed(t, s, alice), 4, "what another provider tells of too is carried once")
-	require.NoError(t, s.StopCarrying(t.Context(), alice, "listenbrainz"))
+	require.NoError(t, s.StopForwarding(t.Context(), alice, "listenbrainz"))
 	save(t, s, alice, "spotify", track("G", 70))
 	require.Equal(t, []string{"lastfm scheduled: G"}, owed(t, s, alice)[4:])
 }
@@ -125,7 +126,7 @@ func TestALongPageIsOwedInBatches(t *testing.T) {
 		last := at(-1e6)
 		for _, d := range deliveries(t, s, user) {
 			items = append(items, d.Items)
-			plays, err := s.Owed(t.Context(), d.ID, "listenbrainz")
+			plays, err := s.ListensOf(t.Context(), d.ID)
 			require.NoError(t, err)
 			for _, p := range plays {
 				require.True(t, p.PlayedAt.After(last), "the oldest first")
@@ -142,7 +143,7 @@ func TestOldPlaysAreHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(at(0)))
 		s, user := setup(t)
-		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}, false)
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}, false)
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60), track("Just now", -5))
 		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, owed(t, s, user))
@@ -177,7 +178,7 @@ func TestAPageThatIsNotStoredOwesNothing(t *testing.T) {
 	for _, table := range []string{"river_job", "deliveries", "forwards", "copies", "listen_sources", "streams"} {
 		s, user := setup(t)
 		forward(t, s, user, "lastfm", 1, -1e6)
-		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
 		require.NoError(t, err)
 		refuse(t, s, "refuse", "BEFORE INSERT ON "+table, "")
 		_, err = s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: repeat(3, 5), Reading: "after"})
@@ -192,7 +193,7 @@ func TestAPageThatIsNotStoredOwesNothing(t *testing.T) {
 }
 
 // order writes a delivery down, as a page does, and returns its number.
-func order(t testing.TB, s *Store, o delivery.Order) (id int64) {
+func order(t testing.TB, s *Store, o delivery.Draft) (id int64) {
 	t.Helper()
 	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) (err error) {
 		id, err = s.enqueue(context.Background(), tx, o)
@@ -206,9 +207,9 @@ func TestWhatIsAskedForTwiceIsOneDelivery(t *testing.T) {
 	s, alice := setup(t)
 	s.SetAttempts(7)
 	save(t, s, alice, "spotify", track("A", 1), track("B", 2))
-	scrobble := delivery.Order{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
-	month := delivery.Order{User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"}
-	for _, o := range []delivery.Order{scrobble, month} {
+	scrobble := delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
+	month := delivery.Draft{User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"}
+	for _, o := range []delivery.Draft{scrobble, month} {
 		id := order(t, s, o)
 		require.Equal(t, id, order(t, s, o), "waiting")
 		become(t, s, delivery.Running, id)
@@ -216,7 +217,7 @@ func TestWhatIsAskedForTwiceIsOneDelivery(t *testing.T) {
 		become(t, s, delivery.Retrying, id)
 		require.Equal(t, id, order(t, s, o), "retrying")
 		require.Equal(t, []string{"retrying", "1 of 7"}, standing(t, s, alice, id), "it keeps the attempts that are used up")
-		require.NoError(t, s.Park(t.Context(), alice, o.Provider))
+		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, o.Provider)))
 		require.Equal(t, id, order(t, s, o), "parked")
 		require.Equal(t, []string{"parked", "1 of 7"}, standing(t, s, alice, id))
 		become(t, s, delivery.Dead, id)
@@ -227,7 +228,7 @@ func TestWhatIsAskedForTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, delivery.Copies(o.Kind), again != id, "%s: a play is carried once, a copy is written again", o.Kind)
 		require.Equal(t, "done", standing(t, s, alice, id)[0])
 	}
-	for what, other := range map[string]delivery.Order{
+	for what, other := range map[string]delivery.Draft{
 		"another provider": {User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble, Listens: []int64{1, 2}},
 		"another kind":     {User: alice, Provider: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
 		"other listens":    {User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
@@ -257,7 +258,7 @@ func playAt(name string, when time.Time) library.Listen {
 func TestTheMonthsOfAPageAreToBeArchivedAgain(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
 	require.NoError(t, err)
 	reykjavik := time.FixedZone("one hour ahead", 3600)
 	end := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -294,7 +295,7 @@ func TestAMonthOfTheArchiveWaitsForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		s.SetArchiveEvery(time.Hour)
-		_, err := s.Carry(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, false)
 		require.NoError(t, err)
 		first := time.Now()
 		for i := range 5 {
@@ -319,7 +320,7 @@ func TestAPlaylistsCopiesAreOwedWhenItChanges(t *testing.T) {
 	require.NoError(t, err)
 	ref := strconv.FormatInt(lists[0].ID, 10)
 	for _, provider := range []string{"navidrome", "listenbrainz"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Order{User: alice, Provider: provider, Kind: delivery.WritePlaylist, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Provider: provider, Kind: delivery.WritePlaylist, Ref: ref}))
 	}
 	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, owed(t, s, alice))
 	for _, d := range deliveries(t, s, alice) {

@@ -34,8 +34,8 @@ type engine interface {
 	steps(fs.FS) (fs.FS, error)
 	// keep keeps a copy of what was there before an upgrade from this step.
 	keep(ctx context.Context, writer *sql.DB, step int64) error
-	// queue is what River needs to work on the database.
-	queue(*sql.DB) riverdriver.Driver[*sql.Tx]
+	// driver returns River's driver for the database.
+	driver(*sql.DB) riverdriver.Driver[*sql.Tx]
 	// shred lets nothing linger that is overwritten from now on.
 	shred(context.Context, *sql.DB) error
 }

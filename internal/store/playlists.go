@@ -69,7 +69,7 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p
 		}
 		err = insertRows(ctx, tx, `INSERT INTO playlist_tracks
 			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`, width, args, "")
-		return errors.Join(err, s.playlistChanged(ctx, tx, user, strconv.FormatInt(id, 10)))
+		return errors.Join(err, s.enqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10)))
 	})
 }
 
@@ -81,7 +81,7 @@ func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error
 		if err != nil {
 			return found(err)
 		}
-		return s.playlistChanged(ctx, tx, user, strconv.FormatInt(id, 10))
+		return s.enqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10))
 	})
 }
 

@@ -160,8 +160,8 @@ func (p postgres) steps(files fs.FS) (fs.FS, error) {
 // keep has nothing to do: each step is one transaction, and copies are made by the server's own tools.
 func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 
-// queue polls, as on SQLite: the only one who writes is this process.
-func (p postgres) queue(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
+// driver returns one that polls, as on SQLite: no other process writes.
+func (p postgres) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/queue"
 )
 
 // A delivery as the queue has it, whatever it carries.
@@ -43,7 +44,7 @@ func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id 
 	for user := range int64(3) {
 		queues[delivery.QueueOf(provider, user)] = river.QueueConfig{MaxWorkers: atOnce}
 	}
-	client, err := s.Queue(context.Background(), river.Config{Workers: workers, Queues: queues,
+	client, err := s.Queue().Client(context.Background(), river.Config{Workers: workers, Queues: queues,
 		FetchPollInterval: time.Second, FetchCooldown: time.Millisecond})
 	require.NoError(t, err)
 	require.NoError(t, client.Start(context.Background()))
@@ -59,7 +60,7 @@ func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
 		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
-			ids = append(ids, order(t, s, delivery.Order{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 		}
 		become(t, s, delivery.Running, ids[0], ids[1])
 		become(t, s, delivery.Done, ids[2])
@@ -127,7 +128,7 @@ func thousands(t testing.TB, s *Store, user int64, many int, state delivery.Stat
 	t.Helper()
 	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
 		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
-		many, delivery.Scrobble, riverTime(time.Now()), delivery.QueueOf("lastfm", user))
+		many, delivery.Scrobble, queue.Time(time.Now()), delivery.QueueOf("lastfm", user))
 	require.NoError(t, err)
 	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, provider, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
 	require.NoError(t, err)

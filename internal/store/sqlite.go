@@ -76,7 +76,9 @@ func (f sqliteFile) dialect() goose.Dialect { return goose.DialectSQLite3 }
 
 func (f sqliteFile) steps(files fs.FS) (fs.FS, error) { return files, nil }
 
-func (f sqliteFile) queue(writer *sql.DB) riverdriver.Driver[*sql.Tx] { return riversqlite.New(writer) }
+func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
+	return riversqlite.New(writer)
+}
 
 // shred writes zeros over what is freed, so that it does not linger in free pages.
 func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {

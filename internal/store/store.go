@@ -15,7 +15,7 @@ import (
 	"io/fs"
 	"sync/atomic"
 
-	"github.com/riverqueue/river"
+	"reprise/internal/queue"
 )
 
 // Store is an open database.
@@ -25,7 +25,7 @@ type Store struct {
 	files  fs.FS   // the migrations
 	writer *sql.DB // one connection: what is written is written in turn, and waiting in Go is fair
 	reader *sql.DB
-	orders *river.Client[*sql.Tx] // writes deliveries down
+	jobs   *queue.Queue
 
 	attempts     atomic.Int64 // see SetAttempts
 	archiveEvery atomic.Int64 // see SetArchiveEvery

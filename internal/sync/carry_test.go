@@ -56,9 +56,9 @@ func forwarding(t *testing.T, story func(t *testing.T, e *enginetest.Engine, up 
 	})
 }
 
-func account(t *testing.T, e *enginetest.Engine, user int64) delivery.Account {
+func account(t *testing.T, e *enginetest.Engine, user int64) delivery.ForwardingCounts {
 	t.Helper()
-	a, err := e.Store.Account(context.Background(), user, "listenbrainz")
+	a, err := e.Store.ForwardingCounts(context.Background(), user, "listenbrainz")
 	require.NoError(t, err)
 	a.Next = time.Time{}
 	return a
@@ -73,7 +73,7 @@ func TestListensAreCarriedOnAndComeBackAsTheSame(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, []string{"Song 0", "Song 1", "Song 2"}, titles(up, "listenbrainz", "alice"))
 		require.Equal(t, 1, submissions(up))
-		require.Equal(t, delivery.Account{Sent: 3}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 3}, account(t, e, user))
 		time.Sleep(15 * time.Minute)
 		require.Equal(t, 3, e.Listens(user), "what comes back is the same listen")
 		require.Equal(t, 1, submissions(up), "and is not sent again")
@@ -109,8 +109,8 @@ func TestADeadTokenParksWhatIsOwedAndTheReconnectLetsItOutInOrder(t *testing.T) 
 		require.Equal(t, 1, submissions(up), "one request, and no other with a dead token")
 		s := e.Status(user, "listenbrainz")
 		require.Equal(t, syncer.NeedsReconnect, s.Condition)
-		require.Equal(t, 250, s.Owing.Listens)
-		require.Equal(t, 250, s.Owing.Parked)
+		require.Equal(t, 250, s.Waiting.Listens)
+		require.Equal(t, 250, s.Waiting.Parked)
 		require.Contains(t, s.Words.Message, "Nothing is lost: 250 listens are waiting.")
 		open := e.Open(user)
 		require.Len(t, open, 1, "said once")
@@ -140,11 +140,11 @@ func TestWhatIsParkedDoesNotAge(t *testing.T) {
 		e = e.Again()
 		e.Carry()
 		enginetest.Settle()
-		require.Equal(t, delivery.Account{Parked: 3}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Parked: 3}, account(t, e, user))
 		up.FailPath("listenbrainz", "/1/submit-listens", nil)
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		time.Sleep(5 * time.Minute)
-		require.Equal(t, delivery.Account{Sent: 3}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 3}, account(t, e, user))
 	})
 }
 
@@ -155,7 +155,7 @@ func TestAPoisonedListenIsPutAsideAndTheRestFlowsPast(t *testing.T) {
 		hear(e, up, user, "Song", 40)
 		up.FailPath("listenbrainz", "/1/submit-listens", nil)
 		time.Sleep(15 * time.Minute)
-		require.Equal(t, delivery.Account{Sent: 39, Refused: 1}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 39, Refused: 1}, account(t, e, user))
 		dead, _, err := e.Store.Deliveries(context.Background(), delivery.Filter{User: user, State: delivery.Dead}, "", 10)
 		require.NoError(t, err)
 		require.Len(t, dead, 1)
@@ -197,7 +197,7 @@ func TestABatchThatIsRefusedWholeIsHalvedUntilTheBadOnesAreFound(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, plays, n)
 		time.Sleep(5 * time.Minute)
-		require.Equal(t, delivery.Account{Sent: plays - 10, Refused: 10}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: plays - 10, Refused: 10}, account(t, e, user))
 		require.Len(t, up.Plays("listenbrainz", "alice"), plays-10)
 		require.Less(t, submissions(up), 10*(2*10+2), "each bad one of a thousand costs two requests per halving")
 		time.Sleep(6 * time.Minute)
@@ -222,7 +222,7 @@ func TestAWaitPostponesAndUsesNoAttemptUp(t *testing.T) {
 		}
 		up.FailPath("listenbrainz", "/1/submit-listens", nil)
 		time.Sleep(25 * time.Minute)
-		require.Equal(t, delivery.Account{Sent: 5}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 5}, account(t, e, user))
 	})
 }
 
@@ -239,7 +239,7 @@ func TestAnOutageIsTriedAgainAndAgain(t *testing.T) {
 		require.Equal(t, syncer.Waiting, e.Status(user, "listenbrainz").Condition)
 		up.FailPath("listenbrainz", "/1/submit-listens", nil)
 		time.Sleep(time.Hour)
-		require.Equal(t, delivery.Account{Sent: 2}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 2}, account(t, e, user))
 		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition)
 	})
 }
@@ -255,7 +255,7 @@ func TestADisturbedReadingKeepsTheDeliveryWaiting(t *testing.T) {
 		up.Fail("listenbrainz", nil)
 		time.Sleep(30 * time.Minute)
 		require.Zero(t, submissions(up), "it is there already")
-		require.Equal(t, delivery.Account{There: 1}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{There: 1}, account(t, e, user))
 	})
 }
 
@@ -265,10 +265,10 @@ func TestAPausedConnectionIsSentNothing(t *testing.T) {
 		require.NoError(t, e.Connections.Pause(ctx, user, "listenbrainz"))
 		hear(e, up, user, "Song", 2)
 		time.Sleep(10 * time.Minute)
-		require.Equal(t, delivery.Account{Parked: 2}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Parked: 2}, account(t, e, user))
 		require.NoError(t, e.Connections.Resume(ctx, user, "listenbrainz"))
 		time.Sleep(5 * time.Minute)
-		require.Equal(t, delivery.Account{Sent: 2}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 2}, account(t, e, user))
 	})
 }
 
@@ -277,7 +277,7 @@ func TestDeadLettersAreLookedAtAgainAndRemovedInTheEnd(t *testing.T) {
 		up.Refuse("Song 000")
 		hear(e, up, user, "Song", 1)
 		time.Sleep(20 * time.Minute)
-		require.Equal(t, delivery.Account{Refused: 1}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Refused: 1}, account(t, e, user))
 		require.Equal(t, 1, submissions(up))
 		e.Stop()
 		time.Sleep(25 * time.Hour)
@@ -285,7 +285,7 @@ func TestDeadLettersAreLookedAtAgainAndRemovedInTheEnd(t *testing.T) {
 		e.Carry()
 		time.Sleep(5 * time.Minute)
 		require.Equal(t, 2, submissions(up), "once a day")
-		require.Equal(t, delivery.Account{Refused: 1}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Refused: 1}, account(t, e, user))
 		up.Allow("Song 000")
 		n, err := e.Deliveries.Redrive(context.Background(), delivery.Filter{User: user, State: delivery.Dead}, true)
 		require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestDeadLettersAreLookedAtAgainAndRemovedInTheEnd(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		time.Sleep(time.Minute)
-		require.Equal(t, delivery.Account{Sent: 1}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 1}, account(t, e, user))
 	})
 }
 

@@ -30,7 +30,7 @@ type StateStore interface {
 	Admins(context.Context) ([]int64, error)
 	Connections(context.Context) ([]library.Connection, error)
 	// Owing is what waits to be carried for a person, by provider.
-	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
+	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
 	KeyStore
 	Journal
 }
@@ -250,7 +250,7 @@ func (g *Guard) saveHold(ctx context.Context, key resilience.Key, s resilience.S
 // stopped keeps a stop and tells whoever has to act.
 func (g *Guard) stopped(ctx context.Context, a alert, key resilience.Key, stream string, s resilience.State, why error) error {
 	c := a.connection
-	owing, err := g.Store.Owing(ctx, c.User)
+	owing, err := g.Store.Waiting(ctx, c.User)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func TestAStopForAMissingSettingEndsWithTheRestart(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		require.Equal(t, syncer.NeedsAdmin, e.Status(user, "listenbrainz").Condition)
 		require.Len(t, e.Open(user), 1)
-		require.Equal(t, delivery.Account{Parked: 3}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Parked: 3}, account(t, e, user))
 		e.Stop()
 		e = e.Again()
 		e.Carry()
@@ -46,7 +46,7 @@ func TestAStopForAMissingSettingEndsWithTheRestart(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition)
 		require.Empty(t, e.Open(user))
-		require.Equal(t, delivery.Account{Sent: 3}, account(t, e, user))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 3}, account(t, e, user))
 	})
 }
 

@@ -53,14 +53,14 @@ type Status struct {
 	Detail        string
 	LastSuccessAt time.Time
 	Streams       []StreamStatus
-	Owing         delivery.Owing // what waits to be carried there
+	Waiting       delivery.Waiting // what waits to be carried there
 }
 
 // StatusStore is what a status is made of.
 type StatusStore interface {
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Streams(ctx context.Context, user int64) ([]library.StreamRecord, error)
-	Owing(ctx context.Context, user int64) (map[string]delivery.Owing, error)
+	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
 }
 
 // StatusOf returns the status of every connection of a user, in the order of the registry.
@@ -73,7 +73,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	if err != nil {
 		return nil, err
 	}
-	owing, err := store.Owing(ctx, user)
+	owing, err := store.Waiting(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	return all, nil
 }
 
-func (m *Connections) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Owing) Status {
+func (m *Connections) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
 			if r.Provider == c.Provider && r.Stream == stream {
@@ -98,7 +98,7 @@ func (m *Connections) status(p *providers.Provider, c library.Connection, record
 		return r
 	}
 	c.Credentials = nil // nobody who looks needs them
-	s := Status{Connection: c, Provider: p, Condition: Healthy, Owing: owing}
+	s := Status{Connection: c, Provider: p, Condition: Healthy, Waiting: owing}
 	worst := ""
 	for _, stream := range p.Guarded() {
 		r := record(stream)

@@ -1,9 +1,9 @@
-// Package tracing tells of runs and attempts as OpenTelemetry traces: a run is a trace, an attempt at an upstream a span
-// of it. An attempt outside a run, such as a delivery's or a sign-in's, is a trace of its own.
+// Package tracing sends runs and attempts as OpenTelemetry traces. A run is a trace, and each of its attempts at an
+// upstream is a span. An attempt outside a run, such as that of a delivery or a sign-in, is a trace of its own.
 //
-// It is off unless the standard environment variables of OpenTelemetry name a collector
-// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT); they say everything else about it, too: headers,
-// sampling, the service's name. A collector that does not answer costs spans and a line in the log, nothing else.
+// Tracing is off unless the standard environment variables of OpenTelemetry name a collector
+// (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT). All its settings are such variables: headers,
+// sampling, the service's name. When the collector does not answer, spans are lost and a line is logged.
 package tracing
 
 import (
@@ -27,13 +27,13 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Tracer makes spans. A nil Tracer makes none. Safe for concurrent use.
+// Tracer makes spans. A nil Tracer makes none. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// Wanted says whether the environment (lines as os.Environ gives them) names a collector.
+// Wanted reports whether the environment, as os.Environ returns it, names a collector.
 func Wanted(environ []string) bool {
 	env := func(name string) string {
 		for _, line := range environ {
@@ -53,10 +53,14 @@ func Wanted(environ []string) bool {
 func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the traces cannot be sent to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names: %w", err)
+		return nil, fmt.Errorf("the traces cannot be sent to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names: %w",
+			err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "reprise"), attribute.String("service.version", version)),
-		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	service := resource.WithAttributes(
+		attribute.String("service.name", "reprise"),
+		attribute.String("service.version", version),
+	)
+	about, err := resource.New(ctx, service, resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -65,10 +69,10 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error)
 	return &Tracer{provider: p, tracer: p.Tracer("reprise")}, nil
 }
 
-// stopTime bounds how long a stop waits for a collector to take the last spans.
+// stopTime limits the wait for a collector to take the last spans.
 const stopTime = 3 * time.Second
 
-// Run sends spans until ctx ends, and then those that are left.
+// Run sends spans until ctx ends, and then the remaining ones.
 func (t *Tracer) Run(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -82,13 +86,18 @@ func (t *Tracer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Began begins the trace of a run; the function ends it.
-func (t *Tracer) Began(ctx context.Context, user int64, provider, stream string) (context.Context, func(library.Run)) {
+// Began starts the trace of a run. The function that it returns ends it.
+func (t *Tracer) Began(
+	ctx context.Context, user int64, provider, stream string,
+) (context.Context, func(library.Run)) {
 	if t == nil {
 		return ctx, func(library.Run) {}
 	}
 	ctx, span := t.tracer.Start(ctx, "sync "+provider+" "+stream, trace.WithNewRoot(), trace.WithAttributes(
-		attribute.Int64("user_id", user), attribute.String("provider", provider), attribute.String("stream", stream)))
+		attribute.Int64("user_id", user),
+		attribute.String("provider", provider),
+		attribute.String("stream", stream),
+	))
 	return ctx, func(r library.Run) {
 		if r.Result == "" {
 			r.Result = "not let in"
@@ -102,22 +111,33 @@ func (t *Tracer) Began(ctx context.Context, user int64, provider, stream string)
 	}
 }
 
-// Attempt makes the span of an attempt that has ended. A call that an open breaker ended is none.
+// Attempt makes the span of an attempt that has ended. A call that was not made, because of an open breaker, has none.
 func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
 	if t == nil || a.Start.IsZero() {
 		return
 	}
 	method, route, _ := strings.Cut(a.Endpoint, " ")
-	about := []attribute.KeyValue{attribute.Int64("user_id", a.User), attribute.String("provider", a.Provider), attribute.String("endpoint", a.Endpoint),
-		attribute.Int("attempt", a.Number), attribute.String("outcome", string(a.Outcome)), attribute.String("server.address", a.Host),
-		attribute.String("http.request.method", method), attribute.String("http.route", route)}
+	about := []attribute.KeyValue{
+		attribute.Int64("user_id", a.User),
+		attribute.String("provider", a.Provider),
+		attribute.String("endpoint", a.Endpoint),
+		attribute.Int("attempt", a.Number),
+		attribute.String("outcome", string(a.Outcome)),
+		attribute.String("server.address", a.Host),
+		attribute.String("http.request.method", method),
+		attribute.String("http.route", route),
+	}
 	if a.Key != "" {
 		about = append(about, attribute.String("key", a.Key))
 	}
 	if status, err := strconv.Atoi(a.Status); err == nil {
 		about = append(about, attribute.Int("http.response.status_code", status))
 	}
-	_, span := t.tracer.Start(ctx, a.Endpoint, trace.WithTimestamp(a.Start), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
+	_, span := t.tracer.Start(ctx, a.Endpoint,
+		trace.WithTimestamp(a.Start),
+		trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(about...),
+	)
 	if a.Outcome != resilience.Success && a.Outcome != resilience.WasCanceled {
 		span.SetAttributes(attribute.String("category", a.Category.String()))
 		span.SetStatus(codes.Error, a.Status)
@@ -125,7 +145,7 @@ func (t *Tracer) Attempt(ctx context.Context, a resilience.Attempt) {
 	span.End(trace.WithTimestamp(a.Start.Add(a.Took)))
 }
 
-// complaints tell of what a collector did not take, at most once an hour: it is not what this program is for.
+// complaints logs errors of the collector, at most one an hour.
 type complaints struct {
 	log  *slog.Logger
 	last atomic.Int64

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"reprise/internal/accounts"
+	"reprise/internal/cli"
+	"reprise/internal/config"
+	"reprise/internal/store"
+	"reprise/web"
+)
+
+// resetPassword gives an account a new password, also while the server runs. It signs the account out everywhere.
+func resetPassword(ctx context.Context, c config.Config, name string, stdin io.Reader, stdout io.Writer) (err error) {
+	dir := dataDir(c)
+	db, err := dir.OpenBeside(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	u, err := db.UserByName(ctx, name)
+	if errors.Is(err, accounts.ErrUnknown) {
+		return unknownName(ctx, db, name)
+	}
+	if err != nil {
+		return dir.Explain(err)
+	}
+	password, err := cli.NewPassword(ctx, u.Name, stdin, stdout)
+	if err != nil {
+		return err
+	}
+	people, err := accounts.New(db)
+	if err != nil {
+		return err
+	}
+	if err := people.ResetPassword(ctx, name, password); err != nil {
+		return dir.Explain(err)
+	}
+	fmt.Fprintf(stdout, "%s has a new password. "+
+		"Every browser that was signed in with the old one has to sign in again.\n", u.Name)
+	tokens, err := db.Tokens(ctx, u.ID)
+	if len(tokens) > 0 {
+		fmt.Fprintf(stdout, "%s on working; the settings page revokes what should not.\n",
+			web.Count(len(tokens), "access token goes", "access tokens go"))
+	}
+	return err
+}
+
+func unknownName(ctx context.Context, db *store.Store, name string) error {
+	all, err := db.Users(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return errors.New("there are no accounts yet. " +
+			"Start the server and open the link that it prints to make the first one")
+	}
+	names := make([]string, len(all))
+	for i, u := range all {
+		names[i] = u.Name
+	}
+	if near := config.Nearest(name, names); near != "" {
+		return fmt.Errorf("there is no account of the name %q; did you mean %q?", name, near)
+	}
+	return fmt.Errorf("there is no account of the name %q. The settings page shows administrators which there are", name)
+}

@@ -1,0 +1,130 @@
+// Package cli reads the server's command line, and asks for passwords on a terminal.
+//
+// Every error is a sentence that says what to do.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"reprise/internal/config"
+)
+
+// Options are the flags, and the command with its operand.
+type Options struct {
+	Config, Listen, DataDir string
+	Demo, Check, Version    bool
+	Command, Operand        string // empty when the server is to serve
+}
+
+// Usage is the help text.
+const Usage = `Reprise keeps a whole copy of your listening history.
+
+  server                        serve; the page is at http://127.0.0.1:8420
+  server -demo                  serve with simulated services, to see it working; nothing is kept
+  server -check                 say what is in order and what is not, and what to do; changes nothing
+  server -version               print the version
+  server backup FILE            copy the database, also while the server runs
+  server rotate-key             seal every stored secret with a new key; the server must be stopped
+  server reset-password NAME    give an account a new password, also while the server runs
+
+  -config FILE        settings as YAML; configs/reprise.yaml lists them all
+  -listen ADDRESS     where to serve, instead of 127.0.0.1:8420
+  -data-dir FOLDER    where everything is kept, instead of ./data
+`
+
+// commands are the words that may follow the program's name, each with the name of its operand, or empty.
+var commands = map[string]string{"backup": "FILE", "rotate-key": "", "reset-password": "NAME"}
+
+const seeHelp = "\nserver -help lists what there is"
+
+// Parse reads the command line. Flags may precede and follow the command. The error is flag.ErrHelp when help is asked
+// for; an error for something unknown names the nearest thing that is known.
+func Parse(args []string) (o Options, err error) {
+	set := flag.NewFlagSet("server", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&o.Config, "config", "", "")
+	set.StringVar(&o.Listen, "listen", "", "")
+	set.StringVar(&o.DataDir, "data-dir", "", "")
+	set.BoolVar(&o.Demo, "demo", false, "")
+	set.BoolVar(&o.Check, "check", false, "")
+	set.BoolVar(&o.Version, "version", false, "")
+	var flags []string
+	set.VisitAll(func(f *flag.Flag) { flags = append(flags, f.Name) })
+	var words []string
+	for rest := args; ; rest = set.Args()[1:] {
+		err = set.Parse(rest)
+		if errors.Is(err, flag.ErrHelp) {
+			return o, err
+		}
+		if err != nil {
+			return o, fmt.Errorf("%w%s"+seeHelp, err, nearestFlag(rest, flags))
+		}
+		if set.NArg() == 0 {
+			break
+		}
+		words = append(words, set.Arg(0))
+	}
+	return o, o.take(words, flags)
+}
+
+// take reads the command and its operand.
+func (o *Options) take(words, flags []string) error {
+	modes := 0
+	for _, set := range []bool{o.Demo, o.Check, o.Version, len(words) > 0} {
+		if set {
+			modes++
+		}
+	}
+	if len(words) == 0 {
+		if modes > 1 {
+			return errors.New("-demo, -check and -version are each for itself: give one of them" + seeHelp)
+		}
+		return nil
+	}
+	operand, ok := commands[words[0]]
+	switch {
+	case !ok:
+		return fmt.Errorf("there is no command %q%s"+seeHelp, words[0], nearestCommand(words[0], flags))
+	case modes > 1:
+		return fmt.Errorf("-demo, -check and -version do not go with the command %s"+seeHelp, words[0])
+	case operand == "" && len(words) > 1:
+		return fmt.Errorf("%s takes nothing behind it, and there is %q"+seeHelp, words[0], words[1])
+	case operand != "" && len(words) == 1:
+		return fmt.Errorf("%s wants one thing more: server %s %s"+seeHelp, words[0], words[0], operand)
+	case len(words) > 2:
+		return fmt.Errorf("%s takes one %s, and there is also %q. One with spaces goes between quotation marks"+seeHelp,
+			words[0], operand, words[2])
+	}
+	o.Command = words[0]
+	if len(words) == 2 {
+		o.Operand = words[1]
+	}
+	return nil
+}
+
+func nearestCommand(word string, flags []string) string {
+	near := config.Nearest(word, append(slices.Sorted(maps.Keys(commands)), flags...))
+	switch {
+	case near == "":
+		return ""
+	case slices.Contains(flags, near):
+		near = "-" + near
+	}
+	return fmt.Sprintf("; did you mean %s?", near)
+}
+
+func nearestFlag(args, flags []string) string {
+	for _, a := range args {
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if near := config.Nearest(name, flags); strings.HasPrefix(a, "-") && near != "" && near != name {
+			return fmt.Sprintf("; did you mean -%s?", near)
+		}
+	}
+	return ""
+}

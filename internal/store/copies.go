@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/match"
+	"reprise/internal/queue"
+)
+
+// Copy returns a copy, or library.ErrNotFound when none is wanted.
+func (s *Store) Copy(ctx context.Context, user int64, provider, kind, ref string) (delivery.Copy, error) {
+	row := s.reader.QueryRowContext(ctx, selectCopy+"WHERE "+thisCopy, user, provider, kind, ref)
+	c, err := scanCopy(row)
+	return c, found(err)
+}
+
+// thisCopy is the condition for one copy; its arguments are the first four.
+const thisCopy = "user_id = $1 AND provider = $2 AND kind = $3 AND ref = $4"
+
+const selectCopy = "SELECT user_id, provider, kind, ref, wanted, written, remote_id, report, written_at FROM copies "
+
+func scanCopy(r scanner) (c delivery.Copy, err error) {
+	var at int64
+	err = r.Scan(&c.User, &c.Provider, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at)
+	c.WrittenAt = instant(at)
+	return c, err
+}
+
+// Copies returns all copies of a kind that one person has anywhere.
+func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error) {
+	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY provider, ref", user, kind)
+}
+
+// SaveRemote stores the provider's id of a copy, as soon as that is known, and the report of writing it.
+func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
+	return s.exec(ctx, "UPDATE copies SET remote_id = $5, report = $6 WHERE "+thisCopy,
+		c.User, c.Provider, c.Kind, c.Ref, c.RemoteID, c.Report)
+}
+
+// EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it returns
+// false, and the delivery has to go on. c.Wanted is what was written when done; nothing is stored of a copy that is dead
+// or not wanted any more. All of it is one transaction, so that no change falls between the last look and the end.
+func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		var wanted int64
+		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy, c.User, c.Provider, c.Kind, c.Ref).
+			Scan(&wanted)
+		gone := errors.Is(err, sql.ErrNoRows)
+		if err != nil && !gone {
+			return err
+		}
+		if done && !gone {
+			err := execTx(ctx, tx, "UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+
+				thisCopy, c.User, c.Provider, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
+			if err != nil {
+				return err
+			}
+		}
+		if ended = gone || wanted == c.Wanted; !ended {
+			return nil
+		}
+		return queue.In(tx).End(ctx, id, done || gone)
+	})
+	return ended && err == nil, err
+}
+
+// WantCopy notes that a provider is to hold a copy, and that it is to be written now.
+func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		id, err := s.enqueueCopy(ctx, tx, d)
+		if err != nil {
+			return err
+		}
+		return queue.In(tx).DueNow(ctx, id)
+	})
+}
+
+// DropCopy notes that a copy is not wanted any more. The provider keeps its copy.
+func (s *Store) DropCopy(ctx context.Context, user int64, provider, kind, ref string) error {
+	return s.exec(ctx, "DELETE FROM copies WHERE "+thisCopy, user, provider, kind, ref)
+}
+
+// CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is forgotten.
+func (s *Store) CopyDelivery(ctx context.Context, user int64, provider, kind, ref string) (delivery.Delivery, error) {
+	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`WHERE d.user_id = $1 AND d.provider = $2
+		AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1`, user, provider, kind, ref))
+	return d, found(err)
+}
+
+// enqueueCopies enqueues writing the copies of a playlist that has just been stored.
+func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref string) error {
+	scan := func(r scanner) (provider string, err error) { return provider, r.Scan(&provider) }
+	all, err := list(ctx, tx, scan, "SELECT provider FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
+		user, delivery.WritePlaylist, ref)
+	for _, provider := range all {
+		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Provider: provider, Kind: delivery.WritePlaylist, Ref: ref})
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// matchLife is how long it is remembered that a provider does not have a track.
+const matchLife = 24 * time.Hour
+
+// Matches returns the known matches of these tracks at a provider, by track.
+func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks []string) (
+	map[string]match.Result, error) {
+	known := make(map[string]match.Result, len(tracks))
+	type row struct {
+		track string
+		match.Result
+	}
+	scan := func(r scanner) (v row, err error) {
+		return v, r.Scan(&v.track, &v.Found.SourceID, &v.Found.Title, &v.Found.Artist, &v.How, &v.Score)
+	}
+	for chunk := range slices.Chunk(tracks, 100) {
+		args := []any{user, provider, millis(time.Now().Add(-matchLife))}
+		for _, t := range chunk {
+			args = append(args, t)
+		}
+		rows, err := list(ctx, s.reader, scan, `SELECT track, source_id, title, artist, how, score FROM track_matches
+			WHERE user_id = $1 AND provider = $2 AND (source_id <> '' OR checked_at > $3) AND track IN `+numbered(4, len(chunk)), args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			known[r.track] = r.Result
+		}
+	}
+	return known, nil
+}
+
+// SaveMatches stores the matches of tracks at a provider.
+func (s *Store) SaveMatches(ctx context.Context, user int64, provider string, found map[string]match.Result) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		args := make([]any, 0, len(found)*9)
+		for track, m := range found {
+			args = append(args, user, provider, track, m.Found.SourceID, m.Found.Title, m.Found.Artist, string(m.How),
+				m.Score, millis(time.Now()))
+		}
+		return insertRows(ctx, tx, `INSERT INTO track_matches
+			(user_id, provider, track, source_id, title, artist, how, score, checked_at)`, 9, args,
+			`ON CONFLICT (user_id, provider, track) DO UPDATE SET source_id = excluded.source_id, title = excluded.title,
+			artist = excluded.artist, how = excluded.how, score = excluded.score, checked_at = excluded.checked_at`)
+	})
+}
+
+// ForgetMatches deletes the matches with these tracks of a provider, so that they are looked for again.
+func (s *Store) ForgetMatches(ctx context.Context, user int64, provider string, sourceIDs []string) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for chunk := range slices.Chunk(sourceIDs, 100) {
+			args := []any{user, provider}
+			for _, id := range chunk {
+				args = append(args, id)
+			}
+			err := execTx(ctx, tx, "DELETE FROM track_matches WHERE user_id = $1 AND provider = $2 AND source_id IN "+
+				numbered(3, len(chunk)), args...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/queue"
+)
+
+// ListensOf returns the listens of a delivery, the oldest first. Those that its provider has reported meanwhile are
+// there already, and are taken out of the delivery.
+func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error) {
+	var there int
+	err := s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f
+		JOIN listen_sources s ON s.listen_id = f.listen_id AND s.provider = f.provider
+		WHERE f.delivery_id = $1`, id).Scan(&there)
+	if err != nil {
+		return nil, local(err)
+	}
+	if there > 0 {
+		if err := s.takeOutThere(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	plays, err := list(ctx, s.reader, scanListen, `SELECT l.id, l.title, l.artist, l.album, l.played_at, l.duration_ms,
+		l.isrc, l.recording_mbid, l.approximate FROM forwards f JOIN listens l ON l.id = f.listen_id WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
+	if err != nil {
+		return nil, err
+	}
+	return plays, s.addSources(ctx, plays)
+}
+
+// takeOutThere takes the listens out of a delivery that its provider has already.
+func (s *Store) takeOutThere(ctx context.Context, id int64) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		err := execTx(ctx, tx, `DELETE FROM forwards WHERE delivery_id = $1 AND EXISTS
+			(SELECT 1 FROM listen_sources s WHERE s.listen_id = forwards.listen_id AND s.provider = forwards.provider)`, id)
+		return errors.Join(err, recount(ctx, tx, id))
+	})
+}
+
+// recount updates the number of listens of a delivery.
+func recount(ctx context.Context, tx *sql.Tx, id int64) error {
+	return execTx(ctx, tx, `UPDATE deliveries SET items = (SELECT count(*) FROM forwards WHERE delivery_id = $1)
+		WHERE id = $1`, id)
+}
+
+// recountAll updates the numbers of listens of all deliveries of a person that are not done, after listens were deleted.
+func recountAll(ctx context.Context, tx *sql.Tx, user int64) error {
+	return execTx(ctx, tx, `UPDATE deliveries
+		SET items = (SELECT count(*) FROM forwards f WHERE f.delivery_id = deliveries.id)
+		WHERE user_id = $1 AND kind IN ($2, $3)
+		AND EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id AND NOT `+queue.HasState(queue.Done)+`)`,
+		user, delivery.SubmitListens, delivery.Scrobble)
+}
+
+// Split moves listens out of a delivery: into new ones, or into dead letters of their own.
+func (s *Store) Split(ctx context.Context, from delivery.Draft, id int64, more [][]int64,
+	dead []delivery.Refused) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for _, listens := range more {
+			from.Listens, from.Due = listens, time.Now()
+			if _, err := s.enqueue(ctx, tx, from); err != nil {
+				return err
+			}
+		}
+		for _, d := range dead {
+			from.Listens, from.Due = []int64{d.Listen}, time.Now()
+			bad, err := s.enqueue(ctx, tx, from)
+			if err == nil {
+				err = bury(ctx, tx, bad, d.Failure)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return recount(ctx, tx, id)
+	})
+}
+
+// bury makes a delivery a dead letter that has never been attempted by itself.
+func bury(ctx context.Context, tx *sql.Tx, id int64, f delivery.Failure) error {
+	return errors.Join(
+		queue.In(tx).Bury(ctx, id),
+		note(ctx, tx, id, f, true))
+}
+
+func note(ctx context.Context, tx *sql.Tx, id int64, f delivery.Failure, dead bool) error {
+	since := int64(0)
+	if dead {
+		since = millis(time.Now())
+	}
+	return execTx(ctx, tx, `UPDATE deliveries SET category = $1, reason = $2, answer = $3,
+		dead_since = CASE WHEN dead_since > 0 THEN dead_since ELSE CAST($4 AS BIGINT) END WHERE id = $5`,
+		f.Category, f.Reason, f.Answer, since, id)
+}
+
+// NoteFailure keeps why an attempt failed. dead says that it was the last one.
+func (s *Store) NoteFailure(ctx context.Context, id int64, f delivery.Failure, dead bool) error {
+	return s.write(ctx, func(tx *sql.Tx) error { return note(ctx, tx, id, f, dead) })
+}
+
+// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
+func (s *Store) Revive(ctx context.Context, user int64, provider string) error {
+	_, err := s.jobs.Redrive(ctx, queue.Where("SELECT d.id FROM "+withJobs+
+		"WHERE d.user_id = $1 AND d.provider = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead), user, provider))
+	return err
+}
+
+// Parked returns the connections to which deliveries are parked.
+func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
+	return list(ctx, s.reader, s.scanConnection, selectConnection+`WHERE EXISTS (SELECT 1 FROM `+withJobs+`
+		WHERE d.user_id = connections.user_id AND d.provider = connections.provider AND `+queue.HasState(queue.Parked)+`)`)
+}
+
+func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
+
+// Waiting counts what waits to be delivered for a person, by provider.
+func (s *Store) Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error) {
+	type row struct {
+		provider, kind string
+		parked         bool
+		jobs, items    int
+	}
+	scan := func(r scanner) (v row, err error) {
+		return v, r.Scan(&v.provider, &v.kind, &v.parked, &v.jobs, &v.items)
+	}
+	rows, err := list(ctx, s.reader, scan, `SELECT d.provider, d.kind, `+queue.HasState(queue.Parked)+` AS parked,
+		count(*), sum(d.items) FROM `+withJobs+`WHERE d.user_id = $1 AND d.kind <> 'notify'
+		AND NOT `+queue.HasState(queue.Done, queue.Dead)+` GROUP BY d.provider, d.kind, parked`, user)
+	all := map[string]delivery.Waiting{}
+	for _, r := range rows {
+		o := all[r.provider]
+		switch r.kind {
+		case delivery.WritePlaylist:
+			o.Playlists += r.jobs
+		case delivery.Archive:
+			o.Months += r.jobs
+		default:
+			o.Listens += r.items
+		}
+		if r.parked {
+			o.Parked += r.items
+		}
+		all[r.provider] = o
+	}
+	return all, err
+}
