@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/demo"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -51,9 +52,10 @@ func BenchmarkIngest(b *testing.B) {
 		}})
 		provider := providertest.New(listenbrainz.Describe(), "api_url", world.ListenBrainz.URL)
 		provider.Streams = []string{library.Listens}
-		guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client, Tokens: oauth.NewTokens(db, client),
-			Registry: providers.NewRegistry(provider), Store: db,
-			Notifier: notify.New(db, bus), Bus: bus, Log: slog.New(slog.DiscardHandler)}
+		log := slog.New(slog.DiscardHandler)
+		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})
+		guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client,
+			Tokens: oauth.NewTokens(db, client), Registry: providers.NewRegistry(provider), Keys: db, Alerts: told, Log: log})
 		runs := make(chan library.Run, 100) // more than there are
 		pull := syncer.NewSyncer(syncer.Options{Began: func(ctx context.Context, _ syncer.Key) (context.Context, func(library.Run)) {
 			return ctx, func(r library.Run) { runs <- r }

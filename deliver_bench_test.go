@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -49,9 +50,11 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	provider := providertest.New(listenbrainz.Describe(), "api_url", address)
 	provider.Takes.Batch = 1
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: providers.NewRegistry(provider), Store: db,
-		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Notifier: notify.New(db, bus), Bus: bus, Log: log}
-	d := delivery.New(delivery.Options{}, guard.Registry, caughtUp{guard}, db, bus, log)
+	registry := providers.NewRegistry(provider)
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Keys: db,
+		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Log: log,
+		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})})
+	d := delivery.New(delivery.Options{}, registry, caughtUp{guard}, db, bus, log)
 	page := make([]library.Listen, n)
 	for i := range page {
 		title := fmt.Sprintf("Song %d", i)

@@ -38,10 +38,10 @@ var arrows = map[string][]string{
 	// Tells of what both have told of.
 	"internal/tracing": {"internal/library", "internal/resilience"},
 	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
-	"internal/sync": {
-		"internal/activity", "internal/delivery", "internal/events", "internal/library", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience",
-	},
+	"internal/alerts": {"internal/activity", "internal/events", "internal/library", "internal/notify",
+		"internal/providers", "internal/resilience"},
+	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
+		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
 	// It sends what notify has to tell.
 	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
@@ -58,16 +58,81 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {
-		"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich",
-		"internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/queue", "internal/resilience",
-	},
+	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
 	"internal/server": {
-		"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/delivery",
-		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
-		"internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/resilience", "internal/sync", "web",
+		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
+		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
+		"internal/server/admin", "internal/server/channels", "internal/server/connections",
+		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
+		"internal/server/feed", "internal/server/health", "internal/server/imports",
+		"internal/server/music", "internal/server/notifications", "internal/server/people",
+		"internal/server/playlists", "internal/server/settings", "internal/server/tokens", "internal/sync",
+		"web",
+	},
+	"internal/server/activity": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
+	},
+	"internal/server/admin": {
+		"internal/activity", "internal/digest", "internal/enrich", "internal/library", "internal/providers",
+		"internal/resilience", "internal/server/core", "internal/sync",
+	},
+	"internal/server/channels": {
+		"internal/activity", "internal/channels", "internal/library", "internal/notify",
+		"internal/resilience", "internal/server/core",
+	},
+	"internal/server/connections": {
+		"internal/delivery", "internal/library", "internal/metrics", "internal/notify", "internal/oauth",
+		"internal/providers", "internal/resilience", "internal/server/activity", "internal/server/core",
+		"internal/server/deliveries", "internal/server/imports", "internal/server/music", "internal/sync",
+		"web",
+	},
+	// It has words for the errors of all packages below it.
+	"internal/server/core": {
+		"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
+		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web",
+	},
+	"internal/server/deliveries": {
+		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
+		"internal/providers", "internal/resilience", "internal/server/core", "internal/sync", "web",
+	},
+	"internal/server/digests": {
+		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
+		"internal/resilience", "internal/server/core", "internal/sync",
+	},
+	"internal/server/feed": {
+		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
+		"internal/server/core",
+	},
+	"internal/server/health": {
+		"internal/accounts", "internal/library", "internal/metrics", "internal/resilience",
+		"internal/server/admin", "internal/server/connections", "internal/server/core", "web",
+	},
+	"internal/server/imports": {
+		"internal/activity", "internal/imports", "internal/library", "internal/providers",
+		"internal/server/core",
+	},
+	"internal/server/music": {
+		"internal/art", "internal/enrich", "internal/library", "internal/resilience",
+		"internal/server/core", "internal/sync",
+	},
+	"internal/server/notifications": {"internal/notify", "internal/server/core"},
+	"internal/server/people": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
+		"internal/server/core",
+	},
+	"internal/server/playlists": {
+		"internal/delivery", "internal/library", "internal/match", "internal/providers",
+		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
+	},
+	"internal/server/settings": {
+		"internal/accounts", "internal/providers", "internal/server/admin", "internal/server/connections",
+		"internal/server/core", "internal/server/music", "internal/server/people", "internal/server/tokens",
+	},
+	"internal/server/tokens": {
+		"internal/accounts", "internal/activity", "internal/events", "internal/library",
+		"internal/server/core", "web",
 	},
 	"internal/demo": {},
 
@@ -92,18 +157,19 @@ var arrows = map[string][]string{
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest": {
-		"internal/accounts", "internal/delivery", "internal/events", "internal/library", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/providers/providertest",
+		"internal/accounts", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/providertest",
 		"internal/providers/registry", "internal/resilience", "internal/store", "internal/sync",
 	},
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
 	"cmd/server": {
-		"internal/accounts", "internal/activity", "internal/art", "internal/channels", "internal/cli", "internal/config",
-		"internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor",
-		"internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/registry",
-		"internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web",
+		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels",
+		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
+		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
+		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/providers/registry", "internal/resilience", "internal/server", "internal/store",
+		"internal/sync", "internal/tracing", "web",
 	},
 }
 

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/demo"
 )
 
-func TestPeopleSeeOnlyWhatIsTheirs(t *testing.T) {
+func TestPeopleSeeOnlyTheirOwnData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
@@ -32,7 +32,8 @@ func TestPeopleSeeOnlyWhatIsTheirs(t *testing.T) {
 	bob.call("POST", "/notifications/"+note+"/ack", nil, 404)
 	bob.call("POST", "/connections/spotify/retry", nil, 404)
 	bob.call("DELETE", "/connections/spotify", nil, 404)
-	require.Equal(t, []any{object{"provider": "spotify", "state": "needs_reconnect"}}, alice.call("GET", "/health", nil, 200)["connections"])
+	require.Equal(t, []any{object{"provider": "spotify", "state": "needs_reconnect"}},
+		alice.call("GET", "/health", nil, 200)["connections"])
 	require.NotContains(t, bob.page("/", 200), "needs to be reconnected")
 }
 
@@ -43,14 +44,16 @@ func TestANewPasswordEndsTheOtherSessions(t *testing.T) {
 	other := p.returning()
 	other.call("GET", "/connections", nil, 200)
 	v.submit("/settings/password", url.Values{"old": {"wrong"}, "new": {"another good one"}}, 422)
-	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {"another good one"}}, 200), "has been changed")
+	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {"another good one"}},
+		200), "has been changed")
 	v.call("GET", "/connections", nil, 200)
 	other.call("GET", "/connections", nil, 401)
-	require.Contains(t, other.page("/listens", 200), `name="after" value="/listens"`, "signing in leads back to where one was")
+	require.Contains(t, other.page("/listens", 200), `name="after" value="/listens"`,
+		"signing in leads back to where one was")
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": password}, 401)
 }
 
-func TestTriesAtSigningInAreSlowedDown(t *testing.T) {
+func TestFailedSignInsAreSlowedDown(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
 	p.newcomer()

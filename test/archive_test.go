@@ -12,7 +12,7 @@ import (
 	"reprise/internal/s3test"
 )
 
-// archived reads all lines of all objects below a person's folder: the listens by their numbers, and the number of lines.
+// archived reads all objects in a person's folder. It returns the listens by number, and how many lines there were.
 func archived(t *testing.T, objects map[string]string) (ids map[string]bool, lines int) {
 	t.Helper()
 	ids = map[string]bool{}
@@ -31,18 +31,20 @@ func archived(t *testing.T, objects map[string]string) (ids map[string]bool, lin
 	return ids, lines
 }
 
-// The archive in a real S3 server that we did not write.
+// It uses a real S3 server.
 func TestTheArchiveIsCompleteAndFollows(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	s3, w := s3test.Start(t), newWorld(t, demo.Options{Plays: 1200})
 	s3.MakeBucket("music")
-	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=1s")...)
+	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_DELIVERY_FIRST_DELAY=100ms",
+		"REPRISE_DELIVERY_MAX_DELAY=1s")...)
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 
-	fields := object{"endpoint": s3.URL, "bucket": "music", "access_key": s3.AccessKey, "secret_key": "wrong", "region": s3.Region}
+	fields := object{"endpoint": s3.URL, "bucket": "music", "access_key": s3.AccessKey, "secret_key": "wrong",
+		"region": s3.Region}
 	answer := v.call("PUT", "/connections/s3", fields, 422)
 	require.Contains(t, answer["detail"], "secret")
 	require.NotContains(t, p.log.String(), "wrong")

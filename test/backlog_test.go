@@ -19,8 +19,8 @@ import (
 	"reprise/internal/store"
 )
 
-// backlog fills the database of a server that is stopped with deliveries of one listen each, for its first person's
-// connection to ListenBrainz.
+// backlog fills the database of a stopped server with deliveries of one listen each, for its first person's connection
+// to ListenBrainz.
 func backlog(t testing.TB, dir string, n int) {
 	t.Helper()
 	ctx := context.Background()
@@ -43,12 +43,13 @@ func backlog(t testing.TB, dir string, n int) {
 		_, err := db.SaveListens(ctx, library.Intake{User: 1, Provider: "spotify", Listens: page})
 		require.NoError(t, err)
 	}
-	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Provider: "listenbrainz", Kind: delivery.SubmitListens, Batch: 1}, true)
+	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Provider: "listenbrainz", Kind: delivery.SubmitListens,
+		Batch: 1}, true)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, owed, n)
 }
 
-// resident is a process's memory in MiB, as the kernel counts it.
+// resident returns a process's memory in MiB, as the kernel counts it.
 func (p *process) resident(t testing.TB) float64 {
 	t.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -65,7 +66,7 @@ func (p *process) resident(t testing.TB) float64 {
 	return 0
 }
 
-// backlogged is a server on which n deliveries to ListenBrainz wait, because it is down.
+// backlogged returns a server with n deliveries that wait because ListenBrainz is down.
 func backlogged(t testing.TB, n int) (*process, *person) {
 	t.Helper()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -83,12 +84,13 @@ func backlogged(t testing.TB, n int) (*process, *person) {
 	return p, v
 }
 
-func TestTenThousandDeliveriesWait(t *testing.T) {
+func TestTenThousandWaitingDeliveries(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	p, v := backlogged(t, 10_000)
 	counts := v.call("GET", "/deliveries", nil, 200)["counts"].(object)
-	require.InDelta(t, 10_000, counts["scheduled"].(float64)+counts["running"].(float64)+counts["retrying"].(float64), 0.5)
+	require.InDelta(t, 10_000, counts["scheduled"].(float64)+counts["running"].(float64)+
+		counts["retrying"].(float64), 0.5)
 	for _, ask := range []struct {
 		method, path string
 		body         object
@@ -108,7 +110,7 @@ func TestTenThousandDeliveriesWait(t *testing.T) {
 	}
 }
 
-// BenchmarkBacklog measures the memory of a server on which 100,000 deliveries wait while somebody looks at them.
+// BenchmarkBacklog measures the memory of a server with 100,000 waiting deliveries while somebody views them.
 func BenchmarkBacklog(b *testing.B) {
 	p, v := backlogged(b, 100_000)
 	most := 0.0

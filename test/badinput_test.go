@@ -20,7 +20,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// refuses starts a server that cannot serve, and returns what it says.
+// refuses starts a server that cannot serve, and returns what it prints.
 func refuses(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(built, args...)
@@ -37,7 +37,7 @@ func refuses(t *testing.T, env []string, args ...string) string {
 	return out.String()
 }
 
-// used is a data directory that a server has used, with one account.
+// used returns a data directory that a server has used, with one account.
 func used(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -57,10 +57,12 @@ func inDatabase(t *testing.T, dir, statement string) {
 	require.NoError(t, db.Close())
 }
 
-func TestWhatCannotBeServedIsSaidPlainly(t *testing.T) {
+func TestAServerThatCannotServeSaysWhy(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "reprise.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("listen: nowhere\nsync:\n  wokers: 4\n  run_timeout: soon\nproviders:\n  spotify:\n    client_secret: do-not-print-this\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("listen: nowhere\nsync:\n  wokers: 4\n  run_timeout: soon\n"+
+			"providers:\n  spotify:\n    client_secret: do-not-print-this\n"), 0o600))
 	said := refuses(t, nil, "-config", file)
 	require.Contains(t, said, `"nowhere"`)
 	require.Contains(t, said, `did you mean "sync.workers"?`)
@@ -75,8 +77,10 @@ func TestWhatCannotBeServedIsSaidPlainly(t *testing.T) {
 	require.Contains(t, refuses(t, nil, "-data-dir", "/proc/reprise", "-listen", "127.0.0.1:0"), "cannot be made")
 	require.Contains(t, refuses(t, nil, "-data-dir", "/dev/full/x", "-listen", "127.0.0.1:0"), "cannot be made")
 
-	require.Contains(t, refuses(t, []string{"REPRISE_CONTACT=me\r\nX: 1"}), "neither an e-mail address such as me@example.org")
-	require.Contains(t, refuses(t, nil, "-listen", "203.0.113.7:8420"), "203.0.113.7:8420 is no address of this machine. Choose one with -listen")
+	require.Contains(t, refuses(t, []string{"REPRISE_CONTACT=me\r\nX: 1"}),
+		"neither an e-mail address such as me@example.org")
+	require.Contains(t, refuses(t, nil, "-listen", "203.0.113.7:8420"),
+		"203.0.113.7:8420 is no address of this machine. Choose one with -listen")
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -86,7 +90,7 @@ func TestWhatCannotBeServedIsSaidPlainly(t *testing.T) {
 	require.NoDirExists(t, dir, "nothing is made before it is known that it can serve")
 }
 
-func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
+func TestAWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
 	key, database := filepath.Join(dir, "secret.key"), filepath.Join(dir, "reprise.db")
@@ -97,11 +101,13 @@ func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
 	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
 
 	require.NoError(t, os.WriteFile(key, nil, 0o600))
-	require.Contains(t, refuses(t, nil, at...), key+" is there, but is empty or cut off. Put back the one that belongs to the database")
+	require.Contains(t, refuses(t, nil, at...),
+		key+" is there, but is empty or cut off. Put back the one that belongs to the database")
 	require.NoError(t, os.Remove(key))
 	require.Contains(t, refuses(t, nil, at...), "is missing, but there is the database")
 	require.NoFileExists(t, key)
-	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=another-key-altogether"}, at...), "not the one that this database was written with")
+	require.Contains(t, refuses(t, []string{"REPRISE_SECRET_KEY=another-key-altogether"}, at...),
+		"not the one that this database was written with")
 	after, err := os.ReadFile(database)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
@@ -111,17 +117,21 @@ func TestTheDatabaseIsNotTouchedByAWrongKey(t *testing.T) {
 
 	lone := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(lone, "secret.key"), []byte("\n"), 0o600))
-	require.Contains(t, refuses(t, nil, "-data-dir", lone, "-listen", "127.0.0.1:0"), "Delete it, and a new one is made")
+	require.Contains(t, refuses(t, nil, "-data-dir", lone, "-listen", "127.0.0.1:0"),
+		"Delete it, and a new one is made")
 }
 
-// mounted makes a folder with a small disk of its own and gives it to a command of a shell, as $0; "$@" starts the server.
+// mounted runs a shell script with a small disk of its own mounted at $0; "$@" in the script starts the server. It
+// returns what the script prints.
 func mounted(t *testing.T, script string, args ...string) string {
 	t.Helper()
 	if os.Getuid() != 0 && exec.Command("unshare", "-rm", "true").Run() != nil {
 		t.Skip("this user cannot mount anything")
 	}
 	dir := t.TempDir()
-	cmd := exec.Command("unshare", append([]string{"-rm", "sh", "-ec", "mount -t tmpfs -o size=16m none $0\n" + script, dir, built, "-listen", "127.0.0.1:0", "-data-dir", dir}, args...)...)
+	cmd := exec.Command("unshare", append([]string{"-rm", "sh", "-ec",
+		"mount -t tmpfs -o size=16m none $0\n" + script, dir, built, "-listen", "127.0.0.1:0", "-data-dir", dir},
+		args...)...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, "%s", out)
@@ -129,38 +139,53 @@ func mounted(t *testing.T, script string, args ...string) string {
 	return string(out)
 }
 
-// TestADiskThatCannotBeWrittenIsSaidPlainly: what was there before is there afterwards, and one that has room again serves.
-func TestADiskThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
+// Nothing that existed before is lost, and the server starts when there is room again.
+func TestADiskThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	said := mounted(t, `mount -o remount,ro none $0; "$@"`)
-	require.Contains(t, said, "cannot be written: read-only file system. Make room or fix its permissions, or choose another with -data-dir")
+	require.Contains(t, said, "cannot be written: read-only file system. "+
+		"Make room or fix its permissions, or choose another with -data-dir")
 	said = mounted(t, `mkdir $0/data; mount -o remount,ro none $0; "$@"/data/new`)
 	require.Contains(t, said, "cannot be made: read-only file system. Choose another with -data-dir")
 
 	good := used(t)
 	kept := "cp " + good + "/* $0; chmod 600 $0/*; "
-	said = mounted(t, kept+`mount -o remount,ro none $0; before=$(cat $0/reprise.db $0/secret.key | md5sum); "$@" || code=$?; [ "$before" = "$(cat $0/reprise.db $0/secret.key | md5sum)" ]; exit $code`)
+	said = mounted(t, kept+`mount -o remount,ro none $0
+		before=$(cat $0/reprise.db $0/secret.key | md5sum)
+		"$@" || code=$?
+		[ "$before" = "$(cat $0/reprise.db $0/secret.key | md5sum)" ]
+		exit $code`)
 	require.Contains(t, said, "read-only file system")
-	said = mounted(t, kept+`before=$(md5sum $0/secret.key); dd if=/dev/zero of=$0/fill bs=4096 2>/dev/null || true; "$@" || code=$?; [ "$before" = "$(md5sum $0/secret.key)" ]; rm $0/fill; "$@" -check | grep "The database is sound"; exit $code`)
+	said = mounted(t, kept+`before=$(md5sum $0/secret.key)
+		dd if=/dev/zero of=$0/fill bs=4096 2>/dev/null || true
+		"$@" || code=$?
+		[ "$before" = "$(md5sum $0/secret.key)" ]
+		rm $0/fill
+		"$@" -check | grep "The database is sound"
+		exit $code`)
 	require.Contains(t, said, " is full. ")
 	said = mounted(t, `dd if=/dev/zero of=$0/fill bs=4096 2>/dev/null || true; "$@"`)
 	require.Contains(t, said, "no space left on device. Make room")
 }
 
-// TestWithoutAContactWhoAsksForOneIsNotCalled: MetaBrainz blocks addresses whose owner it cannot reach.
-func TestWithoutAContactWhoAsksForOneIsNotCalled(t *testing.T) {
+// MetaBrainz blocks addresses whose owner it cannot reach.
+func TestHostsThatNeedAContactAreNotCalled(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1") // through which nobody is reached
 	v := p.newcomer()
-	require.Contains(t, v.page("/connect/listenbrainz", 200), "The administrator has to set contact to an e-mail or web address")
+	require.Contains(t, v.page("/connect/listenbrainz", 200),
+		"The administrator has to set contact to an e-mail or web address")
 	answer := v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"}, 422)
-	require.Contains(t, answer["detail"], "The administrator has to set contact to an e-mail or web address, and start Reprise again. Nothing was stored.")
+	require.Contains(t, answer["detail"],
+		"The administrator has to set contact to an e-mail or web address, and start Reprise again. "+
+			"Nothing was stored.")
 	v.call("GET", "/connections/listenbrainz", nil, 404)
 
 	p = start(t, t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1", "REPRISE_CONTACT=me@example.org")
 	v = p.newcomer()
 	require.NotContains(t, v.page("/connect/listenbrainz", 200), "set contact")
-	require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"}, 422)["detail"], "There is no answer from ListenBrainz")
+	require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": "a-token-of-alice"},
+		422)["detail"], "There is no answer from ListenBrainz")
 }
 
 func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
@@ -180,7 +205,8 @@ func TestADamagedOrNewerDatabaseIsLeftAlone(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(database, bad, 0o600))
 	require.Contains(t, refuses(t, nil, at...), "is damaged")
-	require.NoError(t, os.WriteFile(database, []byte("this is not a database, whatever its name says, and never was one"), 0o600))
+	require.NoError(t, os.WriteFile(database,
+		[]byte("this is not a database, whatever its name says, and never was one"), 0o600))
 	require.Contains(t, refuses(t, nil, at...), "is damaged")
 
 	require.NoError(t, os.WriteFile(database, good, 0o600))
@@ -208,10 +234,15 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	require.NoError(t, l.Close())
 	unknown := httptest.NewTLSServer(http.NotFoundHandler())
 	defer unknown.Close()
-	for url, want := range map[string]string{"http://" + nobody: "There is no answer from Navidrome", p.url: "There is no Subsonic server", p.url + "/music/": "There is no Subsonic server",
-		"http://": "This is not a web address", "gopher://example.org": "must begin with https:// or http://", "http://me:you@" + nobody: "have fields of their own",
-		strings.Replace(p.url, "http", "https", 1): "Enter it with http:// if", unknown.URL: "The certificate at this address", "http://a\nb": "something else that cannot be seen in: Address"} {
-		answer := v.call("PUT", "/connections/navidrome", object{"url": url, "username": "alice", "password": "secret-of-alice"}, http.StatusUnprocessableEntity)
+	for url, want := range map[string]string{"http://" + nobody: "There is no answer from Navidrome",
+		p.url: "There is no Subsonic server", p.url + "/music/": "There is no Subsonic server",
+		"http://": "This is not a web address", "gopher://example.org": "must begin with https:// or http://",
+		"http://me:you@" + nobody:                  "have fields of their own",
+		strings.Replace(p.url, "http", "https", 1): "Enter it with http:// if",
+		unknown.URL:   "The certificate at this address",
+		"http://a\nb": "something else that cannot be seen in: Address"} {
+		answer := v.call("PUT", "/connections/navidrome",
+			object{"url": url, "username": "alice", "password": "secret-of-alice"}, http.StatusUnprocessableEntity)
 		require.Contains(t, answer["detail"], "Nothing was stored", url)
 		require.Contains(t, answer["detail"], want)
 		require.NotContains(t, answer["detail"], "secret-of-alice", url)
@@ -220,20 +251,21 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	require.NotContains(t, p.log.String(), "secret-of-alice")
 }
 
-// A token is copied from somewhere, with what stands around it.
-func TestWhatComesAlongWithACopiedToken(t *testing.T) {
+// Copying a token often takes the text around it along.
+func TestATokenCopiedWithTheTextAroundIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
 	token := w.ListenBrainz.Token(demo.Alice)
-	for typed, want := range map[string]string{" \n ": "Please fill in: User token.", "half\nof": "cannot be seen in: User token", "wrong": "ListenBrainz does not accept the user token"} {
+	for typed, want := range map[string]string{" \n ": "Please fill in: User token.",
+		"half\nof": "cannot be seen in: User token", "wrong": "ListenBrainz does not accept the user token"} {
 		require.Contains(t, v.call("PUT", "/connections/listenbrainz", object{"token": typed}, 422)["detail"], want)
 		v.call("GET", "/connections/listenbrainz", nil, 404)
 	}
 	v.call("PUT", "/connections/listenbrainz", object{"token": " " + token + "\r\n"}, 200)
 }
 
-// The same person on the same server at another address is asked about in words that tell the two apart.
+// The question about another account names the two addresses, because the user name is the same.
 func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -242,9 +274,10 @@ func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	v.call("PUT", "/connections/navidrome", there, 200)
 	there["url"] = strings.Replace(w.Navidrome.URL, "127.0.0.1", "localhost", 1)
 	asked := v.call("PUT", "/connections/navidrome", there, 409)
-	require.Equal(t, []any{"alice (" + w.Navidrome.URL + ")", "alice (" + there["url"].(string) + ")"}, []any{asked["old_account"], asked["new_account"]})
+	require.Equal(t, []any{"alice (" + w.Navidrome.URL + ")", "alice (" + there["url"].(string) + ")"},
+		[]any{asked["old_account"], asked["new_account"]})
 	require.Contains(t, v.page("/connect/navidrome/choose", 200), "Change to alice ("+there["url"].(string)+")")
-	// On the page, the choice leads back to where the person came from.
+	// On the page, the choice leads back to the page that the person came from.
 	form := url.Values{"return_to": {"/listens?before=x&y"}}
 	for name, value := range there {
 		form.Set(name, value.(string))
@@ -252,19 +285,21 @@ func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	choice := v.submit("/connect/navidrome", form, 200)
 	require.Contains(t, choice, `name="return_to" value="/listens?before=x&amp;y"`)
 	v.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := v.PostForm(v.base+"/connect/navidrome/choose", url.Values{"account": {"new"}, "return_to": form["return_to"]})
+	resp, err := v.PostForm(v.base+"/connect/navidrome/choose",
+		url.Values{"account": {"new"}, "return_to": form["return_to"]})
 	require.NoError(t, err)
 	v.text(resp, http.StatusSeeOther)
 	require.Equal(t, form.Get("return_to"), resp.Header.Get("Location"))
 }
 
-// TestTwoServersDoNotShareADirectory: each would keep to every service's pace, and together to none. One that was killed
-// leaves it to the next.
+// Two servers would each keep to every service's pace, but together exceed it. The next server can use the directory of
+// one that was killed.
 func TestTwoServersDoNotShareADirectory(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
 	p := start(t, dir)
-	require.Contains(t, refuses(t, nil, "-data-dir", dir, "-listen", "127.0.0.1:0"), "another Reprise is running with the data directory "+dir)
+	require.Contains(t, refuses(t, nil, "-data-dir", dir, "-listen", "127.0.0.1:0"),
+		"another Reprise is running with the data directory "+dir)
 	require.Error(t, p.stop(syscall.SIGKILL))
 	start(t, dir).returning()
 }

@@ -9,8 +9,8 @@ import (
 	"reprise/internal/demo"
 )
 
-// breakerOf is how the breaker stands of the endpoint that listens are read from at ListenBrainz; nil while it was never
-// called.
+// breakerOf returns the breaker of the endpoint from which listens are read at ListenBrainz, or nil before its first
+// call.
 func (v *person) breakerOf(w *demo.World) object {
 	v.t.Helper()
 	host, err := url.Parse(w.ListenBrainz.URL)
@@ -23,7 +23,7 @@ func (v *person) breakerOf(w *demo.World) object {
 	return nil
 }
 
-// TestAnAdministratorClosesABreaker: the administrator sees it and may have it tried at once; nobody else may.
+// Only an administrator sees a breaker and can close it.
 func TestAnAdministratorClosesABreaker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -42,9 +42,11 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 	v.becomes("listenbrainz", "waiting")
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
-	require.Equal(t, object{"previous_state": "open", "new_state": "closed"}, v.call("POST", "/admin/breakers/"+url.PathEscape(name)+"/reset", nil, 200))
-	require.Equal(t, object{"previous_state": "closed", "new_state": "closed"}, v.call("POST", "/admin/breakers/"+url.PathEscape(name)+"/reset", nil, 200))
-	for _, b := range v.call("GET", "/admin/breakers", nil, 200)["breakers"].([]any) { // playlists have failed, too
+	require.Equal(t, object{"previous_state": "open", "new_state": "closed"},
+		v.call("POST", "/admin/breakers/"+url.PathEscape(name)+"/reset", nil, 200))
+	require.Equal(t, object{"previous_state": "closed", "new_state": "closed"},
+		v.call("POST", "/admin/breakers/"+url.PathEscape(name)+"/reset", nil, 200))
+	for _, b := range v.call("GET", "/admin/breakers", nil, 200)["breakers"].([]any) { // playlists have failed too
 		if b := b.(object); b["state"] != "closed" {
 			v.call("POST", "/admin/breakers/"+url.PathEscape(b["endpoint"].(string))+"/reset", nil, 200)
 		}
@@ -56,7 +58,8 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool { return v.breakerOf(w)["state"] == "open" })
-	require.Contains(t, v.submit("/settings/breakers/reset", url.Values{"endpoint": {name}}, 200), "Calls go out there again.")
+	require.Contains(t, v.submit("/settings/breakers/reset", url.Values{"endpoint": {name}}, 200),
+		"Calls go out there again.")
 
 	v.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "member"}, 201)
 	ben := p.visitor()
@@ -66,7 +69,7 @@ func TestAnAdministratorClosesABreaker(t *testing.T) {
 	require.NotContains(t, ben.page("/settings", 200), "Endpoints")
 }
 
-// TestABreakerOpensProbesAndCloses by itself, when the service works again.
+// The breaker closes by itself when the service works again.
 func TestABreakerOpensProbesAndCloses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})

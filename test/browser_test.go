@@ -18,11 +18,12 @@ import (
 	"reprise/internal/demo"
 )
 
-// browser is a headless Chromium; each context of it is a tab.
+// browser starts a headless Chromium; each context of it is a tab.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-quic", true),
 		chromedp.WindowSize(1280, 900))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -40,11 +41,11 @@ func another(t *testing.T, tab context.Context) context.Context {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(tab)
 	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Run(ctx)) // the context of the first run is that of the tab, and must not time out
+	require.NoError(t, chromedp.Run(ctx)) // the first run's context is the tab's, and must not time out
 	return ctx
 }
 
-// complaints collects what a tab's console says that it should not.
+// complaints collects the errors in a tab's console.
 type complaints struct {
 	mu   sync.Mutex
 	said []string
@@ -72,7 +73,7 @@ func (c *complaints) none(t *testing.T) {
 	require.Empty(t, c.said, "the console is silent")
 }
 
-// run carries out what a person does in a tab. Every step that waits for something to appear has the test's patience.
+// do carries out what a person does in a tab, within the test's patience.
 func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tab, patience)
@@ -86,7 +87,7 @@ func do(t *testing.T, tab context.Context, actions ...chromedp.Action) {
 	}
 }
 
-// holds waits until an expression is true in the page, also while the tab goes from one page to another.
+// holds waits until an expression is true in the page, also while the tab loads another page.
 func holds(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		look := time.NewTicker(20 * time.Millisecond)
@@ -105,12 +106,12 @@ func holds(expression string) chromedp.Action {
 	})
 }
 
-// sees waits until one of a selector's elements holds a text.
+// sees waits until one of a selector's elements contains a text.
 func sees(selector, text string) chromedp.Action {
 	return holds(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%q))`, selector, text))
 }
 
-// gone waits until nothing fits a selector.
+// gone waits until no element matches a selector.
 func gone(selector string) chromedp.Action {
 	return holds(fmt.Sprintf(`!document.querySelector(%q)`, selector))
 }
@@ -171,7 +172,7 @@ func TestBrowserFromSetupToReconnect(t *testing.T) {
 	said.none(t)
 }
 
-func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
+func TestBrowserShowsAToastOnce(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -180,7 +181,7 @@ func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
 	v := p.newcomer()
 	v.consent(agree(), 200)
 	v.becomes("spotify", "healthy")
-	// It becomes fatal with no browser open, and the server is started anew meanwhile.
+	// It becomes fatal with no browser open, and the server is restarted meanwhile.
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
 	v.becomes("spotify", "needs_reconnect")
 	require.Error(t, p.stop(9))
@@ -200,13 +201,16 @@ func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
 	require.Equal(t, 1, toasts, "exactly one")
 	// A second tab of the same browser does not say it again, but shows the banner.
 	two := another(t, one)
-	// The link is hidden once the snapshot has come, so nothing can follow that the test would miss.
-	do(t, two, chromedp.Navigate(p.url+"/"), sees("#banners .banner", "Spotify"), holds(`document.body.dataset.linked === "yes"`), count)
+	// dataset.linked is set after the snapshot, so no toast can follow that the test would miss.
+	do(t, two, chromedp.Navigate(p.url+"/"), sees("#banners .banner", "Spotify"),
+		holds(`document.body.dataset.linked === "yes"`), count)
 	require.Zero(t, toasts)
-	// Seen in the first: its toast goes, the banner stays until the cause is gone.
-	// Who is about to press a button that goes with it stays at this notification.
-	do(t, two, chromedp.Navigate(p.url+"/notifications"), holds(`document.body.dataset.linked === "yes"`), chromedp.Focus(`[id^=seen-]`, chromedp.ByQuery))
-	do(t, one, chromedp.Click(`.toast button`, chromedp.ByQuery), gone(".toast"), sees("#banners .banner", "Spotify"), holds(`document.activeElement.id === "main"`))
+	// Dismissed in the first tab, the toast disappears and the banner stays until the cause is gone. In the second tab,
+	// where the focus was on the dismissed notification's button, the focus moves to the notification.
+	do(t, two, chromedp.Navigate(p.url+"/notifications"), holds(`document.body.dataset.linked === "yes"`),
+		chromedp.Focus(`[id^=seen-]`, chromedp.ByQuery))
+	do(t, one, chromedp.Click(`.toast button`, chromedp.ByQuery), gone(".toast"),
+		sees("#banners .banner", "Spotify"), holds(`document.activeElement.id === "main"`))
 	do(t, two, gone(`[id^=seen-]`), holds(`document.activeElement.id.startsWith("notification-")`))
 	v.eventually("acknowledged", func() bool {
 		open := v.call("GET", "/notifications?open=true", nil, 200)["notifications"].([]any)
@@ -214,7 +218,7 @@ func TestBrowserToastIsSaidOnceAndAcknowledgedEverywhere(t *testing.T) {
 	})
 }
 
-// The button of a message on the phone leads to /connect/spotify, where nobody may be signed in any more.
+// The button of a message on the phone leads to /connect/spotify, where the session may have ended.
 func TestBrowserReconnectsAfterSigningInAgain(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// told are the titles of what Alice was told in one way.
+// told returns the titles of the messages that Alice got by one channel.
 func told(w *demo.World, by string) (titles []string) {
 	for _, m := range w.Mailbox.Messages() {
 		if m.By == by {
@@ -25,9 +25,8 @@ func told(w *demo.World, by string) (titles []string) {
 	return titles
 }
 
-// Trouble and its end are told on the phone, in the mailbox and by a webhook, once each, although the server is killed in
-// between.
-func TestPeopleAreToldOutsideTheBrowser(t *testing.T) {
+// Every channel gets a problem and its end once each, although the server is killed in between.
+func TestChannelsDeliverNotificationsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Seed: 1, Plays: 20})
 	dir := t.TempDir()
@@ -63,12 +62,13 @@ func TestPeopleAreToldOutsideTheBrowser(t *testing.T) {
 
 func TestAWrongChannelInTheSettingsStopsTheStart(t *testing.T) {
 	t.Parallel()
-	said := refuses(t, []string{"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,discord://secret99@x"}, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	said := refuses(t, []string{"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,discord://secret99@x"}, "-data-dir",
+		t.TempDir(), "-listen", "127.0.0.1:0")
 	require.Contains(t, said, "notify.urls, number 2 in the list: The address of a Discord webhook begins with")
 	require.NotContains(t, said, "secret99")
 }
 
-func TestABrowserShowsWhatIsPushedToIt(t *testing.T) {
+func TestABrowserShowsPushMessages(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	p := start(t, t.TempDir(), "REPRISE_CONTACT=test@example.org")
@@ -86,15 +86,28 @@ func TestABrowserShowsWhatIsPushedToIt(t *testing.T) {
 	c.listen(tab)
 	do(t, tab, chromedp.ActionFunc(func(ctx context.Context) error { return serviceworker.Enable().Do(ctx) }),
 		cdp.GrantPermissions([]cdp.PermissionType{cdp.PermissionTypeNotifications}).WithOrigin(p.url),
-		chromedp.Navigate(p.url+"/setup?code="+p.code), chromedp.SendKeys(`input[name="name"]`, "Alice", chromedp.ByQuery),
-		chromedp.SendKeys(`input[name="password"]`, password, chromedp.ByQuery), chromedp.Submit(`main form`, chromedp.ByQuery), holds(`location.pathname === "/"`),
-		chromedp.Navigate(p.url+"/channels"), holds(`(navigator.serviceWorker.ready.then((r) => { window.worker = r }), window.worker?.active?.state === "activated")`))
-	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return worker != "" }, patience, 20*time.Millisecond)
-	push := serviceworker.DeliverPushMessage(p.url, worker, `{"id":"1","severity":"warning","title":"Spotify needs you","message":"Look.","url":"`+p.url+`/notifications"}`)
-	const look = `window.worker.getNotifications().then((all) => { window.shown = all.map((n) => [n.title, n.body, n.data.url].join(" ")).join() }), window.shown || ""`
-	require.Eventually(t, func() bool { // what comes while Chromium still settles its worker is lost; what comes twice is shown once
+		chromedp.Navigate(p.url+"/setup?code="+p.code),
+		chromedp.SendKeys(`input[name="name"]`, "Alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name="password"]`, password, chromedp.ByQuery),
+		chromedp.Submit(`main form`, chromedp.ByQuery), holds(`location.pathname === "/"`),
+		chromedp.Navigate(p.url+"/channels"),
+		holds(`(navigator.serviceWorker.ready.then((r) => { window.worker = r }),
+			window.worker?.active?.state === "activated")`))
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return worker != ""
+	}, patience, 20*time.Millisecond)
+	push := serviceworker.DeliverPushMessage(p.url, worker,
+		`{"id":"1","severity":"warning","title":"Spotify needs you","message":"Look.","url":"`+p.url+`/notifications"}`)
+	const look = `window.worker.getNotifications().then((all) => {
+		window.shown = all.map((n) => [n.title, n.body, n.data.url].join(" ")).join()
+	}), window.shown || ""`
+	// Chromium loses a message while its worker starts, and shows one that comes twice once
+	require.Eventually(t, func() bool {
 		var shown string
-		do(t, tab, push, chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, nil), chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, &shown))
+		do(t, tab, push, chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, nil),
+			chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate(look, &shown))
 		return shown == "Spotify needs you Look. "+p.url+"/notifications"
 	}, patience, 100*time.Millisecond)
 	c.none(t)

@@ -30,7 +30,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// service answers everything with an empty object, and with the time that its clock shows.
+// service answers every request with an empty object, and with a clock that is ahead of ours.
 func service(t testing.TB, ahead time.Duration, secure bool) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -48,7 +48,7 @@ func service(t testing.TB, ahead time.Duration, secure bool) string {
 	return s.URL
 }
 
-// closedPort is an address at which nobody listens.
+// closedPort returns an address where nothing listens.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,7 @@ func closedPort(t testing.TB) string {
 	return "http://" + l.Addr().String()
 }
 
-// checked is what -check prints, line by line.
+// checked returns what -check prints, line by line.
 func checked(t testing.TB, dir string, env []string, args ...string) ([]string, error) {
 	t.Helper()
 	out, err := command(t, "", env, append([]string{"-check", "-data-dir", dir, "-listen", "127.0.0.1:0"}, args...)...)
@@ -73,7 +73,7 @@ const (
 	problem level = "✗ problem"
 )
 
-// says requires that a line of that level holds the words.
+// says requires a line of that level that contains the words.
 func says(t testing.TB, lines []string, l level, words string) {
 	t.Helper()
 	for _, line := range lines {
@@ -88,20 +88,32 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	dir := t.TempDir()
-	env := append(musicEnv(w), "REPRISE_PROVIDERS_LASTFM_API_URL="+w.LastFM.URL, "REPRISE_PROVIDERS_LASTFM_CLIENT_ID="+w.LastFM.ClientID,
-		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET="+w.LastFM.ClientSecret, "REPRISE_PROVIDERS_YOUTUBE_API_URL="+w.YouTube.URL,
-		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+w.YouTube.TokenURL, "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID="+w.YouTube.ClientID,
-		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET="+w.YouTube.ClientSecret, "REPRISE_PROVIDERS_YOUTUBE_KEYS="+strings.Join(w.YouTube.Keys, ","),
-		"REPRISE_PROVIDERS_OPENAI_API_URL="+w.OpenAI.URL, "REPRISE_PROVIDERS_OPENAI_KEYS="+strings.Join(w.OpenAI.Keys, ","), "REPRISE_PROVIDERS_OPENAI_MODEL="+w.OpenAI.Model)
+	env := append(musicEnv(w), "REPRISE_PROVIDERS_LASTFM_API_URL="+w.LastFM.URL,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID="+w.LastFM.ClientID,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET="+w.LastFM.ClientSecret,
+		"REPRISE_PROVIDERS_YOUTUBE_API_URL="+w.YouTube.URL,
+		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+w.YouTube.TokenURL,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID="+w.YouTube.ClientID,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET="+w.YouTube.ClientSecret,
+		"REPRISE_PROVIDERS_YOUTUBE_KEYS="+strings.Join(w.YouTube.Keys, ","),
+		"REPRISE_PROVIDERS_OPENAI_API_URL="+w.OpenAI.URL,
+		"REPRISE_PROVIDERS_OPENAI_KEYS="+strings.Join(w.OpenAI.Keys, ","),
+		"REPRISE_PROVIDERS_OPENAI_MODEL="+w.OpenAI.Model)
 	p := start(t, dir, env...)
 	p.newcomer()
 	lines, err := checked(t, dir, env, "-listen", strings.TrimPrefix(p.url, "http://"))
 	require.NoError(t, err, "%s", strings.Join(lines, "\n"))
-	for _, words := range []string{"Reprise is running", "can be written", "are free on the disk", "by their owner only", "holds 0 listens", "opens what is sealed",
-		"are told test@example.org", "Time zones", "Reprise answers at " + p.url, "register exactly this at https://developer.spotify.com/dashboard, as redirect URI: " + p.url + "/connect/spotify/callback",
-		"Spotify answers at", "Last.fm answers", "ListenBrainz answers", "YouTube answers", "MusicBrainz answers", "Fanart.tv answers", "clock is right",
-		"Last.fm's API key and shared secret: accepted", "YouTube's client ID and secret: accepted", "Fanart.tv's key …" + w.FanartTV.Keys[0][len(w.FanartTV.Keys[0])-4:] + ": accepted",
-		"YouTube's key …" + w.YouTube.Keys[1][len(w.YouTube.Keys[1])-4:] + ": accepted", "The language model's key …0001: accepted"} {
+	for _, words := range []string{"Reprise is running", "can be written", "are free on the disk",
+		"by their owner only", "holds 0 listens", "opens what is sealed",
+		"are told test@example.org", "Time zones", "Reprise answers at " + p.url,
+		"register exactly this at https://developer.spotify.com/dashboard, as redirect URI: " + p.url +
+			"/connect/spotify/callback",
+		"Spotify answers at", "Last.fm answers", "ListenBrainz answers", "YouTube answers", "MusicBrainz answers",
+		"Fanart.tv answers", "clock is right",
+		"Last.fm's API key and shared secret: accepted", "YouTube's client ID and secret: accepted",
+		"Fanart.tv's key …" + w.FanartTV.Keys[0][len(w.FanartTV.Keys[0])-4:] + ": accepted",
+		"YouTube's key …" + w.YouTube.Keys[1][len(w.YouTube.Keys[1])-4:] + ": accepted",
+		"The language model's key …0001: accepted"} {
 		says(t, lines, fine, words)
 	}
 	elsewhere, err := checked(t, dir, env)
@@ -120,17 +132,20 @@ func TestACheckOfAHealthyInstallation(t *testing.T) {
 			require.Equal(t, lines[i], again[i], "in the same order")
 		}
 	}
-	for _, secret := range append(append([]string{w.LastFM.ClientSecret, w.YouTube.ClientSecret}, w.YouTube.Keys...), w.OpenAI.Keys...) {
+	for _, secret := range append(append([]string{w.LastFM.ClientSecret, w.YouTube.ClientSecret}, w.YouTube.Keys...),
+		w.OpenAI.Keys...) {
 		require.NotContains(t, strings.Join(lines, "\n"), secret)
 	}
 }
 
-// certified serves with a certificate for 127.0.0.1 of that time, or for another name, and adds it to trusted.
+// certified starts a TLS server with a certificate that is valid from one time to another, for a name or, without one,
+// for 127.0.0.1. It adds the certificate to trusted.
 func certified(t testing.TB, trusted *bytes.Buffer, name string, from, to time.Time) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(int64(trusted.Len() + 1)), Subject: pkix.Name{CommonName: fmt.Sprint("test ", trusted.Len())}, NotBefore: from, NotAfter: to,
+	template := &x509.Certificate{SerialNumber: big.NewInt(int64(trusted.Len() + 1)),
+		Subject: pkix.Name{CommonName: fmt.Sprint("test ", trusted.Len())}, NotBefore: from, NotAfter: to,
 		IsCA: true, BasicConstraintsValid: true, DNSNames: []string{name}}
 	if name == "" {
 		template.DNSNames, template.IPAddresses = nil, []net.IP{net.IPv4(127, 0, 0, 1)}
@@ -146,15 +161,17 @@ func certified(t testing.TB, trusted *bytes.Buffer, name string, from, to time.T
 	return s.URL
 }
 
-func TestACheckSaysWhatIsWrongWithACertificateOrAProxy(t *testing.T) {
+func TestACheckFindsWrongCertificatesAndProxies(t *testing.T) {
 	t.Parallel()
 	var trusted bytes.Buffer
 	now, day := time.Now(), 24*time.Hour
 	cmd := exec.Command(built, "-check", "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
-	cmd.Env = []string{"REPRISE_CONTACT=me@example.org", "REPRISE_BASE_URL=" + certified(t, &trusted, "", now.Add(-day), now.Add(5*day+time.Hour)),
+	cmd.Env = []string{"REPRISE_CONTACT=me@example.org",
+		"REPRISE_BASE_URL=" + certified(t, &trusted, "", now.Add(-day), now.Add(5*day+time.Hour)),
 		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + certified(t, &trusted, "", now.Add(-2*day), now.Add(-day)),
 		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + certified(t, &trusted, "", now.Add(day), now.Add(2*day)),
-		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + certified(t, &trusted, "other.example", now.Add(-day), now.Add(day)), "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id",
+		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + certified(t, &trusted, "other.example", now.Add(-day), now.Add(day)),
+		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id",
 		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://spotify.example.org/token", "HTTP_PROXY=" + closedPort(t)}
 	file := filepath.Join(t.TempDir(), "trusted.pem")
 	require.NoError(t, os.WriteFile(file, trusted.Bytes(), 0o600))
@@ -164,14 +181,16 @@ func TestACheckSaysWhatIsWrongWithACertificateOrAProxy(t *testing.T) {
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
 	lines := strings.Split(string(out), "\n")
 	says(t, lines, warn, "ends in 5 days. Look why it has not been renewed")
-	for _, words := range []string{"ListenBrainz cannot be reached: the certificate of 127.0.0.1", "it ended on " + now.Add(-day).UTC().Format(time.DateOnly),
-		"MusicBrainz cannot be reached", "it begins after what this machine's clock says", "Spotify cannot be reached", "it is for another name",
+	for _, words := range []string{"ListenBrainz cannot be reached: the certificate of 127.0.0.1",
+		"it ended on " + now.Add(-day).UTC().Format(time.DateOnly),
+		"MusicBrainz cannot be reached", "it begins after what this machine's clock says",
+		"Spotify cannot be reached", "it is for another name",
 		"the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer"} {
 		says(t, lines, problem, words)
 	}
 }
 
-// fingerprints are the contents of every file below a folder, with what else can be changed of one.
+// fingerprints returns a summary of the contents, mode and time of every file below a folder.
 func fingerprints(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -194,7 +213,8 @@ func fingerprints(t testing.TB, dir string) map[string]string {
 func TestACheckChangesNothing(t *testing.T) {
 	t.Parallel()
 	here := service(t, 0, false)
-	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here, "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here,
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
 	missing := filepath.Join(t.TempDir(), "not", "there")
 	lines, err := checked(t, missing, env)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 	"reprise/internal/store"
 )
 
-func TestCommandsNeedADatabaseAndMakeNone(t *testing.T) {
+func TestCommandsNeedADatabase(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, args := range [][]string{{"backup", dir + ".db"}, {"rotate-key"}, {"reset-password", "Alice"}} {
@@ -35,7 +35,7 @@ func TestCommandsNeedADatabaseAndMakeNone(t *testing.T) {
 	require.Equal(t, 2, stop.ProcessState.ExitCode())
 }
 
-// A backup that is made while the server reads a long history serves as the database of another one.
+// A backup made while the server reads a long history is a complete database for another server.
 func TestABackupOfABusyServerServes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 8000})
@@ -71,7 +71,7 @@ func TestABackupOfABusyServerServes(t *testing.T) {
 	v.eventually("all of it", func() bool { return strings.Contains(v.page("/listens", 200), "8,000 listens") })
 }
 
-func TestANewPasswordForSomebodyWhoForgot(t *testing.T) {
+func TestResetPassword(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)
@@ -79,7 +79,8 @@ func TestANewPasswordForSomebodyWhoForgot(t *testing.T) {
 	reset := func(name, typed string) (string, error) {
 		return command(t, typed, nil, "reset-password", name, "-data-dir", dir)
 	}
-	for typed, want := range map[string]string{"": "no password came", "\n": "no password came", "short\n": "at least 10 characters"} {
+	for typed, want := range map[string]string{"": "no password came", "\n": "no password came",
+		"short\n": "at least 10 characters"} {
 		_, err := reset("alice", typed)
 		require.ErrorContains(t, err, want)
 	}
@@ -129,7 +130,7 @@ const (
 	oldKeyFile  = "secret.key.old-"
 )
 
-// household is a data directory with so many people, each with a connection, as a server that was stopped leaves it.
+// household returns a data directory as a stopped server leaves it, with people who have one connection each.
 func household(t testing.TB, people int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -137,10 +138,12 @@ func household(t testing.TB, people int) (dir string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, keyFile), []byte(secret+"\n"), 0o600))
 	db := opened(t, dir, secret)
 	for i := range people {
-		u, err := db.AddUser(t.Context(), accounts.User{Name: fmt.Sprint("Person ", i), PasswordHash: "none", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+		u, err := db.AddUser(t.Context(), accounts.User{Name: fmt.Sprint("Person ", i), PasswordHash: "none",
+			Role: accounts.Admin, CreatedAt: time.Now()}, false)
 		require.NoError(t, err)
-		_, err = db.SaveConnection(t.Context(), library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
-			Credentials: library.Credentials{"token": fmt.Sprint("token of ", i)}})
+		_, err = db.SaveConnection(t.Context(),
+			library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
+				Credentials: library.Credentials{"token": fmt.Sprint("token of ", i)}})
 		require.NoError(t, err)
 	}
 	require.NoError(t, db.Close())
@@ -156,7 +159,7 @@ func opened(t testing.TB, dir, secret string) *store.Store {
 	return db
 }
 
-// opensWith requires that every credential of a household opens with this key.
+// opensWith requires that the key opens every credential of a household.
 func opensWith(t testing.TB, dir, secret string, people int) {
 	t.Helper()
 	db := opened(t, dir, secret)
@@ -176,7 +179,7 @@ func read(t testing.TB, path string) string {
 	return string(b)
 }
 
-func TestTheSecretKeyIsChanged(t *testing.T) {
+func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	const people = 3
 	dir := household(t, people)
@@ -205,8 +208,8 @@ func TestTheSecretKeyIsChanged(t *testing.T) {
 	require.Equal(t, after, read(t, filepath.Join(dir, keyFile)))
 }
 
-// After each step of changing the key the power may be cut: the next start finds its way, and so does running it again.
-func TestAChangeOfTheSecretKeyMayBreakOffAnywhere(t *testing.T) {
+// The power may be cut after each step: the next start, or running the command again, completes the change.
+func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
 	t.Parallel()
 	const people = 3
 	steps := []string{"the new key is there", "all is sealed with it", "the old key is kept"}
@@ -254,7 +257,7 @@ func TestAChangeOfTheSecretKeyMayBreakOffAnywhere(t *testing.T) {
 	}
 }
 
-func TestAKeyFromTheSettingsIsChangedByAPerson(t *testing.T) {
+func TestRotatingAKeyFromTheSettings(t *testing.T) {
 	t.Parallel()
 	const people, secret = 2, "a key from the settings"
 	dir := household(t, people)
@@ -281,7 +284,7 @@ func TestAKeyFromTheSettingsIsChangedByAPerson(t *testing.T) {
 	require.NoError(t, start(t, dir, "REPRISE_SECRET_KEY_FILE="+filepath.Join(dir, nextKeyFile)).stop(syscall.SIGTERM))
 }
 
-func TestKilledWhileTheSecretKeyChangesNothingIsLost(t *testing.T) {
+func TestKillsDuringAKeyChangeLoseNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	const people = 300

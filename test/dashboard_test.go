@@ -15,7 +15,7 @@ import (
 
 var metricNames = regexp.MustCompile(`\breprise_([a-z_]+)`)
 
-// named are the metrics that a text names; the parts of a histogram name the histogram.
+// named returns the metrics that a text names, with the name of the histogram for each of its parts.
 func named(text string) []string {
 	found := map[string]bool{}
 	for _, m := range metricNames.FindAllStringSubmatch(text, -1) {
@@ -28,10 +28,11 @@ func named(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-func TestTheDashboardShowsEveryMetricThatThereIs(t *testing.T) {
+func TestTheDashboardShowsEveryMetric(t *testing.T) {
 	t.Parallel()
 	text := promtest.ReadConfig(t, "grafana", "reprise.json")
-	require.Equal(t, slices.Sorted(maps.Keys(promised)), named(text), "each of the contract's metrics, and none that does not exist")
+	require.Equal(t, slices.Sorted(maps.Keys(promised)), named(text),
+		"each of the contract's metrics, and none that does not exist")
 
 	var board struct {
 		UID           string
@@ -78,8 +79,8 @@ func TestTheDashboardShowsEveryMetricThatThereIs(t *testing.T) {
 	}
 }
 
-// Labels in selectors must exist as well: a selector that matches nothing is silent for ever.
-func TestDashboardAndAlertsSelectByLabelsThatExist(t *testing.T) {
+// A selector with a label that does not exist matches nothing, and nobody notices.
+func TestSelectorsUseLabelsThatExist(t *testing.T) {
 	t.Parallel()
 	selector := regexp.MustCompile(`reprise_([a-z_]+)\{([^}]*)\}`)
 	matcher := regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)\\?"([^"\\]*)`)
@@ -107,14 +108,16 @@ func TestDashboardAndAlertsSelectByLabelsThatExist(t *testing.T) {
 	}
 }
 
-func TestAlertRulesFireInTheirStoriesAndNotOnAHealthyDay(t *testing.T) {
+func TestAlertRulesFireInTheirStoriesOnly(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	rules, stories := promtest.ReadConfig(t, "prometheus", "alerts.yaml"), promtest.ReadConfig(t, "prometheus", "alerts_test.yaml")
+	rules, stories := promtest.ReadConfig(t, "prometheus", "alerts.yaml"),
+		promtest.ReadConfig(t, "prometheus", "alerts_test.yaml")
 	require.Subset(t, slices.Collect(maps.Keys(promised)), named(rules))
 	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1) {
 		require.Contains(t, stories, "# "+m[1]+": ", "every rule has a story")
-		require.Contains(t, stories, "{alertname: "+m[1]+", eval_time: 1400m, exp_alerts: []}", "and is silent on a healthy day")
+		require.Contains(t, stories, "{alertname: "+m[1]+", eval_time: 1400m, exp_alerts: []}",
+			"and is silent on a healthy day")
 	}
 	promtest.Promtool(t, "", "check", "rules", promtest.ConfigFile(t, "prometheus", "alerts.yaml"))
 	promtest.Promtool(t, "", "check", "config", promtest.ConfigFile(t, "prometheus", "prometheus.yml"))

@@ -15,13 +15,14 @@ import (
 	"reprise/internal/demo"
 )
 
-// turn uses a switch on the demo's page.
+// turn sets a switch on the demo's page.
 func (v *person) turn(provider string, m demo.Mode) {
 	v.t.Helper()
-	require.Contains(v.t, v.submit("/demo/switch", url.Values{"provider": {provider}, "mode": {string(m)}}, 200), "Simulated services")
+	require.Contains(v.t, v.submit("/demo/switch", url.Values{"provider": {provider}, "mode": {string(m)}}, 200),
+		"Simulated services")
 }
 
-// simulated is what the demo's page tells programs of a service.
+// simulated returns the state of a simulated service, from the demo's page for programs.
 func (v *person) simulated(provider string) object {
 	v.t.Helper()
 	all := map[string]json.RawMessage{}
@@ -31,8 +32,7 @@ func (v *person) simulated(provider string) object {
 	return one
 }
 
-// The demo is for somebody who has no account anywhere: whoever opens its link is signed in, and each switch is followed
-// by what its page promises.
+// The demo signs in everybody who opens its link, and each switch has the effect that its page promises.
 func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	require.NotEmpty(t, v.call("GET", "/listens", nil, 200)["listens"])
 	require.Contains(t, v.submit("/demo/switch", url.Values{"provider": {"deezer"}, "mode": {"503"}}, 400), "deezer")
 
-	v.turn(demo.Navidrome, demo.Hang) // which shows when a call has lasted too long
+	v.turn(demo.Navidrome, demo.Hang) // this shows only after a timeout
 	for _, m := range []demo.Mode{demo.Unavailable, demo.Portal, demo.Cut} {
 		v.turn(demo.Spotify, m)
 		v.becomes(demo.Spotify, "waiting")
@@ -56,7 +56,9 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	}
 
 	v.turn(demo.Spotify, demo.Revoked)
-	v.eventually("the alert on every page", func() bool { return strings.Contains(v.page("/listens", 200), "Spotify needs to be reconnected") })
+	v.eventually("the alert on every page", func() bool {
+		return strings.Contains(v.page("/listens", 200), "Spotify needs to be reconnected")
+	})
 	v.turn(demo.Spotify, demo.WrongAccount)
 	require.Contains(t, v.consent(agree(), 200), "Which Spotify account?")
 	require.Equal(t, "needs_reconnect", v.state(demo.Spotify))
@@ -84,10 +86,10 @@ func TestTheDemoShowsEveryFailureAndItsEnd(t *testing.T) {
 	require.Empty(t, left, "nothing of the demo is kept")
 }
 
-// issued is what the simulated services' tokens look like, and those of Navidrome's own API and of Subsonic.
+// issued matches the tokens of the simulated services, of Navidrome's own API and of Subsonic.
 var issued = regexp.MustCompile(`\b(?:[A-Z2-7]{26}|[0-9a-f]{32}|eyJ\w+)\b`)
 
-// logHoldsNoSecret looks for everything in a demo's log that only the two sides of a connection may know.
+// logHoldsNoSecret requires that a demo's log contains none of the services' secrets.
 func (v *person) logHoldsNoSecret(p *process) {
 	v.t.Helper()
 	log := p.log.String()
@@ -105,12 +107,15 @@ func (v *person) logHoldsNoSecret(p *process) {
 				collect(name, one)
 			}
 		case string:
-			if slices.ContainsFunc([]string{"token", "password", "secret", "keys"}, func(word string) bool { return strings.Contains(name, word) }) && !strings.Contains(name, "url") {
+			if slices.ContainsFunc([]string{"token", "password", "secret", "keys"}, func(word string) bool {
+				return strings.Contains(name, word)
+			}) && !strings.Contains(name, "url") {
 				secret = append(secret, value)
 			}
 		}
 	}
-	for _, provider := range []string{demo.Spotify, demo.LastFM, demo.ListenBrainz, demo.Navidrome, demo.YouTube, demo.FanartTV, demo.OpenAI} {
+	for _, provider := range []string{demo.Spotify, demo.LastFM, demo.ListenBrainz, demo.Navidrome, demo.YouTube,
+		demo.FanartTV, demo.OpenAI} {
 		collect("", v.simulated(provider))
 	}
 	require.Greater(v.t, len(secret), 10)
@@ -120,7 +125,7 @@ func (v *person) logHoldsNoSecret(p *process) {
 	require.Empty(v.t, issued.FindAllString(log, -1))
 }
 
-// cookie is what the session is known by.
+// cookie returns the value of the session cookie.
 func (v *person) cookie() string {
 	v.t.Helper()
 	at, err := url.Parse(v.base)

@@ -18,13 +18,15 @@ import (
 	"reprise/internal/demo"
 )
 
-// musicEnv are the settings that lead a server to the simulated MusicBrainz and Fanart.tv.
+// musicEnv returns the settings that point a server at the simulated MusicBrainz and Fanart.tv.
 func musicEnv(w *demo.World) []string {
-	return append(worldEnv(w), "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL="+w.MusicBrainz.URL, "REPRISE_PROVIDERS_MUSICBRAINZ_RATE=0",
-		"REPRISE_PROVIDERS_FANARTTV_API_URL="+w.FanartTV.URL, "REPRISE_PROVIDERS_FANARTTV_KEYS="+strings.Join(w.FanartTV.Keys, ","), "REPRISE_SYNC_ENRICH_EVERY=1s")
+	return append(worldEnv(w), "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL="+w.MusicBrainz.URL,
+		"REPRISE_PROVIDERS_MUSICBRAINZ_RATE=0",
+		"REPRISE_PROVIDERS_FANARTTV_API_URL="+w.FanartTV.URL,
+		"REPRISE_PROVIDERS_FANARTTV_KEYS="+strings.Join(w.FanartTV.Keys, ","), "REPRISE_SYNC_ENRICH_EVERY=1s")
 }
 
-// source is how far a source of facts has got.
+// source returns the progress of an enrichment source.
 func (v *person) source(provider string) object {
 	v.t.Helper()
 	for _, s := range v.call("GET", "/enrichment", nil, 200)["sources"].([]any) {
@@ -36,7 +38,7 @@ func (v *person) source(provider string) object {
 	return nil
 }
 
-// enriched waits until a source has nothing left to be asked, and returns of how many it knows something.
+// enriched waits until nothing is left to ask a source, and returns how many of its answers were found.
 func (v *person) enriched(provider string) float64 {
 	v.t.Helper()
 	v.eventually(provider+" has been asked", func() bool {
@@ -94,7 +96,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	v.page("/music/cassette/1", 404)
 	v.call("GET", "/music/track/x", nil, 404)
 
-	// Another person of the household has heard nothing of it.
+	// Another person of the household, who has not heard the music, sees none of it.
 	v.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
 	bob := p.visitor()
 	bob.call("POST", "/session", object{"name": "bob", "password": password}, 201)
@@ -103,7 +105,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	require.Equal(t, v.source("musicbrainz")["total"], bob.source("musicbrainz")["total"])
 	bob.submit("/settings/enrichment/musicbrainz/retry", nil, 403)
 
-	// After a restart nothing that is known is asked for again.
+	// After a restart no known fact is requested again.
 	before := len(w.Calls(demo.FanartTV))
 	require.NoError(t, p.stop(syscall.SIGTERM))
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), musicEnv(w)...)
@@ -115,7 +117,7 @@ func TestCoversAndFactsArrive(t *testing.T) {
 	}
 }
 
-func TestASourceWithTroubleIsWaitedForAndTriedAgainOnRequest(t *testing.T) {
+func TestAnEnrichmentSourceWithTrouble(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Portal))
@@ -126,12 +128,13 @@ func TestASourceWithTroubleIsWaitedForAndTriedAgainOnRequest(t *testing.T) {
 	require.NotNil(t, v.source("musicbrainz")["next_attempt_at"])
 	require.NoError(t, w.Switch(demo.MusicBrainz, demo.Normal))
 	require.Contains(t, v.page("/settings", 200), `action="/settings/enrichment/musicbrainz/retry"`)
-	require.Contains(t, v.submit("/settings/enrichment/musicbrainz/retry", url.Values{}, 200), "MusicBrainz is being asked again.")
+	require.Contains(t, v.submit("/settings/enrichment/musicbrainz/retry", url.Values{}, 200),
+		"MusicBrainz is being asked again.")
 	v.eventually("it goes on", func() bool { return v.source("musicbrainz")["done"].(float64) > 10 })
 	v.submit("/settings/enrichment/nobody/retry", url.Values{}, 404)
 }
 
-func TestWithoutAContactAndKeysNobodyIsAskedAndThePageSaysHow(t *testing.T) {
+func TestEnrichmentThatIsNotSetUp(t *testing.T) {
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
 	p := start(t, dir, append(musicEnv(w), "REPRISE_PROVIDERS_FANARTTV_KEYS=", "REPRISE_CONTACT=")...)
@@ -139,7 +142,8 @@ func TestWithoutAContactAndKeysNobodyIsAskedAndThePageSaysHow(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	v.eventually("names lead somewhere", func() bool { return trackOf.MatchString(v.page("/listens", 200)) })
-	require.Contains(t, v.page(trackOf.FindStringSubmatch(v.page("/listens", 200))[1], 200), "Nobody has been asked about it yet.")
+	require.Contains(t, v.page(trackOf.FindStringSubmatch(v.page("/listens", 200))[1], 200),
+		"Nobody has been asked about it yet.")
 	settings := v.page("/settings", 200)
 	require.Contains(t, settings, "REPRISE_CONTACT")
 	require.Contains(t, settings, "REPRISE_PROVIDERS_FANARTTV_KEYS")
@@ -152,7 +156,7 @@ func TestWithoutAContactAndKeysNobodyIsAskedAndThePageSaysHow(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, v.status("/art/"+strings.Repeat("0", 64)))
 }
 
-// status is what a page is answered with.
+// status returns the status code of a page.
 func (v *person) status(path string) int {
 	v.t.Helper()
 	resp, err := v.Get(v.base + path)

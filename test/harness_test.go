@@ -1,4 +1,4 @@
-// Package test runs the built server from outside: as a process, in a browser, against real services, and for long.
+// Package test tests the built server from outside: as a process, in a browser, and with real services.
 package test
 
 import (
@@ -27,8 +27,7 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// patience is how long a test waits for something that has to come. It is long because it is only reached when
-// something is wrong.
+// patience limits how long a test waits for something. It is long because only a failing test reaches it.
 const patience = 2 * time.Minute
 
 // built is the path of the server, built once for all tests.
@@ -54,8 +53,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// takesLong leaves a test out with -short, as `make check` runs them under the race detector, where this one takes minutes.
-// `make test` runs it.
+// takesLong skips a test with -short, with which `make check` runs the tests under the race detector.
 func takesLong(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -100,11 +98,14 @@ func newWorld(t testing.TB, o demo.Options) *demo.World {
 	return w
 }
 
-// worldEnv are the settings that lead a server to the simulated upstreams, at a pace for tests.
+// worldEnv returns the settings that point a server at the simulated upstreams, with intervals for tests.
 func worldEnv(w *demo.World) []string {
-	return []string{"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + w.Spotify.URL, "REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=" + w.Spotify.AuthURL,
-		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + w.Spotify.TokenURL, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=" + w.Spotify.ClientID,
-		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + w.ListenBrainz.URL, "REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=2s",
+	return []string{"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + w.Spotify.URL,
+		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=" + w.Spotify.AuthURL,
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + w.Spotify.TokenURL,
+		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=" + w.Spotify.ClientID,
+		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + w.ListenBrainz.URL, "REPRISE_SYNC_LISTENS_EVERY=1s",
+		"REPRISE_SYNC_PLAYLISTS_EVERY=2s",
 		"REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=1s", "REPRISE_CONTACT=test@example.org",
 		"REPRISE_BREAKER_COOLDOWN=500ms", "REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0"}
 }
@@ -173,7 +174,7 @@ func (p *process) stop(sig syscall.Signal) error {
 	}
 }
 
-// person is somebody with a browser's cookies.
+// person is an HTTP client with a person's cookies.
 type person struct {
 	t    testing.TB
 	base string
@@ -188,15 +189,16 @@ func (p *process) visitor() *person {
 
 const password = "correct horse battery"
 
-// newcomer makes the first account and is signed in.
+// newcomer creates the first account and signs in.
 func (p *process) newcomer() *person {
 	p.t.Helper()
 	v := p.visitor()
-	v.call("POST", "/setup", map[string]string{"code": p.code, "name": "Alice", "password": password}, http.StatusCreated)
+	v.call("POST", "/setup", map[string]string{"code": p.code, "name": "Alice", "password": password},
+		http.StatusCreated)
 	return v
 }
 
-// returning signs in with an account that exists.
+// returning signs in with the account of newcomer.
 func (p *process) returning() *person {
 	p.t.Helper()
 	v := p.visitor()
@@ -253,7 +255,7 @@ func (v *person) page(path string, want int) string {
 	return v.text(resp, want)
 }
 
-// submit sends a form and returns the page it leads to.
+// submit sends a form and returns the page that it leads to.
 func (v *person) submit(path string, form url.Values, want int) string {
 	v.t.Helper()
 	resp, err := v.PostForm(v.base+path, form)
@@ -270,7 +272,7 @@ func (v *person) text(resp *http.Response, want int) string {
 	return string(b)
 }
 
-// consent goes through Spotify's (simulated) authorization page and returns the page of ours it ends on.
+// consent submits Spotify's (simulated) authorization page and returns the page of ours that it leads to.
 func (v *person) consent(form url.Values, want int) string {
 	v.t.Helper()
 	asked := v.authorization()
@@ -281,7 +283,7 @@ func (v *person) consent(form url.Values, want int) string {
 	return v.text(resp, want)
 }
 
-// authorization is the address at Spotify to which "Connect" leads.
+// authorization returns the address at Spotify to which "Connect" leads.
 func (v *person) authorization() *url.URL {
 	v.t.Helper()
 	stay := *v.Client
@@ -297,7 +299,7 @@ func (v *person) authorization() *url.URL {
 
 func agree() url.Values { return url.Values{"decision": {"agree"}} }
 
-// state is the state of a connection.
+// state returns the state of a connection.
 func (v *person) state(provider string) string {
 	v.t.Helper()
 	return v.call("GET", "/connections/"+provider, nil, http.StatusOK)["state"].(string)
@@ -316,7 +318,7 @@ func (v *person) alerted() (first object) {
 	return first
 }
 
-// eventually waits until check holds; it looks often, and does not wait longer than it must.
+// eventually waits until check returns true.
 func (v *person) eventually(what string, check func() bool) {
 	v.t.Helper()
 	require.Eventually(v.t, check, patience, 20*time.Millisecond, what)

@@ -17,7 +17,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// export is the archive that Spotify would send to somebody with so many plays.
+// export returns the archive that Spotify would send to somebody with that many plays.
 func export(t testing.TB, plays int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -25,7 +25,7 @@ func export(t testing.TB, plays int) []byte {
 	return out.Bytes()
 }
 
-// upload sends a file as a form without a script does, and returns the page that it leads to.
+// upload sends a file by a form, and returns the page that it leads to.
 func (v *person) upload(path, provider, name string, file []byte, want int) string {
 	v.t.Helper()
 	var body bytes.Buffer
@@ -52,13 +52,13 @@ func (v *person) sendFile(query string, file io.Reader) *http.Response {
 	return resp
 }
 
-// lastImport is the latest import.
+// lastImport returns the latest import.
 func (v *person) lastImport() object {
 	v.t.Helper()
 	return v.call("GET", "/imports", nil, 200)["imports"].([]any)[0].(object)
 }
 
-func TestKilledInTheMiddleOfAnImportItGoesOnWithNothingDouble(t *testing.T) {
+func TestAKillDuringAnImportDoublesNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	const plays = 30_000
@@ -87,7 +87,7 @@ func TestKilledInTheMiddleOfAnImportItGoesOnWithNothingDouble(t *testing.T) {
 	require.Empty(t, left, "files go when they have been read")
 }
 
-func TestFilesThatCannotBeImportedAreSaidPlainly(t *testing.T) {
+func TestFilesThatCannotBeImported(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir())
 	v := p.newcomer()
@@ -96,12 +96,13 @@ func TestFilesThatCannotBeImportedAreSaidPlainly(t *testing.T) {
 	require.Contains(t, page, `<option value="lastfm" selected>`)
 	require.Contains(t, v.upload("/imports?provider=spotify", "", "", nil, 422), "Choose a file first.")
 	require.Equal(t, 422, v.sendFile("provider=nobody", strings.NewReader("x")).StatusCode)
-	require.Equal(t, 422, v.sendFile("provider=spotify", bytes.NewReader(make([]byte, 3<<20))).StatusCode, "larger than other requests may be")
+	require.Equal(t, 422, v.sendFile("provider=spotify", bytes.NewReader(make([]byte, 3<<20))).StatusCode,
+		"larger than other requests may be")
 	huge, err := http.NewRequest("POST", v.base+"/api/v1/imports?provider=spotify", io.LimitReader(endless{}, 3<<30))
 	require.NoError(t, err)
 	huge.ContentLength = 3 << 30
 	resp, err := v.Do(huge)
-	if err == nil { // else the server has hung up on us
+	if err == nil { // otherwise the server has closed the connection
 		require.Equal(t, 413, resp.StatusCode)
 		require.NoError(t, resp.Body.Close())
 	}
@@ -118,8 +119,8 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// What the interface has told of before is known to the file, and what comes after is known from it.
-func TestAnImportAndAConnectionTellOfTheSamePlays(t *testing.T) {
+// A play that both the API and a file contain is stored once, whichever comes first.
+func TestAnImportAndAConnectionShareTheirPlays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 300})
 	p := start(t, t.TempDir(), worldEnv(w)...)
@@ -127,6 +128,8 @@ func TestAnImportAndAConnectionTellOfTheSamePlays(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")
 	tb, _ := v.open()
+	const line = `{"listened_at":%d,"track_metadata":` +
+		`{"track_name":%q,"artist_name":%q,"recording_msid":%q}}` + "\n"
 	var lines strings.Builder
 	listens := v.call("GET", "/listens?limit=1000", nil, 200)["listens"].([]any)
 	for _, l := range listens {
@@ -135,11 +138,12 @@ func TestAnImportAndAConnectionTellOfTheSamePlays(t *testing.T) {
 		require.NoError(t, err)
 		id := l["sources"].([]any)[0].(object)["source_id"].(string)
 		_, msid, _ := strings.Cut(id, ":")
-		fmt.Fprintf(&lines, `{"listened_at":%d,"track_metadata":{"track_name":%q,"artist_name":%q,"recording_msid":%q}}`+"\n", at.Unix(), l["track"], l["artist"], msid)
+		fmt.Fprintf(&lines, line, at.Unix(), l["track"], l["artist"], msid)
 	}
-	lines.WriteString(`{"listened_at":1500000000,"track_metadata":{"track_name":"Long ago","artist_name":"Nobody","recording_msid":"m"}}` + "\n")
+	fmt.Fprintf(&lines, line, 1_500_000_000, "Long ago", "Nobody", "m")
 	require.Contains(t, v.page("/connections/listenbrainz", 200), `action="/imports?provider=listenbrainz"`)
-	require.Contains(t, v.upload("/imports?provider=listenbrainz", "", "1.jsonl", []byte(lines.String()), 200), "1.jsonl is being imported.")
+	require.Contains(t, v.upload("/imports?provider=listenbrainz", "", "1.jsonl", []byte(lines.String()), 200),
+		"1.jsonl is being imported.")
 	tb.next("imports", func(d object) bool { return d["provider"] == "listenbrainz" })
 	tb.next("progress", func(d object) bool { return d["stream"] == "import" && d["provider"] == "listenbrainz" })
 	v.eventually("it is done", func() bool { return v.lastImport()["state"] == "done" })

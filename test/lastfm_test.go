@@ -13,13 +13,15 @@ import (
 	"reprise/internal/demo"
 )
 
-// lastfmEnv are the settings that lead a server to the simulated Last.fm.
+// lastfmEnv returns the settings that point a server at the simulated Last.fm.
 func lastfmEnv(w *demo.World) []string {
-	return append(worldEnv(w), "REPRISE_PROVIDERS_LASTFM_API_URL="+w.LastFM.URL, "REPRISE_PROVIDERS_LASTFM_AUTH_URL="+w.LastFM.AuthURL,
-		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID="+w.LastFM.ClientID, "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET="+w.LastFM.ClientSecret)
+	return append(worldEnv(w), "REPRISE_PROVIDERS_LASTFM_API_URL="+w.LastFM.URL,
+		"REPRISE_PROVIDERS_LASTFM_AUTH_URL="+w.LastFM.AuthURL,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID="+w.LastFM.ClientID,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET="+w.LastFM.ClientSecret)
 }
 
-// lastfmPage is the address at Last.fm to which "Connect" leads.
+// lastfmPage returns the address at Last.fm to which "Connect" leads.
 func (v *person) lastfmPage() *url.URL {
 	v.t.Helper()
 	stay := *v.Client
@@ -33,7 +35,7 @@ func (v *person) lastfmPage() *url.URL {
 	return to
 }
 
-// consentAtLastFM goes through the (simulated) page of Last.fm and returns the page of ours it ends on.
+// consentAtLastFM submits the (simulated) page of Last.fm and returns the page of ours that it leads to.
 func (v *person) consentAtLastFM(w *demo.World, form url.Values, want int) string {
 	v.t.Helper()
 	maps.Copy(form, v.lastfmPage().Query())
@@ -42,7 +44,7 @@ func (v *person) consentAtLastFM(w *demo.World, form url.Values, want int) strin
 	return v.text(resp, want)
 }
 
-// wayBack consents at Last.fm and returns the path to which the browser would be sent back.
+// wayBack consents at Last.fm and returns the path to which the browser would be redirected.
 func (v *person) wayBack(w *demo.World, account string) string {
 	v.t.Helper()
 	form := url.Values{"decision": {"agree"}, "account": {account}}
@@ -58,7 +60,7 @@ func (v *person) wayBack(w *demo.World, account string) string {
 	return back.RequestURI()
 }
 
-// newest is the title of the newest listen; empty without any.
+// newest returns the title of the newest listen, empty if there is none.
 func (v *person) newest() string {
 	v.t.Helper()
 	listens := v.call("GET", "/listens?limit=1", nil, 200)["listens"].([]any)
@@ -78,8 +80,10 @@ func TestLastFMSaysWhatToRegister(t *testing.T) {
 	p := start(t, t.TempDir())
 	v := p.newcomer()
 	page := v.page("/connect/lastfm", 200)
-	for _, want := range []string{p.url + "/connect/lastfm/callback", "https://www.last.fm/api/account/create", "providers.lastfm.client_id",
-		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID", "providers.lastfm.client_secret", "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET"} {
+	for _, want := range []string{p.url + "/connect/lastfm/callback", "https://www.last.fm/api/account/create",
+		"providers.lastfm.client_id",
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID", "providers.lastfm.client_secret",
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET"} {
 		require.Contains(t, page, want)
 	}
 	settings := v.page("/settings", 200)
@@ -99,7 +103,7 @@ func TestLastFMIsConnectedInTheBrowser(t *testing.T) {
 
 	require.Contains(t, v.consentAtLastFM(w, url.Values{"decision": {"cancel"}}, 200), "you did not allow it there")
 	v.call("GET", "/connections/lastfm", nil, 404)
-	// Somebody who sends another person the way back of a consent of their own does not connect them to their account.
+	// The redirect address of one person's consent does not connect another person to that account.
 	v.call("POST", "/admin/users", object{"name": "Bob", "password": password, "role": "member"}, 201)
 	bob := p.visitor()
 	bob.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
@@ -123,7 +127,8 @@ func TestLastFMIsConnectedInTheBrowser(t *testing.T) {
 	v.eventually("a new play arrives", func() bool { return v.newest() == played.Title })
 
 	// Consent as somebody else is a question, not an answer.
-	require.Contains(t, v.consentAtLastFM(w, url.Values{"decision": {"agree"}, "account": {demo.Bob}}, 200), "Which Last.fm account?")
+	require.Contains(t, v.consentAtLastFM(w, url.Values{"decision": {"agree"}, "account": {demo.Bob}}, 200),
+		"Which Last.fm account?")
 	require.Equal(t, "alice", v.call("GET", "/connections/lastfm", nil, 200)["account"])
 	for _, secret := range []string{w.LastFM.ClientSecret, w.LastFM.Authorize(demo.Alice)} {
 		require.NotContains(t, p.log.String(), secret)
@@ -144,7 +149,7 @@ func TestLastFMOneListenAndItsErrors(t *testing.T) {
 	v.eventually("one listen as an object", func() bool { return v.newest() == w.LastFM.Listens(demo.Alice)[0].Title })
 	v.becomes("lastfm", "healthy")
 
-	// The privacy setting: which one it is, and "Try again" after it was changed.
+	// The page names the privacy setting, and "Try again" works after it was changed.
 	require.NoError(t, w.Switch(demo.LastFM, demo.Hidden))
 	v.becomes("lastfm", "needs_reconnect")
 	require.Contains(t, v.alerted()["message"], "Hide recent listening information")
@@ -163,7 +168,7 @@ func TestLastFMOneListenAndItsErrors(t *testing.T) {
 	v.becomes("lastfm", "healthy")
 	require.Empty(t, v.openAlerts())
 
-	// Waits and outages are nobody's business.
+	// Nobody is notified of waits and outages.
 	for _, mode := range []demo.Mode{demo.Unavailable, demo.Portal} {
 		require.NoError(t, w.Switch(demo.LastFM, mode))
 		v.becomes("lastfm", "waiting")
@@ -175,7 +180,7 @@ func TestLastFMOneListenAndItsErrors(t *testing.T) {
 	require.Empty(t, v.openAlerts())
 }
 
-func TestASuspendedKeyIsTheAdministratorsAlone(t *testing.T) {
+func TestASuspendedKeyNeedsTheAdministrator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), lastfmEnv(w)...)

@@ -24,20 +24,25 @@ func TestFirstRunWithNothingConfigured(t *testing.T) {
 	p := start(t, dir)
 	require.NotEmpty(t, p.code)
 	v := p.visitor()
-	v.eventually("the link is in the log, too", func() bool { return strings.Contains(p.log.String(), "/setup?code="+p.code) })
+	v.eventually("the link is in the log, too", func() bool {
+		return strings.Contains(p.log.String(), "/setup?code="+p.code)
+	})
 	require.Contains(t, v.page("/", 200), "Open the link that it printed")
 	require.Contains(t, v.page("/setup?code=WRONG", 403), "Open the link that the server printed")
 	require.Contains(t, v.page("/setup?code="+p.code, 200), "Create account")
 	v.call("POST", "/setup", object{"code": "WRONG", "name": "Mallory", "password": password}, 403)
-	require.Contains(t, v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {"short"}}, 422), "at least 10 characters")
+	require.Contains(t, v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {"short"}},
+		422), "at least 10 characters")
 	status := v.submit("/setup", url.Values{"code": {p.code}, "name": {"Alice"}, "password": {password}}, 200)
 	require.Contains(t, status, "Nothing is connected yet")
 	for _, offer := range []string{"/connect/spotify", "/connect/listenbrainz", "/connect/navidrome"} {
 		require.Contains(t, status, offer, "the status page says what to do next")
 	}
 	p.visitor().call("POST", "/setup", object{"code": p.code, "name": "Second", "password": password}, 409)
-	require.Contains(t, v.page("/settings", 200), p.url+"/connect/spotify/callback", "the settings page says what to register")
-	require.Contains(t, v.page("/connect/spotify", 200), p.url+"/connect/spotify/callback", "and so does the connect page, without a client id")
+	require.Contains(t, v.page("/settings", 200), p.url+"/connect/spotify/callback",
+		"the settings page says what to register")
+	require.Contains(t, v.page("/connect/spotify", 200), p.url+"/connect/spotify/callback",
+		"and so does the connect page, without a client id")
 
 	for _, path := range []string{"/livez", "/readyz"} {
 		v.eventually(path, func() bool {
@@ -63,16 +68,20 @@ func TestTheMainJob(t *testing.T) {
 	v, code := p.newcomer(), p.code
 	one, _ := v.open()
 
-	// Connect: each is proved by a real call, and nothing is stored before.
+	// Connect: a real call proves each connection before anything is stored.
 	refusal := v.call("PUT", "/connections/listenbrainz", object{"token": "wrong"}, 422)
 	require.NotContains(t, fmt.Sprint(refusal), "wrong\"", "what was typed is not repeated")
 	v.call("GET", "/connections/listenbrainz", nil, 404)
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
-	progress := one.next("progress", func(d object) bool { return d["provider"] == "listenbrainz" && d["stream"] == "listens" })
+	progress := one.next("progress", func(d object) bool {
+		return d["provider"] == "listenbrainz" && d["stream"] == "listens"
+	})
 	require.NotNil(t, progress["total"])
 	one.next("listens", func(d object) bool { return d["newest"] != nil })
-	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": "wrong"}, 422)
-	v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 200)
+	v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": "wrong"}, 422)
+	v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL + "/", "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 200)
 	require.Contains(t, v.consent(agree(), 200), "Spotify is connected")
 	for _, provider := range []string{"spotify", "listenbrainz", "navidrome"} {
 		v.becomes(provider, "healthy")
@@ -104,15 +113,17 @@ func TestTheMainJob(t *testing.T) {
 	v.call("GET", "/listens?limit=0", nil, 400)
 	v.call("GET", "/listens?before=nonsense", nil, 400)
 
-	// An outage: waiting, nobody is bothered, and it passes by itself.
+	// An outage passes by itself, without a notification.
 	require.NoError(t, w.Switch(demo.Spotify, demo.Unavailable))
-	waiting := one.next("connection", func(d object) bool { return d["provider"] == "spotify" && d["state"] == "waiting" })
+	waiting := one.next("connection", func(d object) bool {
+		return d["provider"] == "spotify" && d["state"] == "waiting"
+	})
 	require.NotNil(t, waiting["next_attempt_at"])
 	require.Empty(t, v.call("GET", "/notifications?open=true", nil, 200)["notifications"])
 	require.NoError(t, w.Switch(demo.Spotify, demo.Normal))
 	v.becomes("spotify", "healthy")
 
-	// A wait that is dictated: sync now answers until when and why.
+	// While Spotify asks for a wait, "sync now" answers until when and why.
 	require.NoError(t, w.Switch(demo.Spotify, demo.RateLimited))
 	v.becomes("spotify", "held")
 	calls := len(w.Calls(demo.Spotify))
@@ -126,23 +137,27 @@ func TestTheMainJob(t *testing.T) {
 	// The permission is taken back: one alert in every tab and on every page, with one button.
 	two, _ := v.open()
 	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
-	alert := one.next("notification", func(d object) bool { return d["provider"] == "spotify" && d["resolved_at"] == nil })
+	alert := one.next("notification", func(d object) bool {
+		return d["provider"] == "spotify" && d["resolved_at"] == nil
+	})
 	require.Equal(t, "Spotify needs to be reconnected", alert["title"])
 	require.Equal(t, object{"label": "Reconnect", "url": "/connect/spotify"}, alert["action"])
 	two.next("notification", func(d object) bool { return d["id"] == alert["id"] })
 	v.becomes("spotify", "needs_reconnect")
-	require.Contains(t, v.submit("/connections/spotify/sync", nil, 200), `role="status">Spotify needs attention first; its page says`)
+	require.Contains(t, v.submit("/connections/spotify/sync", nil, 200),
+		`role="status">Spotify needs attention first; its page says`)
 	for _, path := range []string{"/", "/listens", "/playlists", "/settings", "/notifications"} {
 		require.Contains(t, v.page(path, 200), "Spotify needs to be reconnected", path)
 	}
 
-	// Killed and started again, all of it is still true, and nothing dead is sent.
+	// After a kill and a restart all of it is still true, and no dead credential is sent.
 	require.Error(t, p.stop(syscall.SIGKILL))
 	logs := []string{p.log.String()}
 	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), env...)
 	one, snapshot := v.open()
 	require.Len(t, snapshot["notifications"], 1)
-	v.becomes("spotify", "needs_reconnect") // where the kill came between the alert and the noting of the stop, after one more call
+	// If the kill came after the alert and before the stop was stored, it takes one more call.
+	v.becomes("spotify", "needs_reconnect")
 	two, _ = v.open()
 
 	// Acknowledged in one tab, it stops asking in the other.
@@ -174,12 +189,13 @@ func TestTheMainJob(t *testing.T) {
 	v.call("GET", "/connections/navidrome", nil, 404)
 	v.call("POST", "/connections/navidrome/sync", nil, 404)
 
-	// What only the two sides of a connection may know is in no line of the log, however much is logged.
+	// The log contains no secret, even at level debug.
 	key, err := os.ReadFile(dir + "/secret.key")
 	require.NoError(t, err)
 	for _, log := range append(logs, p.log.String()) {
 		require.Contains(t, log, `"level":"DEBUG"`)
-		for _, secret := range []string{w.ListenBrainz.Token(demo.Alice), w.Navidrome.Password(demo.Alice), password, adminToken, v.cookie(), strings.TrimSpace(string(key))} {
+		for _, secret := range []string{w.ListenBrainz.Token(demo.Alice), w.Navidrome.Password(demo.Alice), password,
+			adminToken, v.cookie(), strings.TrimSpace(string(key))} {
 			require.NotContains(t, log, secret)
 		}
 		require.Empty(t, issued.FindAllString(strings.ReplaceAll(log, code, ""), -1), "but the first account's link")
@@ -199,18 +215,21 @@ func TestAnotherAccountIsAChoice(t *testing.T) {
 	require.Contains(t, asked, "Which Spotify account?")
 	require.Contains(t, asked, "Alice")
 	require.Contains(t, asked, "Bob")
-	require.Len(t, v.call("GET", "/notifications?open=true", nil, 200)["notifications"], 1, "the alert stays until the choice")
-	require.Contains(t, v.submit("/connect/spotify/choose", url.Values{"account": {"new"}}, 200), "now connected as Bob")
+	require.Len(t, v.call("GET", "/notifications?open=true", nil, 200)["notifications"], 1,
+		"the alert stays until the choice")
+	require.Contains(t, v.submit("/connect/spotify/choose", url.Values{"account": {"new"}}, 200),
+		"now connected as Bob")
 	v.becomes("spotify", "healthy")
 	require.Empty(t, v.call("GET", "/notifications?open=true", nil, 200)["notifications"])
-	// By the API the same is one call with an explicit word.
+	// By the API the choice is one call that accepts the other account.
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	conflict := v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob)}, 409)
 	require.Equal(t, "bob", conflict["new_account"])
-	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Bob), "other_account": "accept"}, 200)
+	v.call("PUT", "/connections/listenbrainz",
+		object{"token": w.ListenBrainz.Token(demo.Bob), "other_account": "accept"}, 200)
 }
 
-func TestAnswersOfAConsentThatDoNotBelong(t *testing.T) {
+func TestForgedAnswersOfAConsent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	dir := t.TempDir()
@@ -225,10 +244,10 @@ func TestAnswersOfAConsentThatDoNotBelong(t *testing.T) {
 	other := p.visitor()
 	other.call("POST", "/session", object{"name": "Bob", "password": password}, 201)
 	require.Contains(t, other.page(callback+state, 400), "no longer good")
-	// That used it up, for everybody.
+	// That used the state up, for everybody.
 	require.Contains(t, v.page(callback+state, 400), "no longer good")
 	v.call("GET", "/connections/spotify", nil, 404)
-	// One that took longer than ten minutes.
+	// A consent that took longer than ten minutes.
 	state = v.authorization().Query().Get("state")
 	inDatabase(t, dir, "UPDATE oauth_states SET created_at = created_at - 600001")
 	require.Contains(t, v.page(callback+state, 400), "came too late")
@@ -270,7 +289,8 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 		body := v.text(resp, 400)
 		require.NotContains(t, body, "json:")
 	}
-	req, err = http.NewRequest("PUT", p.url+"/api/v1/connections/listenbrainz", strings.NewReader(`{"token":"`+strings.Repeat("x", 1<<20)+`"}`))
+	req, err = http.NewRequest("PUT", p.url+"/api/v1/connections/listenbrainz",
+		strings.NewReader(`{"token":"`+strings.Repeat("x", 1<<20)+`"}`))
 	require.NoError(t, err)
 	resp, err = v.Do(req)
 	require.NoError(t, err)
@@ -290,7 +310,7 @@ func TestRequestsFromElsewhereAndNonsense(t *testing.T) {
 	v.call("GET", "/connections", nil, 401)
 }
 
-func TestStopWithTenTabsAndACallUnderWay(t *testing.T) {
+func TestStoppingWithTabsAndACallUnderWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
@@ -319,7 +339,7 @@ func TestASessionThatEndsClosesItsTabs(t *testing.T) {
 	}
 }
 
-func TestServerSentEventsTellTheSame(t *testing.T) {
+func TestServerSentEventsMatchTheWebsocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)
@@ -341,7 +361,7 @@ func TestServerSentEventsTellTheSame(t *testing.T) {
 	p.visitor().call("GET", "/events/sse", nil, 401)
 }
 
-func TestKilledAgainAndAgainNothingIsLostOrDouble(t *testing.T) {
+func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	const plays = 12_000
@@ -351,7 +371,7 @@ func TestKilledAgainAndAgainNothingIsLostOrDouble(t *testing.T) {
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	for range 8 {
-		// It dies while pages are being read and stored.
+		// The kill comes while pages are being read and stored.
 		tb, _ := v.open()
 		tb.next("progress", func(d object) bool { return d["stream"] == "listens" })
 		require.Error(t, p.stop(syscall.SIGKILL))
@@ -379,12 +399,13 @@ func TestKilledAgainAndAgainNothingIsLostOrDouble(t *testing.T) {
 	require.Len(t, sources, plays)
 }
 
-func TestAServerForStrangersDoesNotCallItsOwnNetwork(t *testing.T) {
+func TestPrivateNetworksCanBeForbidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), "REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "HTTP_PROXY="+w.Navidrome.URL)
 	v := p.newcomer()
-	answer := v.call("PUT", "/connections/navidrome", object{"url": w.Navidrome.URL, "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 422)
+	answer := v.call("PUT", "/connections/navidrome",
+		object{"url": w.Navidrome.URL, "username": demo.Alice, "password": w.Navidrome.Password(demo.Alice)}, 422)
 	require.Contains(t, answer["detail"], "does not call addresses of private networks")
 	require.Empty(t, w.Calls(demo.Navidrome))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// promised are the metrics of the contract, with the names of their labels.
+// promised lists the documented metrics with the names of their labels.
 var promised = map[string]string{
 	"sync_runs_total":                        "provider,result,stream",
 	"sync_duration_seconds":                  "provider,stream",
@@ -51,9 +51,12 @@ func TestEveryMetricIsThereOnAFreshStart(t *testing.T) {
 	for name := range promised {
 		require.Contains(t, text, "# HELP reprise_"+name+" ", "it says what it means")
 	}
-	for _, want := range []string{`connections{provider="spotify",state="needs_reconnect"}`, `sync_runs_total{provider="navidrome",result="fatal",stream="playlists"}`,
-		`upstream_attempts_total{endpoint="GET api.spotify.com/v1/me",outcome="circuit_open",provider="spotify"}`, `deliveries{state="parked"}`,
-		`pool_keys{provider="youtube",state="cooling"}`, `breaker_state{endpoint="GET navidrome/rest/ping"}`, `notifications_total{channel="browser",result="sent",severity="error"}`} {
+	for _, want := range []string{`connections{provider="spotify",state="needs_reconnect"}`,
+		`sync_runs_total{provider="navidrome",result="fatal",stream="playlists"}`,
+		`upstream_attempts_total{endpoint="GET api.spotify.com/v1/me",outcome="circuit_open",provider="spotify"}`,
+		`deliveries{state="parked"}`,
+		`pool_keys{provider="youtube",state="cooling"}`, `breaker_state{endpoint="GET navidrome/rest/ping"}`,
+		`notifications_total{channel="browser",result="sent",severity="error"}`} {
 		require.Contains(t, all, want)
 	}
 	require.Empty(t, promtest.Promtool(t, text, "check", "metrics"))
@@ -83,6 +86,7 @@ func TestImportedListensAreCounted(t *testing.T) {
 		v.eventually("the import's end", func() bool { return v.lastImport()["state"] == "done" })
 	}
 	all := promtest.Parse(t, p.scrapeText())
-	require.Equal(t, all[`listens_stored_total{provider="spotify"}`], all[`duplicates_total{provider="spotify"}`], "the second time, all were there")
+	require.Equal(t, all[`listens_stored_total{provider="spotify"}`], all[`duplicates_total{provider="spotify"}`],
+		"the second time, all were there")
 	require.Positive(t, all[`listens_stored_total{provider="spotify"}`])
 }

@@ -43,7 +43,7 @@ func (v *person) token(name, scope string) (secret, id string) {
 	return made["token"].(string), made["id"].(string)
 }
 
-// happened are the messages of the log, the newest first.
+// happened returns the messages of the activity log, the newest first.
 func (v *person) happened(query string) (all []string) {
 	v.t.Helper()
 	for _, e := range v.call("GET", "/activity"+query, nil, 200)["activity"].([]any) {
@@ -62,7 +62,7 @@ func (v *person) member(p *process, name string) *person {
 
 const adminToken = "sixteen-characters-and-more"
 
-func TestTheAdminTokenSteersTheInstallationAndIsNobody(t *testing.T) {
+func TestTheAdminTokenBelongsToNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	file := filepath.Join(t.TempDir(), "token")
@@ -80,13 +80,15 @@ func TestTheAdminTokenSteersTheInstallationAndIsNobody(t *testing.T) {
 	made := op.call("POST", "/admin/users", ben, 201)
 	require.Equal(t, []any{"absent", "present"}, []any{made["previous_state"], made["new_state"]})
 	again := op.call("POST", "/admin/users", ben, 200)
-	require.Equal(t, []any{"present", "present", made["id"]}, []any{again["previous_state"], again["new_state"], again["id"]})
+	require.Equal(t, []any{"present", "present", made["id"]},
+		[]any{again["previous_state"], again["new_state"], again["id"]})
 	op.call("POST", "/admin/users", object{"name": "ben", "password": "another password", "role": "member"}, 409)
 	op.call("POST", "/admin/users", object{"name": "Ben", "password": "correct horse", "role": "admin"}, 409)
 	require.Len(t, op.call("GET", "/admin/users", nil, 200)["users"], 2)
 	require.Equal(t, []string{"Somebody with the administrator's token made an account for Ben."}, v.happened(""))
 
-	// Who guesses is slowed down, also with the right one; a personal token cannot be guessed and goes on working.
+	// Wrong guesses slow every use of the administrator's token down. A personal token cannot be guessed and goes on
+	// working.
 	secret, _ := v.token("dashboard", "read")
 	guess := p.program("not-the-one-" + adminToken)
 	for range 10 {
@@ -99,7 +101,7 @@ func TestTheAdminTokenSteersTheInstallationAndIsNobody(t *testing.T) {
 	require.NotContains(t, p.log.String(), adminToken)
 }
 
-// keyOf is a key of YouTube, by the last of its four characters.
+// keyOf returns a key of YouTube, by the end of its last four characters.
 func (v *person) keyOf(last string) object {
 	v.t.Helper()
 	for _, k := range v.call("GET", "/admin/keys", nil, 200)["keys"].([]any) {
@@ -111,9 +113,9 @@ func (v *person) keyOf(last string) object {
 	return nil
 }
 
-// All keys are spent and everybody waits until midnight. The administrator knows better for one of them, also after a
-// restart: it is used at once.
-func TestAnAdministratorHasAKeyTriedNow(t *testing.T) {
+// All keys are spent and everybody waits until midnight. A key that the administrator resets is used at once, even
+// after a restart.
+func TestAnAdministratorResetsAKey(t *testing.T) {
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
 	p := start(t, dir, append(youtubeEnv(w), "REPRISE_ADMIN_TOKEN="+adminToken)...)
@@ -135,17 +137,21 @@ func TestAnAdministratorHasAKeyTriedNow(t *testing.T) {
 
 	require.Contains(t, v.page("/settings", 200), "Try now…")
 	require.Contains(t, v.page("/settings/keys/youtube/"+lastFour+"/reset", 200), "asked us not to use it before")
-	require.Equal(t, object{"previous_state": "cooling", "new_state": "ready"}, p.program(adminToken).call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 200))
+	require.Equal(t, object{"previous_state": "cooling", "new_state": "ready"},
+		p.program(adminToken).call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 200))
 	v.becomes("youtube", "healthy", "syncing")
-	require.Equal(t, object{"previous_state": "ready", "new_state": "ready"}, v.call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 200))
+	require.Equal(t, object{"previous_state": "ready", "new_state": "ready"},
+		v.call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 200))
 	require.Equal(t, "ready", v.keyOf("1")["state"])
 	require.Equal(t, "cooling", v.keyOf("2")["state"])
 	all := strings.Join(v.happened("?provider=youtube"), "\n")
 	require.Contains(t, all, "YouTube asked for a wait, and gets it. It lasts until ")
-	require.Equal(t, 1, strings.Count(all, "Somebody with the administrator's token took the key …"+lastFour+" of YouTube back into use."))
+	require.Equal(t, 1, strings.Count(all,
+		"Somebody with the administrator's token took the key …"+lastFour+" of YouTube back into use."))
 	v.eventually("no alert", func() bool { return len(v.openAlerts()) == 0 })
 
-	require.Contains(t, v.submit("/settings/keys/youtube/"+v.keyOf("2")["last_four"].(string)+"/reset", nil, 200), "The key is in use again")
+	require.Contains(t, v.submit("/settings/keys/youtube/"+v.keyOf("2")["last_four"].(string)+"/reset", nil, 200),
+		"The key is in use again")
 	require.Equal(t, "ready", v.keyOf("2")["state"])
 	v.call("POST", "/admin/keys/youtube/none/reset", nil, 404)
 	v.call("POST", "/admin/keys/spotify/"+lastFour+"/reset", nil, 404)
@@ -154,8 +160,8 @@ func TestAnAdministratorHasAKeyTriedNow(t *testing.T) {
 	ben.call("POST", "/admin/keys/youtube/"+lastFour+"/reset", nil, 403)
 }
 
-// A key that the service does not know stays out of use across a restart, until somebody says otherwise.
-func TestARefusedKeyIsNotTriedByEveryStart(t *testing.T) {
+// A refused key stays out of use across a restart, until somebody resets it.
+func TestARefusedKeyStaysRefusedAfterARestart(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	w, dir := newWorld(t, demo.Options{Plays: 60}), t.TempDir()
@@ -177,8 +183,8 @@ func TestARefusedKeyIsNotTriedByEveryStart(t *testing.T) {
 	require.Equal(t, "ready", v.keyOf("3")["state"])
 }
 
-// The log tells what people and the server did, to those whom it concerns.
-func TestWhatHappened(t *testing.T) {
+// The activity log lists what people and the server did; each person sees only their own part.
+func TestTheActivityLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), append(worldEnv(w), "REPRISE_BREAKER_FAILURES=2")...)
@@ -189,7 +195,8 @@ func TestWhatHappened(t *testing.T) {
 	v.call("POST", "/connections/listenbrainz/pause", nil, 202)
 	v.call("POST", "/connections/listenbrainz/resume", nil, 202)
 	v.becomes("listenbrainz", "healthy")
-	require.Equal(t, []string{"Alice let ListenBrainz go on.", "Alice paused ListenBrainz.", "Alice connected ListenBrainz as " + demo.Alice + "."}, v.happened(""))
+	require.Equal(t, []string{"Alice let ListenBrainz go on.", "Alice paused ListenBrainz.",
+		"Alice connected ListenBrainz as " + demo.Alice + "."}, v.happened(""))
 	require.Contains(t, v.page("/connections/listenbrainz", 200), "Alice paused ListenBrainz.")
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
@@ -203,21 +210,24 @@ func TestWhatHappened(t *testing.T) {
 
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Unavailable))
 	v.eventually("an open breaker", func() bool {
-		return strings.Contains(strings.Join(v.happened(""), "\n"), "listens failed too often; Reprise leaves it alone for a while.")
+		return strings.Contains(strings.Join(v.happened(""), "\n"),
+			"listens failed too often; Reprise leaves it alone for a while.")
 	})
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Normal))
-	v.eventually("a closed breaker", func() bool { return strings.Contains(strings.Join(v.happened(""), "\n"), "listens works again.") })
+	v.eventually("a closed breaker", func() bool {
+		return strings.Contains(strings.Join(v.happened(""), "\n"), "listens works again.")
+	})
 	ben := v.member(p, "Ben")
 	require.Contains(t, v.happened(""), "Alice made an account for Ben.")
 
-	// Ben sees what is about him, and nothing of the others or of the installation.
+	// Ben sees his own entries, and none of other people or of the installation.
 	require.Empty(t, ben.happened(""))
 	ben.submit("/settings/password", url.Values{"old": {"correct horse"}, "new": {"another horse"}}, 200)
 	require.Equal(t, []string{"Ben changed the password."}, ben.happened(""))
 	require.Contains(t, ben.page("/activity", 200), "Ben changed the password.")
 	require.NotContains(t, strings.Join(v.happened("?limit=1000"), ""), "Ben changed")
 
-	// Page by page, and one service alone.
+	// By page, and by service.
 	first := v.call("GET", "/activity?limit=2", nil, 200)
 	require.Len(t, first["activity"], 2)
 	rest := v.call("GET", "/activity?limit=1000&before="+first["next"].(string), nil, 200)

@@ -14,7 +14,7 @@ import (
 	"reprise/internal/supysonictest"
 )
 
-// brainz is a ListenBrainz that has one playlist and nothing else.
+// brainz is a ListenBrainz with one playlist and nothing else.
 type brainz struct {
 	url string
 
@@ -44,7 +44,8 @@ func (b *brainz) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer b.mu.Unlock()
 	tracks := []object{}
 	for _, t := range b.tracks {
-		tracks = append(tracks, object{"creator": t[0], "title": t[1], "identifier": "https://musicbrainz.org/recording/" + t[1]})
+		tracks = append(tracks, object{"creator": t[0], "title": t[1],
+			"identifier": "https://musicbrainz.org/recording/" + t[1]})
 	}
 	list := object{"identifier": "https://listenbrainz.org/playlist/one", "title": b.name,
 		"extension": object{"https://musicbrainz.org/doc/jspf#playlist": object{"last_modified_at": b.version}}}
@@ -68,21 +69,23 @@ func (b *brainz) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// A playlist that is written to a real Subsonic server that we did not write.
+// It uses a real Subsonic server.
 func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	sub, lb := supysonictest.Start(t), newBrainz(t)
-	sub.CreatePlaylist("Signals", "High") // of her own, and of the same name as the one to come
+	sub.CreatePlaylist("Signals", "High") // her own, with the name of the one to come
 	low, middle, high := [2]string{"The Tones", "Low"}, [2]string{"The Tones", "Middle"}, [2]string{"The Tones", "High"}
 	unknown := [2]string{"Sigur Rós", "Svefn-g-englar"}
 	lb.set("1", "Signals", low, unknown, high)
 	dir := t.TempDir()
-	env := []string{"REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=1s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0",
+	env := []string{"REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=1s", "REPRISE_BACKOFF_BASE=100ms",
+		"REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0",
 		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + lb.url}
 	p := start(t, dir, env...)
 	v := p.newcomer()
-	v.call("PUT", "/connections/navidrome", object{"url": sub.URL, "username": sub.Username, "password": sub.Password}, 200)
+	v.call("PUT", "/connections/navidrome",
+		object{"url": sub.URL, "username": sub.Username, "password": sub.Password}, 200)
 	v.call("PUT", "/connections/listenbrainz", object{"token": "x"}, 200)
 	id := ""
 	v.eventually("the playlist to be read", func() bool {
@@ -113,7 +116,8 @@ func TestAPlaylistIsWrittenToARealSubsonicServer(t *testing.T) {
 
 	// Her own playlist of that name is still there: the server allows two.
 	lists := sub.AllPlaylists()
-	require.ElementsMatch(t, []supysonictest.Playlist{{Name: "Signals", Titles: []string{"High"}}, {Name: "Signals", Titles: []string{"Low", "High"}}}, lists)
+	require.ElementsMatch(t, []supysonictest.Playlist{{Name: "Signals", Titles: []string{"High"}},
+		{Name: "Signals", Titles: []string{"Low", "High"}}}, lists)
 
 	lb.set("2", "Signals and noise", middle, low)
 	done("changed")

@@ -16,7 +16,7 @@ import (
 func TestTheMainJobAndKillsOnPostgres(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	postgrestest.Again(t, "^(TestTheMainJob|TestKilledAgainAndAgainNothingIsLostOrDouble|TestKilledAHundredTimesWhilePullingAndPushing)$")
+	postgrestest.Again(t, "^(TestTheMainJob|TestKillsLoseAndDoubleNothing|TestKillsWhilePullingAndPushing)$")
 }
 
 func TestADatabaseAtAPostgresServer(t *testing.T) {
@@ -35,12 +35,13 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "reprise.db"))
 	require.Contains(t, p.scrapeText(), `reprise_deliveries{state="done"} 0`)
 
-	// Commands beside it, and a second server that has another data directory.
+	// Commands run beside the server; a second server with another data directory does not.
 	_, err := command(t, "a new password for Alice", []string{address}, "reset-password", "alice", "-data-dir", dir)
 	require.NoError(t, err)
 	v = p.visitor()
 	v.call("POST", "/session", object{"name": "alice", "password": "a new password for Alice"}, 201)
-	said := refuses(t, []string{address, "REPRISE_SECRET_KEY=" + read(t, filepath.Join(dir, keyFile))}, "-data-dir", t.TempDir(), "-listen", "127.0.0.1:0")
+	said := refuses(t, []string{address, "REPRISE_SECRET_KEY=" + read(t, filepath.Join(dir, keyFile))}, "-data-dir",
+		t.TempDir(), "-listen", "127.0.0.1:0")
 	require.Contains(t, said, "Make sure that only one server runs on it")
 	_, err = command(t, "", []string{address}, "backup", filepath.Join(dir, "copy"), "-data-dir", dir)
 	require.ErrorContains(t, err, "pg_dump")
@@ -48,7 +49,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	require.Contains(t, checked, "The database is sound, and holds 60 listens.")
 	require.Contains(t, checked, "The secret key opens what is sealed in the database.")
 
-	// The database goes away and comes back: the server says so, and goes on.
+	// The server survives an outage of the database, and says so meanwhile.
 	pg.Stop()
 	v.eventually("not ready", func() bool { return v.status("/readyz") == http.StatusServiceUnavailable })
 	require.Equal(t, http.StatusOK, v.status("/livez"))
@@ -62,7 +63,7 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	})
 	require.NoError(t, p.stop(syscall.SIGTERM))
 
-	// Its key belongs to it, wherever it is.
+	// The database needs its key, also at a Postgres server.
 	at := []string{"-data-dir", dir, "-listen", "127.0.0.1:0"}
 	require.NoError(t, os.Rename(filepath.Join(dir, keyFile), filepath.Join(dir, "kept")))
 	require.Contains(t, refuses(t, env, at...), "is missing, but there is the database reprise at 127.0.0.1:")

@@ -16,20 +16,21 @@ import (
 	"reprise/internal/demo"
 )
 
-// dawdle begins a request that never ends, so that stopping takes as long as the settings allow, and returns when the
-// server has it.
+// dawdle begins a request that never ends, so that stopping takes as long as the settings allow. It returns when the
+// server handles the request.
 func (p *process) dawdle() {
 	p.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = conn.Close() })
-	_, err = fmt.Fprintf(conn, "POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+	_, err = fmt.Fprint(conn, "POST /api/v1/session HTTP/1.1\r\nHost: x\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
 	require.NoError(p.t, err)
-	_, err = conn.Read(make([]byte, 1)) // it wants the rest
+	_, err = conn.Read(make([]byte, 1)) // the server asks for the rest
 	require.NoError(p.t, err)
 }
 
-// refusing waits until a server that was told to stop takes no more connections.
+// refusing waits until a stopping server accepts no more connections.
 func (p *process) refusing() {
 	p.t.Helper()
 	p.visitor().eventually("no more connections", func() bool {
@@ -68,7 +69,7 @@ func TestTwoSignalsInARowStopAtOnce(t *testing.T) {
 	require.Contains(t, []int{128 + int(syscall.SIGINT), 128 + int(syscall.SIGTERM)}, exit.ExitCode())
 }
 
-func TestARequestThatDoesNotEndIsLeftBehind(t *testing.T) {
+func TestStoppingCutsAnEndlessRequestOff(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "REPRISE_SHUTDOWN_TIMEOUT=1s")
 	p.dawdle()
@@ -78,8 +79,8 @@ func TestARequestThatDoesNotEndIsLeftBehind(t *testing.T) {
 	require.Less(t, time.Since(began), 15*time.Second)
 }
 
-// Whoever watches the process restarts nothing because a service is down.
-func TestADeadServiceLeavesTheServerAliveAndReady(t *testing.T) {
+// A supervisor must not restart the server because a service is down.
+func TestAnOutageLeavesTheServerReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	p := start(t, t.TempDir(), worldEnv(w)...)

@@ -8,12 +8,13 @@ import (
 	"reprise/internal/supysonictest"
 )
 
-// The built server against a real Subsonic server that we did not write.
+// It uses a real Subsonic server.
 func TestARealSubsonicServer(t *testing.T) {
 	t.Parallel()
 	sub := supysonictest.Start(t)
 	sub.CreatePlaylist("Rain", supysonictest.Titles[0], supysonictest.Titles[1])
-	p := start(t, t.TempDir(), "REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=1s", "REPRISE_BACKOFF_BASE=100ms")
+	p := start(t, t.TempDir(), "REPRISE_SYNC_LISTENS_EVERY=1s", "REPRISE_SYNC_PLAYLISTS_EVERY=1s",
+		"REPRISE_BACKOFF_BASE=100ms")
 	v := p.newcomer()
 	fields := object{"url": sub.URL, "username": sub.Username, "password": "wrong"}
 	v.call("PUT", "/connections/navidrome", fields, 422)

@@ -27,7 +27,8 @@ type tab struct {
 func (v *person) open() (*tab, object) {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	socket, _, err := websocket.Dial(ctx, strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: v.cookies()})
+	socket, _, err := websocket.Dial(ctx, strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events",
+		&websocket.DialOptions{HTTPHeader: v.cookies()})
 	require.NoError(v.t, err)
 	socket.SetReadLimit(1 << 20)
 	tb := &tab{v.t, socket, make(chan object, 10_000)}
@@ -53,12 +54,13 @@ func (v *person) open() (*tab, object) {
 // openMute opens a tab that never reads and never says goodbye.
 func (v *person) openMute() {
 	v.t.Helper()
-	socket, _, err := websocket.Dial(v.t.Context(), strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: v.cookies()})
+	socket, _, err := websocket.Dial(v.t.Context(), strings.Replace(v.base, "http", "ws", 1)+"/api/v1/events",
+		&websocket.DialOptions{HTTPHeader: v.cookies()})
 	require.NoError(v.t, err)
 	v.t.Cleanup(func() { _ = socket.CloseNow() })
 }
 
-// cookies is the header that a browser would send.
+// cookies returns the cookie header that a browser would send.
 func (v *person) cookies() http.Header {
 	v.t.Helper()
 	at, err := url.Parse(v.base)
@@ -70,7 +72,7 @@ func (v *person) cookies() http.Header {
 	return header
 }
 
-// next returns the data of the next message of a type that fits, and drops what comes before.
+// next returns the data of the next message of a type that fits, and drops the messages before it.
 func (tb *tab) next(kind string, fits func(data object) bool) object {
 	tb.t.Helper()
 	timeout := time.After(patience)
@@ -87,8 +89,9 @@ func (tb *tab) next(kind string, fits func(data object) bool) object {
 	}
 }
 
-// acknowledge says in this tab that a notification has been seen.
+// acknowledge marks a notification as seen in this tab.
 func (tb *tab) acknowledge(id string) {
 	tb.t.Helper()
-	require.NoError(tb.t, tb.socket.Write(tb.t.Context(), websocket.MessageText, []byte(`{"type":"ack","data":{"id":"`+id+`"}}`)))
+	require.NoError(tb.t, tb.socket.Write(tb.t.Context(), websocket.MessageText,
+		[]byte(`{"type":"ack","data":{"id":"`+id+`"}}`)))
 }

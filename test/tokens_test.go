@@ -32,7 +32,8 @@ func TestATokenIsGoodForItsScopeAndNoMore(t *testing.T) {
 	secret, _ := v.token("dashboard", "read")
 	require.Regexp(t, `^reprise_[A-Za-z0-9_-]{43}$`, secret)
 	read := p.program(secret)
-	require.Equal(t, "listenbrainz", read.call("GET", "/connections", nil, 200)["connections"].([]any)[0].(object)["provider"])
+	require.Equal(t, "listenbrainz", read.call("GET", "/connections", nil,
+		200)["connections"].([]any)[0].(object)["provider"])
 	require.Empty(t, read.last.Cookies(), "a token makes no session")
 	require.Contains(t, read.call("POST", "/connections/listenbrainz/pause", nil, 403)["detail"], `the scope "operate"`)
 	require.Contains(t, read.last.Header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="operate"`)
@@ -55,10 +56,12 @@ func TestATokenIsGoodForItsScopeAndNoMore(t *testing.T) {
 	admin.call("POST", "/connections/listenbrainz/resume", nil, 202)
 
 	ben := v.member(p, "Ben")
-	require.Contains(t, ben.call("POST", "/tokens", object{"name": "x", "scope": "admin"}, 422)["detail"], "Only an administrator")
+	require.Contains(t, ben.call("POST", "/tokens", object{"name": "x", "scope": "admin"}, 422)["detail"],
+		"Only an administrator")
 	require.NotContains(t, ben.page("/settings", 200), "administration, too")
 	secret, _ = ben.token("dashboard", "operate")
-	require.Empty(t, p.program(secret).call("GET", "/connections", nil, 200)["connections"], "a token sees what its owner does")
+	require.Empty(t, p.program(secret).call("GET", "/connections", nil, 200)["connections"],
+		"a token sees what its owner does")
 
 	// Pages take no tokens.
 	resp, err := admin.Get(p.url + "/settings")
@@ -72,7 +75,7 @@ func TestATokenIsGoodForItsScopeAndNoMore(t *testing.T) {
 	require.NotContains(t, p.log.String(), secret)
 }
 
-// text200 is where a page has led to.
+// text200 returns the text of a page.
 func (v *person) text200(resp *http.Response) string {
 	v.t.Helper()
 	v.text(resp, 200)
@@ -104,13 +107,15 @@ func TestATokenEnds(t *testing.T) {
 	require.Equal(t, secret[len(secret)-4:], listed["last_four"])
 
 	// A new password ends sessions, but no tokens.
-	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {password + "!"}}, 200), "Your 1 access token goes on working")
+	require.Contains(t, v.submit("/settings/password", url.Values{"old": {password}, "new": {password + "!"}}, 200),
+		"Your 1 access token goes on working")
 	x := p.program(secret)
 	x.call("GET", "/connections", nil, 200)
 	require.NotNil(t, v.call("GET", "/tokens", nil, 200)["tokens"].([]any)[0].(object)["last_used_at"])
 
-	// Its stream ends with it.
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(p.url, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + secret}}})
+	// Its stream of events ends with the token.
+	socket, _, err := websocket.Dial(t.Context(), strings.Replace(p.url, "http", "ws", 1)+"/api/v1/events",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + secret}}})
 	require.NoError(t, err)
 	defer socket.CloseNow()
 	_, snapshot, err := socket.Read(t.Context())
@@ -134,16 +139,20 @@ func TestATokenEnds(t *testing.T) {
 	require.Equal(t, 401, resp.StatusCode)
 
 	soon := time.Now().Add(2 * time.Second)
-	made := v.call("POST", "/tokens", object{"name": "brief", "scope": "read", "expires_at": soon.UTC().Format(time.RFC3339Nano)}, 201)
+	made := v.call("POST", "/tokens", object{"name": "brief", "scope": "read",
+		"expires_at": soon.UTC().Format(time.RFC3339Nano)}, 201)
 	brief := p.program(made["token"].(string))
 	brief.call("GET", "/connections", nil, 200)
-	v.eventually("its end", func() bool { resp, _ := brief.send("GET", "/connections", nil); return resp.StatusCode == 401 })
+	v.eventually("its end", func() bool {
+		resp, _ := brief.send("GET", "/connections", nil)
+		return resp.StatusCode == 401
+	})
 	require.False(t, time.Now().Before(soon))
 	require.Contains(t, v.page("/settings", 200), "expired")
 	v.token("brief", "read") // the name is free again
 }
 
-// A person makes a token on the settings page, sees it once, and is told what is wrong.
+// The settings page shows a new token once, and says what is wrong with a request for one.
 func TestATokenOnTheSettingsPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
@@ -157,11 +166,12 @@ func TestATokenOnTheSettingsPage(t *testing.T) {
 	settings := v.page("/settings", 200)
 	require.NotContains(t, settings, secret)
 	require.Contains(t, settings, "…"+secret[len(secret)-4:])
-	require.Contains(t, v.submit("/settings/tokens", url.Values{"name": {"backup"}, "scope": {"read"}}, 409), "You have a token of that name already.")
+	require.Contains(t, v.submit("/settings/tokens", url.Values{"name": {"backup"}, "scope": {"read"}}, 409),
+		"You have a token of that name already.")
 	require.Equal(t, []string{"Alice made the access token “backup”. It is good for: reading."}, v.happened(""))
 }
 
-// A stream by Server-Sent Events works with a token, and a token for reading acknowledges nothing.
+// Server-Sent Events work with a token. A token for reading cannot acknowledge notifications.
 func TestAStreamWithAToken(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -181,13 +191,14 @@ func TestAStreamWithAToken(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	require.NoError(t, w.Switch(demo.ListenBrainz, demo.Revoked))
 	id := v.alerted()["id"]
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(p.url, "http", "ws", 1)+"/api/v1/events", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"bearer " + secret}}})
+	socket, _, err := websocket.Dial(t.Context(), strings.Replace(p.url, "http", "ws", 1)+"/api/v1/events",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"bearer " + secret}}})
 	require.NoError(t, err)
 	defer socket.CloseNow()
 	ack, err := json.Marshal(object{"type": "ack", "data": object{"id": id}})
 	require.NoError(t, err)
 	require.NoError(t, socket.Write(t.Context(), websocket.MessageText, ack))
-	require.NoError(t, socket.Ping(socket.CloseRead(t.Context()))) // it has been read
+	require.NoError(t, socket.Ping(socket.CloseRead(t.Context()))) // the server has read the message
 	require.Nil(t, v.alerted()["acknowledged_at"])
 	read.call("POST", "/notifications/"+id.(string)+"/ack", nil, 403)
 }

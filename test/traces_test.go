@@ -16,7 +16,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// TestTracesReachACollector: whoever runs a collector and names it in the environment sees each run with its attempts.
+// A collector named in the environment receives each run with its attempts.
 func TestTracesReachACollector(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -37,7 +37,8 @@ func TestTracesReachACollector(t *testing.T) {
 	}))
 	defer collector.Close()
 	w := newWorld(t, demo.Options{Plays: 60})
-	p := start(t, t.TempDir(), append(worldEnv(w), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_BSP_SCHEDULE_DELAY=100")...)
+	p := start(t, t.TempDir(), append(worldEnv(w), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL,
+		"OTEL_BSP_SCHEDULE_DELAY=100")...)
 	v := p.newcomer()
 	v.call("PUT", "/connections/listenbrainz", object{"token": w.ListenBrainz.Token(demo.Alice)}, 200)
 	v.becomes("listenbrainz", "healthy")

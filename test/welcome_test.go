@@ -8,18 +8,19 @@ import (
 	"reprise/internal/demo"
 )
 
-// TestWhatIsOfferedFirst: the first page says what a person will be asked for, and no more.
-func TestWhatIsOfferedFirst(t *testing.T) {
+// The first page says what a person needs for each service, and no more.
+func TestTheFirstPageOffersServices(t *testing.T) {
 	t.Parallel()
 	v := start(t, t.TempDir()).newcomer()
 	welcome := v.page("/", 200)
 	require.Contains(t, welcome, "You enter: Address of your server, User name, Password or API key.")
 	require.Contains(t, welcome, "You enter: Bucket, Access key, Secret key.")
-	require.Contains(t, v.page("/connect/navidrome", 200), `<label for="field-password">Password</label>`, "which it is only beside an API key")
+	require.Contains(t, v.page("/connect/navidrome", 200), `<label for="field-password">Password</label>`,
+		"which it is only beside an API key")
 }
 
-// TestWhatOnlyTheAdministratorCanSetUp: a member reads who has to do it, and nothing of how.
-func TestWhatOnlyTheAdministratorCanSetUp(t *testing.T) {
+// A member reads who has to set a service up, but not how.
+func TestMembersReadWhoSetsAServiceUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 1})
 	p := start(t, t.TempDir(), "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL="+w.ListenBrainz.URL)

@@ -14,14 +14,17 @@ import (
 	"reprise/internal/demo"
 )
 
-// youtubeEnv are the settings that lead a server to the simulated YouTube.
+// youtubeEnv returns the settings that point a server at the simulated YouTube.
 func youtubeEnv(w *demo.World) []string {
-	return append(worldEnv(w), "REPRISE_PROVIDERS_YOUTUBE_API_URL="+w.YouTube.URL, "REPRISE_PROVIDERS_YOUTUBE_AUTH_URL="+w.YouTube.AuthURL,
-		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+w.YouTube.TokenURL, "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID="+w.YouTube.ClientID,
-		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET="+w.YouTube.ClientSecret, "REPRISE_PROVIDERS_YOUTUBE_KEYS="+strings.Join(w.YouTube.Keys, ","))
+	return append(worldEnv(w), "REPRISE_PROVIDERS_YOUTUBE_API_URL="+w.YouTube.URL,
+		"REPRISE_PROVIDERS_YOUTUBE_AUTH_URL="+w.YouTube.AuthURL,
+		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+w.YouTube.TokenURL,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID="+w.YouTube.ClientID,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET="+w.YouTube.ClientSecret,
+		"REPRISE_PROVIDERS_YOUTUBE_KEYS="+strings.Join(w.YouTube.Keys, ","))
 }
 
-// consentAtGoogle goes through the (simulated) page of Google and returns the page of ours it ends on.
+// consentAtGoogle submits the (simulated) page of Google and returns the page of ours that it leads to.
 func (v *person) consentAtGoogle(w *demo.World, form url.Values, want int) string {
 	v.t.Helper()
 	stay := *v.Client
@@ -39,7 +42,7 @@ func (v *person) consentAtGoogle(w *demo.World, form url.Values, want int) strin
 	return v.text(resp, want)
 }
 
-// liked is how many of the liked videos have arrived; -1 before the list has.
+// liked returns how many of the liked videos have arrived, -1 before the list has.
 func (v *person) liked() int {
 	v.t.Helper()
 	for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
@@ -50,8 +53,8 @@ func (v *person) liked() int {
 	return -1
 }
 
-// likesUntil likes videos, each of which arrives, until the settings page says so. One that is in another playlist too
-// costs no request for its length, and the keys take turns.
+// likesUntil likes videos until the settings page contains a text, and requires that each video arrives. It takes
+// several videos because the keys take turns, and a video of another playlist needs no request for its length.
 func (v *person) likesUntil(w *demo.World, says string) {
 	v.t.Helper()
 	for range 10 {
@@ -77,7 +80,7 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	v.eventually("liked videos", func() bool { return v.liked() == 30 })
 	require.Contains(t, v.page("/settings", 200), "…0001")
 
-	// The first key is spent: the next request that meets it goes out again with another, and nobody notices.
+	// The first key is spent: the request that finds out goes out again with another key.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeySpent))
 	v.likesUntil(w, "its quota is used up")
 	require.Contains(t, []string{"healthy", "syncing"}, v.state("youtube"))
@@ -87,14 +90,14 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 		require.NotContains(t, settings+p.log.String(), key)
 	}
 
-	// The third is refused, which also changes nothing.
+	// The third key is refused, with the same result.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeyInvalid))
 	v.likesUntil(w, "it is not valid")
 	require.Empty(t, v.openAlerts())
 
-	// The last is spent too: held until midnight Pacific, also after a restart, and not asked meanwhile.
+	// The last key is spent too: YouTube is held until midnight Pacific, even after a restart, and not called.
 	require.NoError(t, w.Switch(demo.YouTube, demo.KeysSpent))
-	v.call("POST", "/connections/youtube/retry", nil, 202) // takes the third back
+	v.call("POST", "/connections/youtube/retry", nil, 202) // puts the third key back into use
 	v.eventually("a hold", func() bool {
 		w.Like()
 		return v.state("youtube") == "held"

@@ -88,7 +88,7 @@ func TestTheNumberOfSeriesDoesNotGrowWithPeople(t *testing.T) {
 	}
 	crowd(t, a, people)
 	ctx := context.Background()
-	client := a.server.Guard.Client
+	client := a.client
 	for n := range 200 { // servers of their own that fail until their breakers open, and endpoints that nobody has listed
 		for range 6 {
 			for _, call := range [][2]string{{fmt.Sprintf("http://music-%d.example.org/rest/ping", n), "GET /rest/ping"}, {"https://api.spotify.com/v9/odd", fmt.Sprintf("GET /v9/odd%d", n)}} {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
@@ -36,6 +37,8 @@ import (
 // app is the whole program, wired.
 type app struct {
 	store       *store.Store
+	guard       *syncer.Guard
+	client      *http.Client // of upstream calls
 	accounts    *accounts.Accounts
 	registry    *providers.Registry
 	connections *syncer.Connections
@@ -107,8 +110,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	}
 	notifier := notify.New(db, bus)
 	notifier.Opened = func(v notify.Severity) { n.Told(string(v), "browser", "sent") }
-	var guard *syncer.Guard
-	transport := newTransport(c, base, n, log, func() *syncer.Guard { return guard })
+	told := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})
+	transport := newTransport(c, base, n, log, told)
 	client := resilience.NewClient(transport)
 	tokens := oauth.NewTokens(db, client)
 	build := builder{config: c, store: db, client: client, counts: n, log: log}
@@ -120,13 +123,13 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err := restore(ctx, backoff, registry, db); err != nil {
 		return nil, err
 	}
-	guard = &syncer.Guard{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Store: db, Notifier: notifier, Bus: bus, Log: log,
-		FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: tokens, Registry: registry, Keys: db,
+		Alerts: told, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, bus)
 	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
 		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
-		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
+		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
 	db.SetArchiveEvery(c.ListensEvery)
 	courier, named, pushKey, err := newCourier(ctx, c, db, client, transport, guard, notifier, carried, registry, bus, log)
 	if err != nil {
@@ -144,7 +147,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	a := &app{store: db, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
+	a := &app{store: db, guard: guard, client: client, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,

@@ -5,10 +5,10 @@ import (
 	"log/slog"
 	"net/http"
 
+	"reprise/internal/alerts"
 	"reprise/internal/config"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
-	syncer "reprise/internal/sync"
 )
 
 // hosts is the policy that the settings make. Some services block callers that they cannot reach; servers of others that
@@ -22,15 +22,15 @@ func hosts(c config.Config) resilience.HostPolicy {
 }
 
 // newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the
-// paces. guard is told of their changes.
-func newTransport(c config.Config, base http.RoundTripper, n counts, log *slog.Logger, guard func() *syncer.Guard) *resilience.Transport {
+// paces. Their changes go to told.
+func newTransport(c config.Config, base http.RoundTripper, n counts, log *slog.Logger, told *alerts.Alerts) *resilience.Transport {
 	ctx := context.Background() // what is told must be kept although the call that found out may have ended
 	return &resilience.Transport{Base: base, UserAgent: userAgent(c), Log: log, Told: n.attempt,
-		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { guard().UplinkChanged(ctx, offline) }}),
+		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { told.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
 			Changed: func(ch resilience.BreakerChange) {
 				n.breaker(ch)
-				guard().BreakerChanged(ctx, ch)
+				told.BreakerChanged(ctx, ch)
 			}}),
 		Paces: resilience.NewPaces(rates(c)),
 	}

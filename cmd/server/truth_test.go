@@ -180,7 +180,7 @@ func TestAFailureThatNobodyKnowsIsCounted(t *testing.T) {
 	odd := func(context.Context, providers.Adapter) error { panic("an adapter's mistake") }
 	c, err := a.store.Connection(context.Background(), 1, "listenbrainz")
 	require.NoError(t, err)
-	require.Error(t, a.server.Guard.Do(context.Background(), c, library.Listens, odd))
+	require.Error(t, a.guard.Do(context.Background(), providers.OfConnection(c, library.Listens), odd))
 	all := a.scrape(t)
 	require.Equal(t, 1.0, all[`unclassified_errors_total{provider="listenbrainz"}`])
 	require.Equal(t, 1.0, all.Sum("unclassified_errors_total"))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
@@ -151,9 +152,11 @@ func (h *house) start() {
 	registry := providers.NewRegistry(&providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}})
 	h.notifier = notify.New(h.db, bus)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
-	guard := &syncer.Guard{Backoff: backoff, Registry: registry, Store: h.db, Client: client, Notifier: h.notifier, Bus: bus, Log: log, FirstDelay: time.Second}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
+		Log: log, FirstDelay: time.Second,
+		Alerts: alerts.New(alerts.Options{Store: h.db, Notifier: h.notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
-	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.Carriers{Guard: guard, Syncer: pull}, h.db, bus, log)
+	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, h.db, bus, log)
 	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
 		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
 		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },

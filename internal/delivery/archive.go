@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // Archived is the report of a month of the archive.
@@ -43,13 +44,14 @@ func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *jo
 	sum := sha256.Sum256(body)
 	report := Archived{Name: objectName(j.User, from), Listens: listens, Bytes: len(body), SHA256: hex.EncodeToString(sum[:])}
 	var refused error
-	err = d.guard.Do(ctx, c, library.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		store, ok := a.(providers.ObjectStore)
 		if !ok {
 			return fmt.Errorf("%s: adapter keeps no objects", c.Provider)
 		}
 		var err error
-		if kept.RemoteID, err = store.Keep(ctx, report.Name, "application/x-ndjson", body); isItem(err) {
+		if kept.RemoteID, err = store.Keep(ctx, report.Name, "application/x-ndjson", body); resilience.IsItem(err) {
 			refused = err
 			return nil
 		}

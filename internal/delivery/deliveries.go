@@ -60,7 +60,7 @@ func (o Options) withDefaults() Options {
 
 // Guard stands before every call; see the sync package.
 type Guard interface {
-	Do(ctx context.Context, c library.Connection, stream string, call func(context.Context, providers.Adapter) error) error
+	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 	// CaughtUp is nil when everything that the provider had at that instant has been read, or cannot be read. Otherwise
 	// it sees to it that it is read now, and returns a *resilience.NotBeforeError.
 	CaughtUp(c library.Connection, at time.Time) error

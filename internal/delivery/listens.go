@@ -27,7 +27,8 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 	}
 	var outcomes []error
 	var refused error
-	err = d.guard.Do(ctx, c, library.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		taker, ok := a.(providers.ListenTaker)
 		if !ok {
 			return fmt.Errorf("%s: adapter takes no listens", c.Provider)
@@ -38,7 +39,7 @@ func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *
 				return err
 			}
 		}
-		if outcomes, err = taker.Submit(ctx, plays); isItem(err) { // what is refused is the item; the call went well
+		if outcomes, err = taker.Submit(ctx, plays); resilience.IsItem(err) { // what is refused is the item; the call went well
 			refused = err
 			return nil
 		}
@@ -85,7 +86,7 @@ func missingThere(ctx context.Context, a providers.Adapter, plays []library.Stor
 // notNow is why some of a batch were not taken, though they may be later; nil when there are none.
 func notNow(outcomes []error) error {
 	for _, outcome := range outcomes {
-		if outcome != nil && !isItem(outcome) {
+		if outcome != nil && !resilience.IsItem(outcome) {
 			return outcome
 		}
 	}
@@ -111,8 +112,8 @@ func (d *Deliveries) divide(ctx context.Context, o Draft, id int64, plays []libr
 	var refused error
 	for i, outcome := range outcomes {
 		switch {
-		case isItem(outcome):
-			dead = append(dead, Refused{plays[i].ID, Explain(resilience.Classify(outcome), outcome)})
+		case resilience.IsItem(outcome):
+			dead = append(dead, Refused{plays[i].ID, Explain(resilience.VerdictOf(outcome), outcome)})
 			refused = outcome
 		case outcome != nil:
 			rest = append(rest, plays[i].ID)

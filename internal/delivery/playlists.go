@@ -60,14 +60,15 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j 
 	}
 	var report Report
 	var refused error
-	err = d.guard.Do(ctx, c, library.Deliveries, func(ctx context.Context, a providers.Adapter) error {
+	subject := providers.OfConnection(c, library.Deliveries)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
 		there, ok := a.(providers.PlaylistWriter)
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.Provider)
 		}
 		w := playlistWriter{d: d, there: there, copy: &kept, name: list.Name}
 		var err error
-		if report, err = w.write(ctx, tracks); isItem(err) {
+		if report, err = w.write(ctx, tracks); resilience.IsItem(err) {
 			refused = err
 			return nil
 		}
@@ -108,7 +109,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 		var now []string
 		report.Done, now, err = w.bring(ctx, ids)
 		lost := missing(ids, now)
-		if resilience.Classify(err).Class == resilience.Fatal {
+		if resilience.VerdictOf(err).Class == resilience.Fatal {
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {

@@ -37,7 +37,3 @@ func refuse(reason string) error {
 	return &resilience.AnswerError{Endpoint: "not sent", Message: reason,
 		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: reason}}
 }
-
-func isItem(err error) bool {
-	return err != nil && resilience.Classify(err).Scope == resilience.ScopeItem
-}

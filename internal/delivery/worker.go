@@ -123,7 +123,7 @@ func (d *Deliveries) settle(ctx context.Context, j job, err error) (result strin
 		}
 		return "postponed", d.wait(ctx, j, state)
 	}
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	f := Explain(v, err)
 	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
 	d.note(ctx, j, v, f, given)

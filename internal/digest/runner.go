@@ -24,7 +24,7 @@ type Model interface {
 
 // Guard decides whether the model may be called. It is implemented by sync.Guard.
 type Guard interface {
-	DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error
+	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 }
 
 // Store keeps digests and listens.
@@ -354,7 +354,8 @@ func refusal(err error) string {
 }
 
 func (r *Runner) complete(ctx context.Context, p providers.Prompt) (out providers.Completion, err error) {
-	err = r.c.Guard.DoForAll(ctx, r.c.Provider, library.Digest, func(ctx context.Context) error {
+	subject := providers.OfInstallation(r.c.Provider, library.Digest)
+	err = r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
 		ctx, cancel := patient(ctx)
 		defer cancel()
 		out, err = r.c.Model.Complete(ctx, p)

@@ -2,7 +2,9 @@ package enginetest
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -33,6 +36,7 @@ const secret = "only-the-tests-use-this-key"
 type Engine struct {
 	Store       *store.Store
 	Bus         *events.Bus
+	Client      *http.Client
 	Backoff     *resilience.Backoff
 	Guard       *syncer.Guard
 	Syncer      *syncer.Syncer
@@ -45,39 +49,49 @@ type Engine struct {
 	Carry func()
 
 	t     testing.TB
+	log   logWriter
 	stop  func()
 	again func() *Engine
 }
 
+// Store is what reading and alerts are kept in.
+type Store interface {
+	syncer.Store
+	alerts.Store
+	notify.Store
+}
+
 // Start opens the database in dir, restores what a restart must know, and runs. With wrap a test may put something
 // between the engine and its store. Stop is called at the end of the test, or earlier. A second passes.
-func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap func(*store.Store) syncer.Store) *Engine {
+func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap func(*store.Store) Store) *Engine {
 	t.Helper()
 	ctx := context.Background()
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
 	db, err := store.Open(ctx, store.Place{Dir: dir}, key)
 	require.NoError(t, err)
-	log := slog.New(slog.DiscardHandler)
 	client := resilience.NewClient(&resilience.Transport{Base: up})
-	e := &Engine{Store: db, Bus: &events.Bus{}, t: t, Backoff: resilience.NewBackoff(resilience.Options{}),
+	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}), t: t,
 		Registry: providers.NewRegistry(
 			providertest.New(registry.Describe("spotify"), "client_id", "client"),
 			providertest.New(registry.Describe("listenbrainz")))}
+	log := slog.New(slog.NewJSONHandler(&e.log, nil))
 	e.newYouTube(ctx, db, client)
 	stops, err := db.Stops(ctx)
 	require.NoError(t, err)
 	holds, err := db.Holds(ctx)
 	require.NoError(t, err)
 	syncer.Restore(e.Backoff, e.Registry, stops, holds)
-	e.Guard = &syncer.Guard{Backoff: e.Backoff, Client: client, Tokens: oauth.NewTokens(db, client), Registry: e.Registry, Store: db,
-		Notifier: notify.New(db, e.Bus), Bus: e.Bus, Log: log, FirstDelay: time.Second}
-	var pulled syncer.Store = db
+	var kept Store = db
 	if wrap != nil {
-		pulled = wrap(db)
+		kept = wrap(db)
 	}
-	e.Syncer = syncer.NewSyncer(opt, e.Guard, pulled, e.Bus)
-	e.Deliveries = delivery.New(delivery.Options{Poll: 5 * time.Second}, e.Registry, syncer.Carriers{Guard: e.Guard, Syncer: e.Syncer}, db, e.Bus, log)
+	told := alerts.New(alerts.Options{Store: kept, Notifier: notify.New(kept, e.Bus), Bus: e.Bus, Log: log})
+	e.Guard = syncer.NewGuard(syncer.GuardOptions{Backoff: e.Backoff, Client: e.Client, Tokens: oauth.NewTokens(db, e.Client),
+		Registry: e.Registry, Keys: db, Alerts: told, Log: log, FirstDelay: time.Second})
+	e.Syncer = syncer.NewSyncer(opt, e.Guard, kept, e.Bus)
+	e.Deliveries = delivery.New(delivery.Options{Poll: 5 * time.Second}, e.Registry,
+		syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}, db, e.Bus, log)
 	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries, db, e.Bus)
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -96,6 +110,28 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	t.Cleanup(func() { e.stop() })
 	Settle() // the first tick is over: what a test connects now is run by that alone
 	return e
+}
+
+// logWriter is the log's destination.
+type logWriter struct {
+	mu sync.Mutex
+	w  io.Writer // nil for none
+}
+
+func (l *logWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.w == nil {
+		return len(b), nil
+	}
+	return l.w.Write(b)
+}
+
+// LogTo sends what the engine logs from now on to w, as JSON.
+func (e *Engine) LogTo(w io.Writer) {
+	e.log.mu.Lock()
+	defer e.log.mu.Unlock()
+	e.log.w = w
 }
 
 // Stop ends the engine as SIGTERM does.

@@ -146,7 +146,7 @@ type Store interface {
 
 // Guard stands before every call on behalf of the installation.
 type Guard interface {
-	DoForAll(ctx context.Context, p *providers.Provider, stream string, call func(context.Context) error) error
+	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 }
 
 // Pictures gets pictures and keeps them.

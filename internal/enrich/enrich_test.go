@@ -2,6 +2,7 @@ package enrich_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"testing"
@@ -264,7 +265,7 @@ func TestASourceThatIsSetUpLaterMeetsWhatIsThere(t *testing.T) {
 		sources := slices.Clone(b.Sources())
 		b.facts.answers(but("artist B", library.ErrNotThere))
 		sources[1].Enricher = nil
-		alone := enrich.New(enrich.Options{}, sources, b.db, b.guard, b.gallery, b.bus, b.guard.Log)
+		alone := enrich.New(enrich.Options{}, sources, b.db, b.guard, b.gallery, b.bus, slog.New(slog.DiscardHandler))
 		whole := b.Runner
 		b.Runner = alone
 		b.run()

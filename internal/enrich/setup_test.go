@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/enrich"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -206,7 +207,9 @@ func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
-	b.guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log}
+	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
+	b.guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: b.db,
+		Alerts: told, Log: log})
 	b.Runner = enrich.New(enrich.Options{Every: b.every}, []enrich.Source{
 		{Provider: b.provider[0], Enricher: b.facts, Kinds: []string{library.KindArtist, library.KindAlbum, library.KindTrack}, NotThere: 30 * 24 * time.Hour},
 		{Provider: b.provider[1], Enricher: b.art, Kinds: []string{library.KindArtist, library.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},

@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -133,7 +134,8 @@ func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 		t.MBID = "" // it may be what leads nowhere: ids are merged and deleted
 	}
 	var picture []byte
-	err := w.r.guard.DoForAll(ctx, w.Provider, library.Enrichment, func(ctx context.Context) (err error) {
+	subject := providers.OfInstallation(w.Provider, library.Enrichment)
+	err := w.r.guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
 		if o.Facts, err = w.Enricher.Enrich(ctx, t.Entity); err == nil {
 			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
 		}
@@ -168,7 +170,7 @@ func (o *Outcome) fail(err error, now time.Time) error {
 	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return err
 	}
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	switch v.Category {
 	case resilience.RateLimit, resilience.Quota, resilience.Auth, resilience.Config:
 		return errSource
@@ -197,7 +199,7 @@ func (w *worker) picture(ctx context.Context, kind string, offered []library.Pic
 		}
 		tried++
 		picture, err := w.r.pictures.Fetch(ctx, p.URL)
-		if err == nil || resilience.Classify(err).Scope != resilience.ScopeItem {
+		if !resilience.IsItem(err) {
 			return picture, err
 		}
 	}

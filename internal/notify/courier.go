@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -36,7 +37,7 @@ type Sender interface {
 
 // ChannelGuard stands before every message; see the sync package.
 type ChannelGuard interface {
-	DoForChannel(ctx context.Context, channel string, generation, user int64, kind string, call func(context.Context) error) (resilience.Change, error)
+	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 	ChannelRenewed(user int64, channel string, generation int64)
 	ChannelRemoved(user int64, channel string)
 }
@@ -166,7 +167,8 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 
 // sendOne sends a message, and draws the consequences. What is refused for good is dropped, and the rest goes on.
 func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiting) error {
-	change, err := c.Guard.DoForChannel(ctx, c.Name(ch.ID), ch.Version, ch.User, ch.Kind, func(ctx context.Context) error {
+	subject := providers.OfChannel(ch.User, c.Name(ch.ID), ch.Kind, ch.Version)
+	err := c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
 		return c.Sender.Send(ctx, ch.Kind, ch.URL, m)
 	})
 	ctx = context.WithoutCancel(ctx) // what was sent must be known as sent
@@ -174,23 +176,24 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiti
 	for i := range of {
 		ids[i] = of[i].ID
 	}
-	v := resilience.Classify(err)
+	failure, _ := errors.AsType[*resilience.Failure](err)
 	switch {
 	case err == nil:
 		return c.sent(ctx, ch, m, ids)
 	case errors.Is(err, ErrUnsubscribed):
 		return c.gone(ctx, ch)
-	case v.Class == resilience.Canceled:
+	case failure == nil || failure.Verdict.Class == resilience.Canceled:
 		return err
 	}
 	if _, waits := errors.AsType[*resilience.NotBeforeError](err); waits {
 		return err
 	}
+	v := failure.Verdict
 	switch {
 	case v.Scope == resilience.ScopeItem:
 		c.told(m, ch, "dropped")
 		return errors.Join(c.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
-	case v.Class == resilience.Fatal || change.Kind == resilience.BecameFatal:
+	case v.Class == resilience.Fatal || failure.Change.Kind == resilience.BecameFatal:
 		c.told(m, ch, "failed")
 		return c.stopped(ctx, ch, v, err)
 	}

@@ -253,7 +253,7 @@ func Refused(p *providers.Provider, err error) Words {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
 		advice = e.Meaning.Advice
 	}
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	kept, _ := errors.AsType[*resilience.NotBeforeError](err)
 	entered := slices.ContainsFunc(p.Fields, func(f providers.Field) bool { return f.Kind == "url" })
 	switch {

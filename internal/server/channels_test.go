@@ -52,7 +52,7 @@ func (p *phone) url(topic string) string {
 
 // tells gives a household a courier.
 func (h *household) tells() {
-	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)})
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
 	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}),
 		Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
@@ -98,7 +98,10 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.NotContains(t, answer, "secret99")
 	require.NotContains(t, answer, "topic")
 	require.Contains(t, answer, "/…2345")
-	var ch channelView
+	var ch struct {
+		ID, State string
+		QuietFrom *string `json:"quiet_from"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(answer), &ch))
 	require.Equal(t, "working", ch.State)
 	require.Equal(t, "22:30", *ch.QuietFrom)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -197,29 +196,4 @@ func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
 		require.Contains(t, page, "may spend on the language model is used up")
 		require.NotContains(t, page, "billing")
 	})
-}
-
-func TestWhatWasSpentIsSummedUpByMonthAndCurrency(t *testing.T) {
-	t.Parallel()
-	at := func(month time.Month) time.Time { return time.Date(2026, month, 3, 12, 0, 0, 0, time.UTC) }
-	spent := []digest.Spent{
-		{At: at(11), PromptTokens: 1, CompletionTokens: 2, Cost: digest.Cost{Micros: 1_500_000, Currency: "EUR"}},
-		{At: at(11), PromptTokens: 10, CompletionTokens: 20, Cost: digest.Cost{Micros: 4, Currency: "EUR"}},
-		{At: at(11), PromptTokens: 5, Cost: digest.Cost{}},
-		{At: at(10), PromptTokens: 7, Cost: digest.Cost{Currency: "EUR"}},
-	}
-	require.Equal(t, []spendingView{
-		{"November 2026", 2, 11, 22, &costView{"1.500004", "EUR"}}, {"November 2026", 1, 5, 0,
-			nil}, {"October 2026", 1, 7, 0, &costView{"0.00", "EUR"}},
-	}, byMonth(spent, time.UTC))
-	require.Empty(t, byMonth(nil, time.UTC))
-	for micros, want := range map[int64]string{0: "0.00", 1: "0.000001", 10_000: "0.01", 100_000: "0.10",
-		123_400: "0.1234", 12_000_000: "12.00"} {
-		require.Equal(t, want, amount(micros), fmt.Sprint(micros))
-	}
-	for monday, want := range map[string]string{"2026-11-09": "9–15 November 2026",
-		"2026-11-30": "30 November – 6 December 2026", "1999-12-27": "27 December 1999 – 2 " +
-			"January 2000", "?": "?"} {
-		require.Equal(t, want, weekName(monday))
-	}
 }

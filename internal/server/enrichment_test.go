@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/alerts"
 	"reprise/internal/art"
 	"reprise/internal/delivery"
 	"reprise/internal/enrich"
-	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -37,8 +37,9 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	var err error
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
-	guard = &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Store: h.db,
-		Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log}
+	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log})
+	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
+		Alerts: told, Log: h.Log})
 	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
 		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}}
 	h.Guard = guard
@@ -66,8 +67,8 @@ func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
 			t.Helper()
 			err := &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable,
 				NotBefore: notBefore, Meaning: &m}
-			require.Error(t, guard.DoForAll(t.Context(), source, library.Enrichment,
-				func(context.Context) error { return err }))
+			require.Error(t, guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment),
+				func(context.Context, providers.Adapter) error { return err }))
 		}
 		require.Equal(t, "healthy", h.source()["state"])
 		require.Contains(t, h.page("/settings"), "Nothing has been heard yet that it could be asked about.")
@@ -246,16 +247,5 @@ func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
 		html = answers(enrich.Outcome{State: enrich.NotThere})
 		require.Contains(t, html, "knows nothing of it")
 		require.Contains(t, html, "not asked yet", "without an id there is nothing to ask Fanart.tv for")
-	})
-}
-
-func TestThoseWhoWatchAreToldThatMoreIsKnown(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		h := newHousehold(t, delivery.Options{})
-		var got []message
-		f := &feed{s: h.Server, user: h.user, send: func(m message) error { got = append(got, m); return nil }}
-		require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))
-		require.Equal(t, "enrichment", got[0].Type)
-		require.Equal(t, map[string]any{"provider": "musicbrainz"}, got[0].Data)
 	})
 }

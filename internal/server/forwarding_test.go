@@ -89,7 +89,7 @@ func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
 func TestManyEarlierListensAreAskedForOnceMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		titles := make([]string, manyListens+1)
+		titles := make([]string, 2000+1)
 		for i := range titles {
 			titles[i] = "Song " + strconv.Itoa(i)
 		}

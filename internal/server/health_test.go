@@ -250,21 +250,3 @@ func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
 		h.call("GET", "/connections/spotify/runs?before=x", "", 400)
 	})
 }
-
-func TestNumbersOfHealthInWords(t *testing.T) {
-	t.Parallel()
-	for share, want := range map[float64]string{0: "0", 0.0001: "0.1", 0.013: "1.3", 0.04: "4", 0.0996: "10",
-		0.34: "34", 0.996: "100", 1: "100"} {
-		require.Equal(t, want+"\u00a0%", percent(share))
-	}
-	for d, want := range map[time.Duration]string{0: "0 minutes", time.Second: "under a minute",
-		59 * time.Second: "under a minute", 61 * time.Second: "1 minute", 90 * time.Minute: "90 minutes"} {
-		require.Equal(t, want, minutes(d))
-	}
-	for d, want := range map[time.Duration]string{time.Microsecond: "under 1 ms", 45 * time.Millisecond: "45 ms",
-		1540 * time.Millisecond: "1.5 s", 5 * time.Minute: "5 minutes"} {
-		require.Equal(t, want, took(d))
-	}
-	require.Equal(t, "no success", perSuccess(metrics.Tally{Attempts: 3, Failures: 3}))
-	require.Equal(t, "–", perSuccess(metrics.Tally{}))
-}

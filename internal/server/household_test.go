@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/alerts"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
@@ -175,11 +176,14 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		}
 	}
 	notifier := notify.New(db, bus)
-	guard := &syncer.Guard{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Store: db,
-		Notifier: notifier, Bus: bus, Log: log}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+		Registry: registry, Keys: db, Log: log,
+		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
-	carried := delivery.New(opt, registry, syncer.Carriers{Guard: guard, Syncer: pull}, db, bus, log)
-	h.Config = Config{BaseURL: "http://127.0.0.1:8420", Log: log, Store: db, Sessions: db.Sessions(),
+	carried := delivery.New(opt, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
+	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
+		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
+		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
 		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull,
 		Deliveries: carried, Guard: guard,

@@ -119,6 +119,12 @@ func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
 
+// WaitingFor says in words what waits to be sent to a connection; empty for nothing.
+func (s *Store) WaitingFor(ctx context.Context, user int64, provider string) (string, error) {
+	waiting, err := s.Waiting(ctx, user)
+	return waiting[provider].String(), err
+}
+
 // Waiting counts what waits to be delivered for a person, by provider.
 func (s *Store) Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error) {
 	type row struct {

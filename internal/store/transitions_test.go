@@ -84,7 +84,7 @@ type dictator struct {
 	ready    bool
 }
 
-func (d *dictator) Do(ctx context.Context, _ library.Connection, _ string, call func(context.Context, providers.Adapter) error) error {
+func (d *dictator) Do(ctx context.Context, _ providers.Subject, call func(context.Context, providers.Adapter) error) error {
 	return call(ctx, d)
 }
 func (d *dictator) CaughtUp(library.Connection, time.Time) error           { return nil }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -114,6 +115,18 @@ func TestAnAdministratorsAlertFollowsTheConnectionItIsAbout(t *testing.T) {
 	})
 }
 
+// keeping is bubble for an engine with another store.
+func keeping(t *testing.T, kept func(*store.Store) enginetest.Store,
+	story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64)) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, kept)
+		story(t, e, up, e.AddUser("Alice", accounts.Admin))
+	})
+}
+
 // forgetfulStore fails to store a notification once.
 type forgetfulStore struct {
 	*store.Store
@@ -128,8 +141,8 @@ func (s *forgetfulStore) OpenNotification(ctx context.Context, n notify.Notifica
 }
 
 func TestAnAlertThatCouldNotBeStoredIsToldLater(t *testing.T) {
-	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
-		e.Guard.Notifier = notify.New(&forgetfulStore{Store: e.Store}, e.Bus)
+	kept := func(db *store.Store) enginetest.Store { return &forgetfulStore{Store: db} }
+	keeping(t, kept, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
 		up.Revoke("alice")
@@ -152,9 +165,12 @@ func (s *slowStore) SaveStop(ctx context.Context, v resilience.Stop) error {
 }
 
 func TestTheAlertOfAnOldCredentialDoesNotOpenAfterAReconnect(t *testing.T) {
-	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
-		slow := &slowStore{e.Store, make(chan struct{}), make(chan struct{})}
-		e.Guard.Store = slow
+	var slow *slowStore
+	kept := func(db *store.Store) enginetest.Store {
+		slow = &slowStore{db, make(chan struct{}), make(chan struct{})}
+		return slow
+	}
+	keeping(t, kept, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
 		up.Revoke("alice")

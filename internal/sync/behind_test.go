@@ -14,7 +14,7 @@ import (
 // TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind: others waited for what it would find out, and now find out themselves.
 func TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind(t *testing.T) {
 	t.Parallel()
-	s := NewSyncer(Options{}, &Guard{Log: slog.New(slog.DiscardHandler)}, nil, &events.Bus{})
+	s := NewSyncer(Options{}, NewGuard(GuardOptions{Log: slog.New(slog.DiscardHandler)}), nil, &events.Bus{})
 	listens, playlists := Key{1, "spotify", "listens"}, Key{1, "spotify", "playlists"}
 	s.runs[listens] = &run{}
 	s.requeueLocked(playlists, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting}})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +18,9 @@ import (
 
 // ConnectionStore keeps connections.
 type ConnectionStore interface {
+	Connections(context.Context) ([]library.Connection, error)
 	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	SaveHold(context.Context, resilience.Hold) error
 	SaveConnection(context.Context, library.Connection) (library.Connection, error)
 	DeleteConnection(ctx context.Context, user int64, provider string, data bool) error
 	SetPaused(ctx context.Context, user int64, provider string, paused bool) error
@@ -51,16 +52,16 @@ func otherAccount(old, now library.Connection) *OtherAccountError {
 // Connections is what a person can do with their connections. What has begun to be stored is finished although the person
 // closes the page meanwhile. Safe for concurrent use.
 type Connections struct {
-	guard   *Guard
-	syncer  *Syncer
-	carrier Carrier
-	store   ConnectionStore
-	bus     *events.Bus
+	guard      *Guard
+	syncer     *Syncer
+	deliveries Deliveries
+	store      ConnectionStore
+	bus        *events.Bus
 }
 
-// NewConnections returns Connections over what the syncer pulls and the carrier carries.
-func NewConnections(g *Guard, s *Syncer, carrier Carrier, store ConnectionStore, bus *events.Bus) *Connections {
-	return &Connections{guard: g, syncer: s, carrier: carrier, store: store, bus: bus}
+// NewConnections returns Connections.
+func NewConnections(g *Guard, s *Syncer, d Deliveries, store ConnectionStore, bus *events.Bus) *Connections {
+	return &Connections{guard: g, syncer: s, deliveries: d, store: store, bus: bus}
 }
 
 // ErrPaused says that a connection is not read because its person has paused it.
@@ -69,7 +70,7 @@ var ErrPaused = errors.New("the connection is paused")
 // ConnectOAuth proves a permission that has just been given on a provider's own page and stores it as the user's
 // connection.
 func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (library.Connection, error) {
-	client := m.guard.Client
+	client := m.guard.opt.Client
 	if p.OAuth != nil {
 		client = oauth.GrantClient(client, g.Credentials)
 	}
@@ -83,7 +84,7 @@ func (m *Connections) ConnectOAuth(ctx context.Context, p *providers.Provider, u
 // waits and the error is an *OtherAccountError.
 func (m *Connections) Connect(ctx context.Context, p *providers.Provider, user int64, fields library.Credentials) (library.Connection, error) {
 	c := library.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
-	return m.connect(ctx, p, c, p.Open(m.guard.Client, fields))
+	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, fields))
 }
 
 func (m *Connections) connect(ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter) (library.Connection, error) {
@@ -92,7 +93,7 @@ func (m *Connections) connect(ctx context.Context, p *providers.Provider, c libr
 	}
 	account, err := adapter.Prove(resilience.WithUser(ctx, c.User, p.Name))
 	if err != nil {
-		return c, errors.Join(err, m.Refused(ctx, p, c.Credentials, err))
+		return c, m.Refused(ctx, p, c.Credentials, err)
 	}
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
@@ -126,26 +127,31 @@ func (m *Connections) Choice(ctx context.Context, user int64, p *providers.Provi
 // Held is a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait. No call
 // may be made then, not even to connect.
 func (m *Connections) Held(p *providers.Provider, credentials library.Credentials) error {
-	state := m.guard.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
+	state := m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
 	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
 		return &resilience.NotBeforeError{State: state}
 	}
 	return nil
 }
 
-// Refused keeps the wait that a provider has dictated in the answer to somebody who wanted to connect.
+// Refused judges the answer to somebody who wanted to connect. It returns a *resilience.Failure of err, after storing the
+// wait that the provider may have dictated.
 func (m *Connections) Refused(ctx context.Context, p *providers.Provider, credentials library.Credentials, err error) error {
 	v := resilience.Classify(err)
-	m.guard.count(p.Name, v)
+	failure := &resilience.Failure{Verdict: v, Err: err}
+	if v.Category == resilience.Unknown {
+		m.guard.opt.Metrics.Unclassified(p.Name)
+	}
 	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
-		return nil
+		return failure
 	}
-	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category, Since: time.Now(), Until: v.NotBefore}
-	m.guard.Backoff.RestoreHold(hold)
-	if ofKeys(err) {
-		return nil
+	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category,
+		Since: time.Now(), Until: v.NotBefore}
+	m.guard.opt.Backoff.RestoreHold(hold)
+	if _, ofKeys := errors.AsType[*resilience.KeysError](err); ofKeys { // stored key by key
+		return failure
 	}
-	return m.guard.Store.SaveHold(context.WithoutCancel(ctx), hold)
+	return errors.Join(failure, m.store.SaveHold(context.WithoutCancel(ctx), hold))
 }
 
 // Choose ends the wait of another account's credential: it becomes the connection, or is forgotten.
@@ -171,17 +177,15 @@ func (m *Connections) take(ctx context.Context, c library.Connection) (library.C
 	if err != nil {
 		return c, err
 	}
-	m.guard.noteForgotten(c.User, c.Provider)
-	m.guard.noteForgotten(0, c.Provider)
-	m.guard.note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
-	m.guard.Backoff.Reconnected(keyOf(c, ""), c.Generation)
+	told := m.guard.opt.Alerts
+	told.Note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
+	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
 	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
 	m.syncer.Forget(c.User, c.Provider)
 	err = errors.Join(
-		m.guard.closeAll(ctx, m.guard.Registry.Get(c.Provider), c.User),
-		m.guard.Notifier.Resolve(ctx, 0, c.Provider, appCauses...),
-		m.carrier.Connected(ctx, c),
-		m.guard.publishToAll(ctx, c)) // what stood against the app has gone for all who share it
+		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider), c.User),
+		m.deliveries.Connected(ctx, c),
+		told.Publish(ctx, c)) // what stood against the app has gone for all who share it
 	m.syncer.StartAnew(c)
 	return c, err
 }
@@ -197,17 +201,13 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, provider strin
 	if err := m.store.DeleteConnection(ctx, user, provider, data); err != nil {
 		return err
 	}
-	m.guard.Backoff.Forget(user, provider)
-	m.guard.noteForgotten(user, provider)
+	m.guard.opt.Backoff.Forget(user, provider)
 	detail := ""
 	if data {
 		detail = "What was read through it alone was deleted."
 	}
 	m.note(ctx, user, provider, activity.Disconnected, detail)
-	err := m.guard.closeAll(ctx, m.guard.Registry.Get(provider), user)
-	if all, listErr := m.guard.Store.Connections(ctx); listErr == nil && !slices.ContainsFunc(all, func(c library.Connection) bool { return c.Provider == provider }) {
-		err = errors.Join(err, m.guard.Notifier.Resolve(ctx, 0, provider, appCauses...)) // nobody is left whom it concerns
-	}
+	err := m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(provider), user)
 	m.publish(user, provider)
 	return err
 }
@@ -231,7 +231,7 @@ func (m *Connections) Resume(ctx context.Context, user int64, provider string) e
 		return err
 	}
 	m.note(ctx, user, provider, activity.Resumed, "")
-	return errors.Join(m.carrier.Release(ctx, user, provider), m.start(ctx, user, provider))
+	return errors.Join(m.deliveries.Release(ctx, user, provider), m.start(ctx, user, provider))
 }
 
 // SyncNow starts a run of every stream that may run, or joins those under way. When none may, because of a wait or
@@ -252,13 +252,13 @@ func (m *Connections) syncNow(ctx context.Context, user int64, provider string) 
 	if c.Paused {
 		return ErrPaused
 	}
-	p := m.guard.Registry.Get(provider)
+	p := m.guard.opt.Registry.Get(provider)
 	if len(p.Streams) == 0 { // nothing is read there
-		return m.carrier.Release(ctx, user, provider)
+		return m.deliveries.Release(ctx, user, provider)
 	}
 	var against resilience.State
 	for _, stream := range p.Streams {
-		state := m.guard.Backoff.State(keyOf(c, stream))
+		state := m.guard.state(c, stream)
 		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // also while a call finds out: it is joined
 			return m.start(ctx, user, provider)
 		}
@@ -280,18 +280,15 @@ func (m *Connections) Retry(ctx context.Context, user int64, provider string) er
 	if err := m.store.ClearStops(ctx, user, provider); err != nil {
 		return err
 	}
-	p := m.guard.Registry.Get(provider)
+	p := m.guard.opt.Registry.Get(provider)
 	if err := m.guard.readmit(ctx, p); err != nil {
 		return err
 	}
-	m.guard.noteAnew(user, provider)
-	m.note(ctx, user, provider, activity.Retried, "")
-	m.guard.Backoff.Retry(keyOf(c, ""))
-	for _, stream := range p.Guarded() {
-		m.guard.eager.Store(keyOf(c, stream), true)
-	}
+	m.guard.opt.Alerts.Acted(ctx, activity.Entry{User: user, Action: activity.Retried, Provider: provider})
+	m.guard.opt.Backoff.Retry(providers.KeyOf(c, ""))
+	m.guard.hurry(p, c)
 	m.publish(user, provider)
-	if err := m.carrier.Release(ctx, user, provider); err != nil {
+	if err := m.deliveries.Release(ctx, user, provider); err != nil {
 		return err
 	}
 	return m.syncNow(ctx, user, provider)
@@ -309,7 +306,7 @@ func (m *Connections) start(ctx context.Context, user int64, provider string) er
 
 // note notes what a person did with their connection.
 func (m *Connections) note(ctx context.Context, user int64, provider string, did activity.Action, detail string) {
-	m.guard.note(ctx, activity.Entry{User: user, Action: did, Provider: provider, Detail: detail})
+	m.guard.opt.Alerts.Note(ctx, activity.Entry{User: user, Action: did, Provider: provider, Detail: detail})
 }
 
 func (m *Connections) publish(user int64, provider string) {

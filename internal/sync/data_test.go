@@ -116,7 +116,7 @@ func TestAnInsertThatFailsOnceLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, func(s *store.Store) syncer.Store { return &faultyStore{s, 1} })
+		e := enginetest.Start(t, dir, up, syncer.Options{}, func(s *store.Store) enginetest.Store { return &faultyStore{s, 1} })
 		user := e.AddUser("Alice", accounts.Admin)
 		for i := range 50 {
 			up.Play("alice", fmt.Sprintf("Song %d", i), time.Now().Add(time.Duration(i-50)*time.Hour))

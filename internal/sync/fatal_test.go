@@ -240,7 +240,7 @@ func TestAHundredConcurrentFailuresAreOneNotification(t *testing.T) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				_ = e.Guard.Do(context.Background(), c, "listens", func(context.Context, providers.Adapter) error {
+				_ = e.Guard.Do(context.Background(), providers.OfConnection(c, "listens"), func(context.Context, providers.Adapter) error {
 					time.Sleep(time.Second) // all of them are under way
 					return &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401}
 				})

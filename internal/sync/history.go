@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"reprise/internal/alerts"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
@@ -19,15 +20,16 @@ type HistoryStore interface {
 // record notes what a run came to. One that was not let in, or that we ended ourselves, is none for people.
 func (s *Syncer) record(ctx context.Context, c library.Connection, r library.Run, err error) library.Run {
 	r.Took = time.Since(r.Started)
-	v := resilience.Classify(err)
+	v := resilience.VerdictOf(err)
 	r.Result, r.Category = v.Class.String(), v.Category.String()
-	state := s.guard.Backoff.State(keyOf(c, r.Stream))
 	if v.Failed() {
+		state := stateAfter(err)
 		if state.Kind == resilience.Stopped {
 			r.Result = resilience.Fatal.String()
 		}
 		r.Detail = resilience.Excerpt(err.Error())
-		r.Words = notify.Explain(s.guard.Registry.Get(r.Provider), c, state, r.Stream, adviceOf(err), "").Title
+		p := s.guard.opt.Registry.Get(r.Provider)
+		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
 	}
 	s.opt.Metrics.Run(r.Provider, r.Stream, r.Result, r.Took)
 	if v.Class == resilience.Canceled {
@@ -37,6 +39,14 @@ func (s *Syncer) record(ctx context.Context, c library.Connection, r library.Run
 		s.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Provider, "stream", r.Stream, "err", err)
 	}
 	return r
+}
+
+// stateAfter returns what stands against a stream after a run that ended with err.
+func stateAfter(err error) resilience.State {
+	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+		return f.Change.After
+	}
+	return resilience.State{}
 }
 
 // refused says whether a run was not even let in.
@@ -67,7 +77,7 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 	}
 	found := map[string]Survey{}
 	for _, st := range all {
-		p := m.guard.Registry.Get(st.Provider)
+		p := m.guard.opt.Registry.Get(st.Provider)
 		if p == nil {
 			continue
 		}
@@ -89,7 +99,7 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 	for _, p := range own {
 		s := found[p.Name]
 		for _, stream := range p.Guarded() {
-			s.note(m.guard.Backoff.State(keyOf(library.Connection{Provider: p.Name}, stream)))
+			s.note(m.guard.state(library.Connection{Provider: p.Name}, stream))
 		}
 		found[p.Name] = s
 	}
@@ -104,7 +114,7 @@ func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Surve
 		worst = New
 	}
 	for _, stream := range p.Guarded() {
-		state := m.guard.Backoff.State(keyOf(c, stream))
+		state := m.guard.state(c, stream)
 		s.note(state)
 		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
 		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream})); gravity[now] > gravity[worst] {

@@ -26,7 +26,7 @@ func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 		e := start()
 		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
 		do := func(answer error) error {
-			return e.Guard.DoForAll(t.Context(), p, library.Enrichment, func(context.Context) error { return answer })
+			return e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment), func(context.Context, providers.Adapter) error { return answer })
 		}
 		blocked := &resilience.AnswerError{Endpoint: "GET /ws/2/artist", Status: http.StatusForbidden,
 			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Set contact."}}
@@ -74,7 +74,7 @@ func TestAPanicOfTheInstallationsOwnCallIsItsFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, _ int64) {
 		p := &providers.Provider{Description: providers.Description{Name: "musicbrainz", DisplayName: "MusicBrainz",
 			Streams: []string{library.Enrichment}}}
-		err := e.Guard.DoForAll(t.Context(), p, library.Enrichment, func(context.Context) error { panic("a nil map") })
+		err := e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment), func(context.Context, providers.Adapter) error { panic("a nil map") })
 		require.EqualError(t, err, "MusicBrainz: internal error")
 		state, _ := e.Guard.StateForAll(p)
 		require.Equal(t, resilience.Waiting, state.Kind)

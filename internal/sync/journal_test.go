@@ -179,7 +179,7 @@ func TestTheEndOfTheInstallationsOwnTroubleIsNotedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		source := &providers.Provider{Description: providers.Description{Name: "facts", DisplayName: "Facts"}}
 		ask := func(err error) error {
-			return e.Guard.DoForAll(t.Context(), source, library.Enrichment, func(context.Context) error { return err })
+			return e.Guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment), func(context.Context, providers.Adapter) error { return err })
 		}
 		require.Error(t, ask(&resilience.AnswerError{Endpoint: "GET /", Status: 429, NotBefore: time.Now().Add(time.Hour)}))
 		time.Sleep(2 * time.Hour)

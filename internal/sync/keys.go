@@ -23,7 +23,7 @@ func (g *Guard) readmit(ctx context.Context, p *providers.Provider) error {
 		return nil
 	}
 	p.Keys.Readmit()
-	return g.Store.ReadmitKeys(ctx, p.Name)
+	return g.opt.Keys.ReadmitKeys(ctx, p.Name)
 }
 
 // ResetKey is an administrator's "Try now" for the key of a provider that ends in these characters: its wait or its
@@ -38,23 +38,20 @@ func (m *Connections) ResetKey(ctx context.Context, p *providers.Provider, lastF
 		return before, nil
 	}
 	g := m.guard
-	if err := g.Store.ForgetCooldowns(ctx, which); err != nil {
+	if err := g.opt.Keys.ForgetCooldowns(ctx, which); err != nil {
 		return before, err
 	}
-	holds, err := g.Store.Holds(ctx)
+	holds, err := g.opt.Keys.Holds(ctx)
 	if err != nil {
 		return before, err
 	}
-	g.Backoff.KeysBack(p.Name, holds)
-	g.noteAnew(0, p.Name)
-	g.note(ctx, activity.Entry{Action: activity.KeyReset, Provider: p.Name, Subject: lastFour})
-	for _, stream := range p.Guarded() {
-		g.eager.Store(keyOf(library.Connection{Provider: p.Name}, stream), true)
-	}
-	all, err := g.Store.Connections(ctx)
+	g.opt.Backoff.KeysBack(p.Name, holds)
+	g.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.KeyReset, Provider: p.Name, Subject: lastFour})
+	g.hurry(p, library.Connection{Provider: p.Name})
+	all, err := m.store.Connections(ctx)
 	for _, c := range all {
 		if c.Provider == p.Name && !c.Paused {
-			err = errors.Join(err, m.carrier.Release(ctx, c.User, c.Provider))
+			err = errors.Join(err, m.deliveries.Release(ctx, c.User, c.Provider))
 			m.syncer.Start(c)
 		}
 		if c.Provider == p.Name {

@@ -22,14 +22,14 @@ type ListenStore interface {
 
 // listenRun is the reading of one connection's listens in one run.
 type listenRun struct {
-	s       *Syncer
-	c       library.Connection
-	source  providers.ListenSource
-	reading Reading
-	begun   time.Time
-	gap     *library.Gap // that has ended, and is not stored yet
-	added   int          // listens that were new
-	history int          // pages of history still allowed in this run
+	s        *Syncer
+	c        library.Connection
+	source   providers.ListenSource
+	position Position
+	begun    time.Time
+	gap      *library.Gap // that has ended, and is not stored yet
+	added    int          // listens that were new
+	history  int          // pages of history still allowed in this run
 }
 
 // readListens returns how many listens were new.
@@ -40,14 +40,14 @@ func (s *Syncer) readListens(ctx context.Context, c library.Connection, source p
 		return 0, err
 	}
 	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages, begun: begun}
-	if r.reading, err = parseReading(text); err != nil {
+	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
-	r.reading.resume(begun, s.opt.ListensEvery)
-	if !r.reading.High.IsZero() || len(r.reading.Unread) == 0 {
-		r.reading.begin()
+	r.position.resume(begun, s.opt.ListensEvery)
+	if !r.position.High.IsZero() || len(r.position.Unread) == 0 {
+		r.position.begin()
 	}
-	for i := 0; i < len(r.reading.Unread); {
+	for i := 0; i < len(r.position.Unread); {
 		finished, err := r.walk(ctx, i)
 		if err != nil {
 			return r.added, err
@@ -56,22 +56,22 @@ func (s *Syncer) readListens(ctx context.Context, c library.Connection, source p
 			i++
 		}
 	}
-	if !slices.ContainsFunc(r.reading.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		s.noteRead(Key{c.User, c.Provider, library.Listens}, readTo{begun: begun, history: r.reading.History()})
+	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
+		s.noteRead(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.History()})
 	}
 	return r.added, nil
 }
 
 // walk reads the span at index i from its newest play on, and says whether it came to the span's end.
 func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) {
-	span := r.reading.Unread[i]
+	span := r.position.Unread[i]
 	for page, err := range ahead(ctx, r.source, span) {
 		if err != nil {
 			return false, err
 		}
-		r.reading.took(i, page, time.Now())
+		r.position.took(i, page, time.Now())
 		if page.Lost {
-			r.reading.lost(span, page.Oldest, r.begun)
+			r.position.lost(span, page.Oldest, r.begun)
 		}
 		if err := r.save(ctx, page.Listens); err != nil {
 			return false, err
@@ -85,8 +85,8 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 			return false, nil // the next run goes on from here
 		}
 	}
-	r.reading.finish(i)
-	r.gap = r.reading.caughtUp(r.begun)
+	r.position.finish(i)
+	r.gap = r.position.caughtUp(r.begun)
 	return true, r.save(ctx, nil)
 }
 
@@ -97,7 +97,7 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 		return err
 	}
 	added, err := r.s.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
-		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.reading.String(), Gap: r.gap})
+		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	if added > 0 {
 		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
 	}
-	if r.reading.History() {
+	if r.position.History() {
 		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
-			Done: r.reading.Done, Total: r.reading.Total})
+			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
 }

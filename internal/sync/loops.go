@@ -7,9 +7,10 @@ import (
 	"runtime/debug"
 	"time"
 
-	"reprise/internal/library"
-
 	"github.com/go-co-op/gocron/v2"
+
+	"reprise/internal/library"
+	"reprise/internal/resilience"
 )
 
 // loopJitter is the share by which the interval of a loop varies, so that installations do not call in step.
@@ -53,4 +54,23 @@ func (s *Syncer) loop(ctx context.Context, name string, work func(context.Contex
 	if err := work(ctx); err != nil && ctx.Err() == nil {
 		s.log.Error("loop failed", "err", err, "loop", name)
 	}
+}
+
+// announceEnds tells people in time that an authorization will end.
+func (s *Syncer) announceEnds(ctx context.Context) error {
+	connections, err := s.store.Connections(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, c := range connections {
+		p := s.guard.opt.Registry.Get(c.Provider)
+		if p == nil || p.OAuth == nil || c.ExpiresAt.IsZero() || time.Until(c.ExpiresAt) <= 0 {
+			continue
+		}
+		if s.guard.state(c, "").Kind != resilience.Stopped {
+			errs = append(errs, s.guard.opt.Alerts.Ending(ctx, p, c))
+		}
+	}
+	return errors.Join(errs...)
 }

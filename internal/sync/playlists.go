@@ -24,8 +24,8 @@ type PlaylistStore interface {
 	SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error
 }
 
-// playlistReading is what one run of playlists leaves for the next.
-type playlistReading struct {
+// playlistPosition is what one run of playlists leaves for the next.
+type playlistPosition struct {
 	// Shrunk says that the list was seen with fewer than half of its playlists, which is believed when it is seen again.
 	Shrunk bool `json:"shrunk,omitempty"`
 	// Refused are the playlists that cannot be read, by their ids, with the snapshot at which that was found: they are
@@ -33,9 +33,9 @@ type playlistReading struct {
 	Refused map[string]string `json:"refused,omitempty"`
 }
 
-func (r playlistReading) refuses(p library.Playlist) bool {
-	snapshot, ok := r.Refused[p.SourceID]
-	return ok && snapshot != "" && snapshot == p.Snapshot
+func (p playlistPosition) refuses(list library.Playlist) bool {
+	snapshot, ok := p.Refused[list.SourceID]
+	return ok && snapshot != "" && snapshot == list.Snapshot
 }
 
 // readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
@@ -53,12 +53,12 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 	if err != nil {
 		return 0, err
 	}
-	before, err := s.playlistReading(ctx, c)
+	before, err := s.playlistPosition(ctx, c)
 	if err != nil {
 		return 0, err
 	}
-	reading := playlistReading{Refused: map[string]string{}}
-	if reading.Shrunk, err = s.retire(ctx, before, stored, now); err != nil {
+	position := playlistPosition{Refused: map[string]string{}}
+	if position.Shrunk, err = s.retire(ctx, before, stored, now); err != nil {
 		return 0, err
 	}
 	known := make(map[string]*library.StoredPlaylist, len(stored))
@@ -70,11 +70,11 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 		read, refused := false, before.refuses(p)
 		if !refused {
 			read, err = s.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
-			refused = err != nil && resilience.Classify(err).Scope == resilience.ScopeItem
+			refused = resilience.IsItem(err)
 		}
 		if refused { // that one only; the others go on
 			skipped = append(skipped, p.Name)
-			reading.Refused[p.SourceID] = p.Snapshot
+			position.Refused[p.SourceID] = p.Snapshot
 		} else if err != nil {
 			return changed, err
 		}
@@ -88,7 +88,7 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 	if len(skipped) > 0 {
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
-	text, err := json.Marshal(reading)
+	text, err := json.Marshal(position)
 	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.Provider, library.Playlists, string(text), note))
 }
 
@@ -106,7 +106,7 @@ func (s *Syncer) arrange(ctx context.Context, known map[string]*library.StoredPl
 	return s.store.MovePlaylists(ctx, moved)
 }
 
-func (s *Syncer) playlistReading(ctx context.Context, c library.Connection) (r playlistReading, err error) {
+func (s *Syncer) playlistPosition(ctx context.Context, c library.Connection) (r playlistPosition, err error) {
 	text, err := s.store.Reading(ctx, c.User, c.Provider, library.Playlists)
 	if err != nil || text == "" {
 		return r, err
@@ -119,7 +119,7 @@ func (s *Syncer) playlistReading(ctx context.Context, c library.Connection) (r p
 
 // retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted:
 // then it says so, and nothing is marked.
-func (s *Syncer) retire(ctx context.Context, before playlistReading, stored []library.StoredPlaylist, now []library.Playlist) (doubted bool, err error) {
+func (s *Syncer) retire(ctx context.Context, before playlistPosition, stored []library.StoredPlaylist, now []library.Playlist) (doubted bool, err error) {
 	listed := make(map[string]bool, len(now))
 	for _, p := range now {
 		listed[p.SourceID] = true

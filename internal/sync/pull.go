@@ -9,7 +9,6 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
-	"reprise/internal/resilience"
 )
 
 // pull is one run: it reads one stream of one connection, as far as it may.
@@ -22,24 +21,14 @@ func (s *Syncer) pull(ctx context.Context, k Key) error {
 		s.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Provider, "err", err)
 		return err
 	}
-	err = s.run(ctx, c, k)
-	if err == nil {
-		return nil
-	}
-	if _, refused := errors.AsType[*resilience.NotBeforeError](err); refused {
-		return err
-	}
-	if state := s.guard.Backoff.State(keyOf(c, k.Stream)); !state.Until.IsZero() {
-		return &retryError{error: err, until: state.Until}
-	}
-	return err
+	return s.run(ctx, c, k)
 }
 
 // run reads a stream as far as it may, and notes what came of it.
 func (s *Syncer) run(ctx context.Context, c library.Connection, k Key) error {
 	r := library.Run{User: k.User, Provider: k.Provider, Stream: k.Stream, Started: time.Now()}
 	began, end := s.opt.Began(ctx, k)
-	err := s.guard.Do(began, c, k.Stream, func(ctx context.Context, a providers.Adapter) (err error) {
+	err := s.guard.Do(began, providers.OfConnection(c, k.Stream), func(ctx context.Context, a providers.Adapter) (err error) {
 		s.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
 		r.Rows, err = s.read(ctx, c, k.Stream, a)
 		return err
@@ -73,7 +62,7 @@ func (s *Syncer) read(ctx context.Context, c library.Connection, stream string, 
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
 		if stream == library.Listens { // there is nothing, and that is all there is to know
-			s.noteRead(Key{c.User, c.Provider, stream}, readTo{begun: begun})
+			s.noteRead(Key{c.User, c.Provider, stream}, lastRead{begun: begun})
 		}
 		return 0, nil
 	}

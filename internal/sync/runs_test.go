@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -50,7 +49,7 @@ func (l *logbook) lines(t *testing.T, message string) (all []map[string]any) {
 // logged lets the guard write where a test can read.
 func logged(e *enginetest.Engine) *logbook {
 	l := &logbook{}
-	e.Guard.Log = slog.New(slog.NewJSONHandler(l, nil))
+	e.LogTo(l)
 	return l
 }
 

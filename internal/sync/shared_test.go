@@ -21,7 +21,7 @@ import (
 // of its own.
 func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, _ int64) {
-		tr := e.Guard.Client.Transport.(*resilience.Transport)
+		tr := e.Client.Transport.(*resilience.Transport)
 		tr.Paces = resilience.NewPaces(map[string]float64{"accounts.spotify.com": 0.001})
 		user := e.AddUser("Zed", accounts.Member)
 		access, refresh := up.Consent("zed")
@@ -32,7 +32,7 @@ func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://accounts.spotify.com/x", nil)
 		require.NoError(t, err)
-		_, _ = resilience.Send(e.Guard.Client, req, "GET /x") // takes the only turn for a long while
+		_, _ = resilience.Send(e.Client, req, "GET /x") // takes the only turn for a long while
 		require.NoError(t, e.Connections.SyncNow(t.Context(), user, "spotify"))
 		time.Sleep(20 * time.Second)
 		s := e.Status(user, "spotify")
@@ -48,7 +48,7 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 		c, err := e.Store.Connection(t.Context(), user, "listenbrainz")
 		require.NoError(t, err)
 		refuse := func(why resilience.Category, offline bool) {
-			err := e.Guard.Do(t.Context(), c, library.Deliveries, func(context.Context, providers.Adapter) error {
+			err := e.Guard.Do(t.Context(), providers.OfConnection(c, library.Deliveries), func(context.Context, providers.Adapter) error {
 				return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
 					State: resilience.State{Kind: resilience.Waiting, Category: why, Scope: resilience.ScopeEndpoint, Until: time.Now().Add(time.Minute)}}
 			})

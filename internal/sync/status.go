@@ -78,7 +78,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 		return nil, err
 	}
 	all := make([]Status, 0, len(connections))
-	for _, p := range m.guard.Registry.All() {
+	for _, p := range m.guard.opt.Registry.All() {
 		for _, c := range connections {
 			if c.Provider == p.Name {
 				all = append(all, m.status(p, c, records, owing[p.Name]))
@@ -124,7 +124,7 @@ func (m *Connections) status(p *providers.Provider, c library.Connection, record
 		}
 		advice := r.Advice
 		if s.State.Scope == resilience.ScopeApp {
-			advice = m.guard.appAdvice(c)
+			advice = m.guard.opt.Alerts.Advice(c)
 		}
 		s.Words = notify.Explain(p, c, s.State, worst, advice, owing.String())
 		s.Detail = r.Detail
@@ -133,10 +133,10 @@ func (m *Connections) status(p *providers.Provider, c library.Connection, record
 }
 
 func (m *Connections) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
-	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.Backoff.State(keyOf(c, stream))}
+	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
 	if stream == library.Listens {
-		if reading, err := parseReading(r.Reading); err == nil {
-			st.History, st.Done, st.Total = reading.History(), reading.Done, reading.Total
+		if pos, err := parsePosition(r.Reading); err == nil {
+			st.History, st.Done, st.Total = pos.History(), pos.Done, pos.Total
 		}
 	}
 	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.Provider, stream}))

@@ -74,13 +74,13 @@ type Syncer struct {
 	mu     sync.Mutex
 	queue  *queue
 	runs   map[Key]*run
-	behind map[Key]bool   // refused because another run is finding out whether trouble is over
-	ticked time.Time      // when a loop ticked last
-	known  map[Key]readTo // by streams of listens
+	behind map[Key]bool     // refused because another run is finding out whether trouble is over
+	ticked time.Time        // when a loop ticked last
+	last   map[Key]lastRead // of streams of listens
 }
 
-// readTo is how far the listens of a connection are known.
-type readTo struct {
+// lastRead is what is known of the latest reading of a connection's listens.
+type lastRead struct {
 	begun   time.Time // when the latest run that read to the end began
 	history bool      // some of the history is still to be read
 	asked   int       // how often it was wanted since
@@ -94,8 +94,8 @@ type run struct {
 
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
-	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.Log, poke: make(chan struct{}, 1),
-		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}, known: map[Key]readTo{}}
+	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.opt.Log, poke: make(chan struct{}, 1),
+		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}, last: map[Key]lastRead{}}
 }
 
 // Run works until ctx ends, and returns when every run has ended.
@@ -156,21 +156,14 @@ func (s *Syncer) ended(k Key, r *run, err error) {
 	s.wake()
 }
 
-// retryError carries when a failed run's backoff ends.
-type retryError struct {
-	error
-	until time.Time
-}
-
-func (e *retryError) Unwrap() error { return e.error }
-
 // requeueLocked makes a run that failed due when its backoff ends, not at the next tick. One that was refused because
 // another run is finding out waits for that one.
 func (s *Syncer) requeueLocked(k Key, err error) {
-	if e, ok := errors.AsType[*retryError](err); ok {
-		s.queue.add(k, e.until)
-	}
-	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); !ok {
+		if until := stateAfter(err).Until; !until.IsZero() {
+			s.queue.add(k, until)
+		}
+	} else {
 		switch {
 		case !e.State.Until.IsZero():
 			s.queue.add(k, e.State.Until)
@@ -213,7 +206,7 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	s.ticked = now
 	for _, c := range connections {
 		k := Key{c.User, c.Provider, stream}
-		if p := s.guard.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
+		if p := s.guard.opt.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
 			s.queue.add(k, now) // a run under way is the one that this tick would have started
 		}
 	}
@@ -229,7 +222,7 @@ func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
 
 func (s *Syncer) start(c library.Connection, anew bool) {
-	p := s.guard.Registry.Get(c.Provider)
+	p := s.guard.opt.Registry.Get(c.Provider)
 	if p == nil {
 		return
 	}
@@ -246,7 +239,7 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 // Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
 // again if it still exists and is not paused. It returns when its runs have ended.
 func (s *Syncer) Stop(user int64, provider string) {
-	p := s.guard.Registry.Get(provider)
+	p := s.guard.opt.Registry.Get(provider)
 	if p == nil {
 		return
 	}
@@ -278,35 +271,33 @@ func (s *Syncer) Cancel(user int64, provider string) {
 	}
 }
 
-// readAt says when the latest run began that read a stream of listens to its end, whether some of the history is still to
-// be read, and how often somebody has wanted it read since.
-func (s *Syncer) readAt(k Key) (begun time.Time, history bool, asked int) {
+// lastRead returns what is known of the latest reading of a stream of listens; a zero value before the first.
+func (s *Syncer) lastRead(k Key) lastRead {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.known[k]
-	return r.begun, r.history, r.asked
+	return s.last[k]
 }
 
-func (s *Syncer) noteRead(k Key, r readTo) {
+func (s *Syncer) noteRead(k Key, r lastRead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[k] = r
+	s.last[k] = r
 }
 
 // Forget drops what is known of how far a connection has been read: it may be to another account.
 func (s *Syncer) Forget(user int64, provider string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.known, Key{user, provider, library.Listens})
+	delete(s.last, Key{user, provider, library.Listens})
 }
 
 // want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.
 func (s *Syncer) want(k Key) {
 	s.mu.Lock()
 	s.queue.add(k, time.Now())
-	r := s.known[k]
+	r := s.last[k]
 	r.asked++
-	s.known[k] = r
+	s.last[k] = r
 	s.mu.Unlock()
 	s.wake()
 }

@@ -1,0 +1,127 @@
+package alerts
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// noteworthy is how long a trouble or a wait lasts that a person would ask about although nobody was told of it.
+const noteworthy = 10 * time.Minute
+
+// journal writes the activity log, and remembers what it says is wrong at present.
+type journal struct {
+	log   *slog.Logger
+	store interface {
+		Note(context.Context, activity.Entry) error
+	}
+
+	mu sync.Mutex
+	// down are the troubles whose end is to be noted, each with what was noted last; empty when a person has done
+	// something about it since, so that it is noted once more if it goes on.
+	down       map[resilience.Key]activity.Action
+	uplinkLost bool // the log says that our own connection to the internet is lost
+}
+
+// note writes an entry. A failure to do so is logged and stops nothing.
+func (j *journal) note(ctx context.Context, e activity.Entry) {
+	if err := j.store.Note(ctx, e); err != nil {
+		j.log.Error("activity cannot be noted", "err", err)
+	}
+}
+
+// trouble notes what happened to a subject, once until a person has done something about it.
+func (j *journal) trouble(ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail string) {
+	about := troubleOf(s, st)
+	j.mu.Lock()
+	known := j.down[about] == what
+	j.down[about] = what
+	j.mu.Unlock()
+	if !known {
+		j.note(ctx, activity.Entry{User: about.User, Action: what, Provider: about.Provider, Subject: about.Stream, Detail: detail})
+	}
+}
+
+// troubleOf returns the key of what a state is about.
+func troubleOf(s providers.Subject, st resilience.State) resilience.Key {
+	switch st.Scope {
+	case resilience.ScopeApp:
+		return providers.AppKey(s.Connection)
+	case resilience.ScopeConnection:
+		return providers.KeyOf(s.Connection, "")
+	}
+	return s.Key()
+}
+
+// held notes a dictated wait if it is a long one.
+func (j *journal) held(ctx context.Context, s providers.Subject, st resilience.State) {
+	if time.Until(st.Until) > noteworthy {
+		j.trouble(ctx, s, st, activity.Held, "It lasts until "+library.Stamp(st.Until)+".")
+	}
+}
+
+// recovered notes the end of troubles that were noted, or of one that took long. The state of ch is the oldest of those
+// that stood against the stream.
+func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilience.Change) {
+	about := troubleOf(s, ch.State)
+	ended := []resilience.Key{about}
+	if ch.After.Kind == resilience.Ready { // nothing else stands against it
+		ended = slices.Compact([]resilience.Key{providers.AppKey(s.Connection), providers.KeyOf(s.Connection, ""), s.Key()})
+	}
+	j.mu.Lock()
+	ended = slices.DeleteFunc(ended, func(k resilience.Key) bool {
+		_, noted := j.down[k]
+		delete(j.down, k)
+		return !noted && (k != about || time.Since(ch.State.Since) <= noteworthy)
+	})
+	j.mu.Unlock()
+	for _, k := range ended {
+		since := ""
+		if k == about {
+			since = library.Stamp(ch.State.Since)
+		}
+		j.note(ctx, activity.Entry{User: k.User, Action: activity.Recovered, Provider: k.Provider, Subject: k.Stream, Detail: since})
+	}
+}
+
+// uplink notes that our own connection to the internet is lost, and that it is back if that was noted.
+func (j *journal) uplink(ctx context.Context, offline bool) {
+	j.mu.Lock()
+	lost := j.uplinkLost
+	j.uplinkLost = offline
+	j.mu.Unlock()
+	switch {
+	case offline && !lost:
+		j.note(ctx, activity.Entry{Action: activity.UplinkLost})
+	case lost && !offline:
+		j.note(ctx, activity.Entry{Action: activity.UplinkBack})
+	}
+}
+
+// renew lets the troubles of a connection, and of all that share its app, be noted once more.
+func (j *journal) renew(user int64, provider string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for about := range j.down {
+		if about.Provider == provider && (about.User == user || about.User == 0) {
+			j.down[about] = ""
+		}
+	}
+}
+
+// forget drops the troubles of a user's connection or, with user 0, those of an app.
+func (j *journal) forget(user int64, provider string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	maps.DeleteFunc(j.down, func(about resilience.Key, _ activity.Action) bool {
+		return about.Provider == provider && about.User == user
+	})
+}

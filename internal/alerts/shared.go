@@ -1,0 +1,61 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+
+	"reprise/internal/activity"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+)
+
+// UplinkChanged tells the administrators that our own connection to the internet is lost, or takes that back.
+// Everybody's pages are refreshed.
+func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
+	a.journal.uplink(ctx, offline)
+	var err error
+	if offline {
+		a.log.Warn("uplink lost")
+		err = a.tellOffline(ctx)
+	} else {
+		a.log.Info("uplink there")
+		err = a.notifier.Resolve(ctx, 0, "", notify.CauseOffline)
+	}
+	all, listErr := a.store.Connections(ctx)
+	for _, c := range all {
+		a.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
+	}
+	if err = errors.Join(err, listErr); err != nil {
+		a.log.Error("state of the uplink cannot be told", "err", err)
+	}
+}
+
+func (a *Alerts) tellOffline(ctx context.Context) error {
+	admins, err := a.store.Admins(ctx)
+	words := notify.WhenOffline()
+	for _, id := range admins {
+		err = errors.Join(err, a.notifier.Open(ctx, notify.Notification{User: id, Cause: notify.CauseOffline,
+			Severity: notify.Warning, Category: resilience.Network.String(), Title: words.Title, Message: words.Message,
+			Action: notify.Action{Label: "Look at it", URL: "/"}}))
+	}
+	return err
+}
+
+// BreakerChanged logs a change of a breaker, and refreshes the administrators' pages.
+func (a *Alerts) BreakerChanged(ctx context.Context, c resilience.BreakerChange) {
+	a.log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
+	switch { // a reset by a person is noted as theirs
+	case c.From == resilience.BreakerClosed:
+		a.Note(ctx, activity.Entry{Action: activity.BreakerOpened, Provider: c.Provider, Subject: c.Endpoint})
+	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
+		a.Note(ctx, activity.Entry{Action: activity.BreakerClosed, Provider: c.Provider, Subject: c.Endpoint})
+	}
+	admins, err := a.store.Admins(ctx)
+	if err != nil {
+		a.log.Error("change of a breaker cannot be told", "endpoint", c.Endpoint, "err", err)
+	}
+	for _, id := range admins {
+		a.bus.Publish(id, events.Event{Type: events.Breakers})
+	}
+}

@@ -1,0 +1,179 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// alert is a notification in the making.
+type alert struct {
+	subject  providers.Subject
+	cause    string
+	category resilience.Category
+	severity notify.Severity
+	words    notify.Words
+	detail   string
+}
+
+// tell opens the notification that a failure calls for, if it does, and notes it in the activity log.
+func (a *Alerts) tell(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
+	state := f.Change.State
+	al := alert{subject: s, category: f.Verdict.Category, severity: notify.Warning, detail: resilience.Excerpt(f.Error())}
+	switch {
+	case f.Change.Kind == resilience.BecameFatal:
+		return a.tellStop(ctx, al, f)
+	case f.Change.Kind == resilience.StillFailing:
+		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, state)
+		if err := a.open(ctx, al, s.Installation()); err != nil {
+			return err
+		}
+		a.journal.trouble(ctx, s, state, activity.StillFailing, "")
+	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && (state.Scope == resilience.ScopeApp || s.Installation()):
+		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
+		return a.open(ctx, al, true)
+	}
+	return nil
+}
+
+// tellStop tells who has to act about a stop, and stores it.
+func (a *Alerts) tellStop(ctx context.Context, al alert, f *resilience.Failure) error {
+	s, c, state := al.subject, al.subject.Connection, f.Change.State
+	al.category, al.severity = state.Category, notify.Error
+	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
+	if state.Scope == resilience.ScopeApp || s.Installation() { // not stored: a changed setting ends it, and needs a restart
+		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
+		if err := a.open(ctx, al, true); err != nil {
+			return err
+		}
+		a.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
+		return nil
+	}
+	waiting, err := a.store.WaitingFor(ctx, c.User, c.Provider)
+	if err != nil {
+		return err
+	}
+	al.words = notify.Explain(s.Provider, c, state, s.Stream, AdviceOf(f), waiting)
+	forAdmins := al.words.Owner == notify.Administrator
+	if forAdmins {
+		al.cause = notify.Of(al.cause, c.User)
+	}
+	err = a.open(ctx, al, forAdmins)
+	if state.Category == resilience.Auth { // it has ended, so that it will end is no news
+		err = errors.Join(err, a.notifier.Resolve(ctx, c.User, c.Provider, notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
+	}
+	// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
+	err = errors.Join(err, a.store.SaveStop(ctx, resilience.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
+		Category: state.Category, Since: state.Since}))
+	if err == nil {
+		a.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
+	}
+	return err
+}
+
+// open opens an alert for the connection's person or, with forAdmins, once for every administrator.
+func (a *Alerts) open(ctx context.Context, al alert, forAdmins bool) error {
+	c := al.subject.Connection
+	if !forAdmins {
+		return a.notifier.Open(ctx, al.notification(c.User, c.Generation))
+	}
+	admins, err := a.store.Admins(ctx)
+	for _, id := range admins {
+		n := al.notification(id, 0)
+		if id != c.User || al.category != resilience.Contract { // one about their own connection leads there
+			n.Action = adminAction(al.subject)
+		}
+		err = errors.Join(err, a.notifier.Open(ctx, n))
+	}
+	return err
+}
+
+// notification is an alert as its connection's person reads it.
+func (al alert) notification(user, generation int64) notify.Notification {
+	provider := al.subject.Provider.Name
+	action := notify.Action{Label: "Look at it", URL: "/connections/" + provider}
+	if al.category == resilience.Auth || al.category == resilience.Config {
+		action = notify.Action{Label: "Reconnect", URL: "/connect/" + provider}
+	}
+	return notify.Notification{User: user, Provider: provider, Cause: al.cause, Generation: generation, Severity: al.severity,
+		Category: al.category.String(), Title: al.words.Title, Message: al.words.Message, Detail: al.detail, Action: action}
+}
+
+// pages are where administrators look after what the installation itself asks for, by stream.
+var pages = map[string]string{library.Enrichment: "/settings#enrichment", library.Digest: "/digest"}
+
+func adminAction(s providers.Subject) notify.Action {
+	if page := pages[s.Stream]; page != "" {
+		return notify.Action{Label: "Look at it", URL: page}
+	}
+	return notify.Action{Label: "Open settings", URL: "/settings"}
+}
+
+// causesOf are the causes of alerts about one stream of a connection and about the connection as a whole: its person's
+// own, and the administrators'.
+func causesOf(user int64, stream string) (own, admins []string) {
+	for _, category := range []resilience.Category{resilience.Auth, resilience.Permission, resilience.Config, resilience.Contract} {
+		for _, scope := range []resilience.Scope{resilience.ScopeConnection, resilience.ScopeStream} {
+			cause := notify.Cause(category.String(), scope, stream)
+			own, admins = append(own, cause), append(admins, notify.Of(cause, user))
+		}
+	}
+	return own, admins
+}
+
+// appCauses are the causes of alerts about the installation as a whole; any call that succeeds disproves them.
+var appCauses = []string{"config:app", "auth:app", "permission:app", notify.CauseQuota}
+
+// ofKeys reports whether a hold is that of the keys of a pool. Their waits are stored key by key, so that they end with
+// the keys: an administrator who has set another key does not wait.
+func ofKeys(err error) bool {
+	_, ok := errors.AsType[*resilience.KeysError](err)
+	return ok
+}
+
+// AdviceOf returns what a failure itself says a person should do about it.
+func AdviceOf(err error) string {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil {
+		return e.Meaning.Advice
+	}
+	if e, ok := errors.AsType[*resilience.KeysError](err); ok {
+		return e.Advice
+	}
+	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
+		return "A setting is missing or wrong."
+	}
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return e.Problem
+	}
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Offline {
+		return notify.Offline
+	}
+	return ""
+}
+
+// adminAdvice is AdviceOf for administrators, who can do something about the settings.
+func adminAdvice(err error) string {
+	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
+		return "The setting " + e.Setting + " is missing or wrong. " + e.Problem
+	}
+	return AdviceOf(err)
+}
+
+// advise keeps what the latest failure of an app advises.
+func (a *Alerts) advise(c library.Connection, advice string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.advice[providers.AppKey(c)] = advice
+}
+
+// Advice returns what the latest failure of a connection's app said should be done about it; empty for nothing.
+func (a *Alerts) Advice(c library.Connection) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.advice[providers.AppKey(c)]
+}

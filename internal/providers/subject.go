@@ -1,0 +1,49 @@
+package providers
+
+import (
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+)
+
+// Subject is what a call is made for: a stream of a person's connection, the installation as a whole, or a channel of a
+// person.
+type Subject struct {
+	Provider   *Provider          // nil stands for the one of the connection
+	Connection library.Connection // of a channel its owner, name and version; of the installation no user
+	Stream     string
+	Channel    bool
+}
+
+// OfConnection returns the subject of calls for one stream of a person's connection.
+func OfConnection(c library.Connection, stream string) Subject {
+	return Subject{Connection: c, Stream: stream}
+}
+
+// OfInstallation returns the subject of calls on behalf of the whole installation, such as for facts about music.
+func OfInstallation(p *Provider, stream string) Subject {
+	return Subject{Provider: p, Connection: library.Connection{Provider: p.Name}, Stream: stream}
+}
+
+// OfChannel returns the subject of messages sent by a person's channel. The name tells channels apart, kind names the
+// service, and version grows when the person changes the channel.
+func OfChannel(user int64, name, kind string, version int64) Subject {
+	service := &Provider{Description: Description{Name: kind, DisplayName: kind}}
+	return Subject{Provider: service, Stream: library.Deliveries, Channel: true,
+		Connection: library.Connection{User: user, Provider: name, Generation: version}}
+}
+
+// Installation reports whether the subject is the installation itself.
+func (s Subject) Installation() bool { return s.Connection.User == 0 }
+
+// Key returns the key of the subject's state in a backoff.
+func (s Subject) Key() resilience.Key { return KeyOf(s.Connection, s.Stream) }
+
+// KeyOf returns the key of a connection's stream in a backoff; an empty stream stands for the whole connection.
+func KeyOf(c library.Connection, stream string) resilience.Key {
+	return resilience.Key{User: c.User, Provider: c.Provider, App: c.App, Stream: stream}
+}
+
+// AppKey returns the key of all connections that share an app with c.
+func AppKey(c library.Connection) resilience.Key {
+	return resilience.Key{Provider: c.Provider, App: c.App}
+}

@@ -1,0 +1,140 @@
+// Package activity answers for the log of what people and the server did.
+package activity
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+)
+
+// Store reads the activity log.
+type Store interface {
+	Activity(ctx context.Context, user int64, installation bool, provider, before string,
+		limit int) (page []activity.Entry, next string, err error)
+}
+
+// Handler answers for the log of what people and the server did.
+type Handler struct {
+	core  *core.Core
+	store Store
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store) *Handler { return &Handler{core: k, store: store} }
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) { g.GET("/activity", h.page) }
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) { g.GET("/activity", h.list) }
+
+// Latest returns the newest entries about a provider, for the page of a connection.
+func (h *Handler) Latest(c echo.Context, provider string) ([]View, error) {
+	all, _, err := h.entries(c, provider, "", latest)
+	return all, err
+}
+
+// latest is how many entries the page of a connection shows.
+const latest = 10
+
+// View is an entry of the log.
+type View struct {
+	ID       string  `json:"id"`
+	At       string  `json:"at"`
+	Actor    *string `json:"actor"` // null: the server itself
+	Action   string  `json:"action"`
+	Provider *string `json:"provider"`
+	Subject  string  `json:"subject,omitempty"`
+	Message  string  `json:"message"`
+	Trouble  bool    `json:"-"` // something began that a person would ask about
+	End      bool    `json:"-"` // it has ended
+}
+
+var (
+	troubles = []activity.Action{activity.Stopped, activity.Held, activity.StillFailing, activity.BreakerOpened,
+		activity.UplinkLost, activity.KeyRefused}
+	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
+)
+
+func (h *Handler) view(e activity.Entry) View {
+	return View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
+		Action: string(e.Action), Provider: core.Text(e.Provider),
+		Subject: e.Subject, Message: e.Sentence(h.core.NameOf(e.Provider)), Trouble: slices.Contains(troubles,
+			e.Action), End: slices.Contains(ends, e.Action)}
+}
+
+// entries returns a page of what is about the user, and for administrators about the installation.
+func (h *Handler) entries(c echo.Context, provider, before string, limit int) ([]View, string, error) {
+	u := core.UserOf(c)
+	page, next, err := h.store.Activity(c.Request().Context(), u.ID, u.Role == accounts.Admin, provider,
+		before, limit)
+	return core.ViewAll(page, h.view), next, err
+}
+
+// asked returns what a request's address asks for.
+func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
+	n, err := core.Limit(c)
+	if err != nil {
+		return nil, "", err
+	}
+	provider := c.QueryParam("provider")
+	var names []string
+	for _, p := range h.core.Services() {
+		names = append(names, p.Name)
+	}
+	if provider != "" && !slices.Contains(names, provider) {
+		return nil, "", &core.Problem{Status: http.StatusBadRequest, Title: "Not a provider",
+			Detail: fmt.Sprintf("There is no provider %q here. What there is: %s.", provider,
+				strings.Join(names, ", "))}
+	}
+	return h.entries(c, provider, c.QueryParam("before"), n)
+}
+
+func (h *Handler) list(c echo.Context) error {
+	page, next, err := h.asked(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"activity": page, "next": core.Text(next)})
+}
+
+type pageView struct {
+	Entries  []View
+	Services []core.Option
+	Provider string // the one that is asked for; empty for all
+	First    bool
+	Newest   string // addresses
+	Earlier  string
+}
+
+func (h *Handler) page(c echo.Context) error {
+	page, next, err := h.asked(c)
+	if err != nil {
+		return err
+	}
+	v := pageView{Entries: page, Provider: c.QueryParam("provider"), First: c.QueryParam("before") == ""}
+	for _, p := range h.core.Services() {
+		v.Services = append(v.Services, core.Option{Value: p.Name, Label: p.DisplayName})
+	}
+	with := url.Values{}
+	if v.Provider != "" {
+		with.Set("provider", v.Provider)
+	}
+	v.Newest = "/activity?" + with.Encode()
+	if next != "" {
+		with.Set("before", next)
+		v.Earlier = "/activity?" + with.Encode()
+	}
+	return h.core.Render(c, http.StatusOK, "activity", "What happened", v)
+}

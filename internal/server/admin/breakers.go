@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/activity"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+)
+
+// Breakers answers for the breakers of endpoints.
+type Breakers struct {
+	core     *core.Core
+	breakers *resilience.Breakers
+}
+
+// NewBreakers returns Breakers.
+func NewBreakers(k *core.Core, breakers *resilience.Breakers) *Breakers {
+	return &Breakers{core: k, breakers: breakers}
+}
+
+// Pages adds the routes of the pages.
+func (h *Breakers) Pages(g *echo.Group) {
+	g.POST("/settings/breakers/reset", h.resetForm, core.MustBeAdmin)
+}
+
+// API adds the routes of the API.
+func (h *Breakers) API(g *echo.Group) {
+	g.GET("/admin/breakers", h.list, core.MustBeAdmin)
+	g.POST("/admin/breakers/:endpoint/reset", h.resetAPI, core.MustBeAdmin)
+}
+
+// BreakerView is a breaker in the API and on the settings page.
+type BreakerView struct {
+	Endpoint string  `json:"endpoint"`
+	State    string  `json:"state"`
+	Failures int     `json:"failures"`
+	Since    *string `json:"since"`
+	Until    *string `json:"until"`
+}
+
+// ViewBreaker returns the view of a breaker.
+func ViewBreaker(b resilience.BreakerStatus) BreakerView {
+	return BreakerView{Endpoint: b.Endpoint, State: b.State.String(), Failures: b.Failures,
+		Since: core.Moment(b.Since), Until: core.Moment(b.Until)}
+}
+
+// Open returns the breakers that are not closed, and how many endpoints have a breaker.
+func (h *Breakers) Open() (open []BreakerView, endpoints int) {
+	all := h.breakers.Status()
+	for _, b := range all {
+		if b.State != resilience.BreakerClosed {
+			open = append(open, ViewBreaker(b))
+		}
+	}
+	return open, len(all)
+}
+
+func (h *Breakers) list(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]any{"breakers": core.ViewAll(h.breakers.Status(), ViewBreaker)})
+}
+
+var errNoBreaker = &core.Problem{Status: http.StatusNotFound, Title: "No such endpoint",
+	Detail: "No endpoint of that name has been called since the start. " +
+		"Names are as the list of breakers gives them, percent-encoded."}
+
+// reset closes a breaker, and returns how it stood.
+func (h *Breakers) reset(c echo.Context, endpoint string) (resilience.BreakerState, error) {
+	previous, ok := h.breakers.Reset(endpoint)
+	if !ok {
+		return previous, errNoBreaker
+	}
+	if previous != resilience.BreakerClosed {
+		h.core.Note(c.Request().Context(), activity.Entry{Action: activity.BreakerReset, Subject: endpoint})
+	}
+	return previous, nil
+}
+
+func (h *Breakers) resetAPI(c echo.Context) error {
+	name, err := url.PathUnescape(c.Param("endpoint"))
+	if err != nil {
+		return errNoBreaker
+	}
+	previous, err := h.reset(c, name)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]string{"previous_state": previous.String(),
+		"new_state": resilience.BreakerClosed.String()})
+}
+
+// resetForm is the button on the settings page and on the health page.
+func (h *Breakers) resetForm(c echo.Context) error {
+	if _, err := h.reset(c, c.FormValue("endpoint")); err != nil {
+		return err
+	}
+	h.core.Sessions.Flash(c.Request().Context(), "Calls go out there again.")
+	if h.core.CameFrom(c) == "/health" {
+		return c.Redirect(http.StatusSeeOther, "/health")
+	}
+	return c.Redirect(http.StatusSeeOther, "/settings#endpoints")
+}

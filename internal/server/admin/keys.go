@@ -1,0 +1,164 @@
+// Package admin answers for what only administrators change: API keys and breakers.
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/digest"
+	"reprise/internal/enrich"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// Keys answers for the installation's own API keys.
+type Keys struct {
+	core        *core.Core
+	connections *syncer.Connections
+	enrichment  *enrich.Runner
+	digests     *digest.Runner
+}
+
+// NewKeys returns Keys. enrichment may be nil.
+func NewKeys(k *core.Core, connections *syncer.Connections, enrichment *enrich.Runner,
+	digests *digest.Runner) *Keys {
+	return &Keys{core: k, connections: connections, enrichment: enrichment, digests: digests}
+}
+
+// Pages adds the routes of the pages.
+func (h *Keys) Pages(g *echo.Group) {
+	g.GET("/settings/keys/:provider/:last4/reset", h.resetPage, core.MustBeAdmin)
+	g.POST("/settings/keys/:provider/:last4/reset", h.resetForm, core.MustBeAdmin)
+}
+
+// API adds the routes of the API.
+func (h *Keys) API(g *echo.Group) {
+	g.GET("/admin/keys", h.list, core.MustBeAdmin)
+	g.POST("/admin/keys/:provider/:last4/reset", h.resetAPI, core.MustBeAdmin)
+}
+
+// KeyView is what an administrator sees of a key. A key itself is never shown.
+type KeyView struct {
+	Provider    string  `json:"provider"`
+	DisplayName string  `json:"display_name"`
+	Project     string  `json:"project,omitempty"`
+	LastFour    string  `json:"last_four"`
+	State       string  `json:"state"`
+	Until       *string `json:"until"`            // when it is tried again, while it cools
+	Why         string  `json:"reason,omitempty"` // why it cools, or was refused
+	Failures    int     `json:"failures"`
+}
+
+func viewKey(p *providers.Provider, k resilience.KeyStatus) KeyView {
+	v := KeyView{Provider: p.Name, DisplayName: p.DisplayName, Project: k.Project, LastFour: k.LastFour,
+		State: k.State(), Until: core.Moment(k.Until), Failures: k.Failures}
+	switch {
+	case k.Invalid && k.Category == resilience.Config:
+		v.Why = "it may not be used for this"
+	case k.Invalid:
+		v.Why = "it is not valid"
+	case k.Until.IsZero():
+	case k.Category == resilience.Quota:
+		v.Why = "its quota is used up"
+	default:
+		v.Why = "it was used too often"
+	}
+	return v
+}
+
+// All returns the keys of all providers.
+func (h *Keys) All() []KeyView {
+	all := []KeyView{}
+	for _, p := range h.core.Services() {
+		all = append(all,
+			core.ViewAll(p.Keys.Keys(), func(k resilience.KeyStatus) KeyView { return viewKey(p, k) })...)
+	}
+	return all
+}
+
+func (h *Keys) list(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]any{"keys": h.All()})
+}
+
+var errNoKey = &core.Problem{Status: http.StatusNotFound, Title: "No such key",
+	Detail: "The settings name no key of that service which ends like this."}
+
+// one returns the provider and the last four characters that a request's address names.
+func (h *Keys) one(c echo.Context) (*providers.Provider, string, error) {
+	lastFour, err := url.PathUnescape(c.Param("last4"))
+	all := h.core.Services()
+	i := slices.IndexFunc(all, func(p *providers.Provider) bool { return p.Name == c.Param("provider") })
+	if err != nil || i < 0 {
+		return nil, "", errNoKey
+	}
+	return all[i], lastFour, nil
+}
+
+// reset takes a key back into use, and has it used at once where something waits for it.
+func (h *Keys) reset(c echo.Context) (before resilience.KeyStatus, err error) {
+	p, lastFour, err := h.one(c)
+	if err != nil {
+		return before, err
+	}
+	before, err = h.connections.ResetKey(c.Request().Context(), p, lastFour)
+	if errors.Is(err, library.ErrNotFound) {
+		return before, errNoKey
+	}
+	if h.enrichment != nil && slices.ContainsFunc(h.enrichment.Sources(),
+		func(e enrich.Source) bool { return e.Provider == p }) {
+		h.enrichment.Tick()
+	}
+	if h.digests.Provider() == p {
+		h.digests.Look()
+	}
+	return before, err
+}
+
+func (h *Keys) resetAPI(c echo.Context) error {
+	before, err := h.reset(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]string{"previous_state": before.State(),
+		"new_state": resilience.KeyReady})
+}
+
+func (h *Keys) resetPage(c echo.Context) error {
+	p, lastFour, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	all := p.Keys.Keys()
+	i := slices.IndexFunc(all, func(k resilience.KeyStatus) bool { return k.LastFour == lastFour })
+	if i < 0 {
+		return errNoKey
+	}
+	v := viewKey(p, all[i])
+	lead := "It is ready, and used when its turn comes."
+	switch {
+	case v.State == resilience.KeyRefused:
+		lead = p.DisplayName + " has refused it: " + v.Why + ". Try it again when you have put that right there; " +
+			"if nothing has changed, it is refused once more, and nothing else happens."
+	case v.Until != nil:
+		lead = p.DisplayName + " has asked us not to use it before " + *v.Until + ": " + v.Why +
+			". Try it earlier only when you know that this has changed, such as after you were given a larger " +
+			"quota; a service may take it amiss to be asked too soon."
+	}
+	address := "/settings/keys/" + p.Name + "/" + url.PathEscape(lastFour) + "/reset"
+	return h.core.Confirm(c, core.Confirmation{Title: "Try the key …" + lastFour + " of " + p.DisplayName + " now?",
+		Lead: lead, Action: address, Button: "Try now", Back: "/settings#keys"})
+}
+
+func (h *Keys) resetForm(c echo.Context) error {
+	if _, err := h.reset(c); err != nil {
+		return err
+	}
+	return h.core.Done(c, "/settings#keys", "The key is in use again; its next call shows whether it works.")
+}

@@ -1,0 +1,240 @@
+// Package channels answers for the channels on which users are notified outside the browser.
+package channels
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/activity"
+	"reprise/internal/channels"
+	"reprise/internal/notify"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+)
+
+// Handler answers for the channels on which a user is notified outside the browser.
+type Handler struct {
+	core    *core.Core
+	courier *notify.Courier
+	pushKey string
+}
+
+// New returns a Handler. pushKey is the public key by which push services know this installation.
+func New(k *core.Core, courier *notify.Courier, pushKey string) *Handler {
+	return &Handler{core: k, courier: courier, pushKey: pushKey}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	p := &pages{Handler: h, pushKey: h.pushKey}
+	g.GET("/channels", p.list)
+	g.POST("/channels", p.addForm)
+	g.GET("/channels/:id", p.editPage)
+	g.POST("/channels/:id", p.editForm)
+	g.POST("/channels/:id/test", p.testForm)
+	g.GET("/channels/:id/remove", p.removePage)
+	g.POST("/channels/:id/remove", p.removeForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/channels", h.list)
+	g.POST("/channels", h.addAPI)
+	g.PATCH("/channels/:id", h.changeAPI)
+	g.DELETE("/channels/:id", h.removeAPI)
+	g.POST("/channels/:id/test", h.testAPI)
+}
+
+func minutesOf(text string) (int, error) {
+	if text == "" {
+		return -1, nil
+	}
+	at, err := time.Parse("15:04", text)
+	if err != nil {
+		return 0, unfit("Write quiet hours like 22:30.")
+	}
+	return at.Hour()*60 + at.Minute(), nil
+}
+
+// channelProblem puts a channel that could not be told into words.
+func channelProblem(err error) error {
+	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
+		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
+			Detail: e.Reason + " Nothing was stored."}
+	}
+	return err
+}
+
+func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.Channel, error) {
+	ch := notify.Channel{User: user, Wishes: notify.DefaultWishes()}
+	have, err := h.courier.All(ctx, user)
+	if err != nil {
+		return ch, err
+	}
+	kind, url, err := in.address()
+	if err != nil {
+		return ch, err
+	}
+	ch.Kind, ch.URL = kind, resilience.Secret(url)
+	if err := in.wishes(&ch); err != nil {
+		return ch, err
+	}
+	if ch.Name == "" {
+		label, _ := channels.KindOf(kind)
+		ch.Name = label.Label
+	}
+	for _, other := range have {
+		endpoint := channels.PushAddress(other.Kind, string(other.URL))
+		switch {
+		case other.URL == ch.URL:
+			return other, &core.Problem{Status: http.StatusConflict, Title: "There already",
+				Detail: "You are told there already, as " + other.Name + "."}
+		// the browser has another key, or another address
+		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.PushAddress(ch.Kind, url)):
+			other.URL = ch.URL
+			ch, err := h.courier.Change(ctx, other)
+			return h.done(ctx, activity.ChannelChanged, ch, err)
+		}
+	}
+	if len(have) >= mostOwn {
+		return ch, &core.Problem{Status: http.StatusConflict, Title: "Too many",
+			Detail: "You have 20 channels already. Remove one first."}
+	}
+	ch, err = h.courier.Add(ctx, ch)
+	return h.done(ctx, activity.ChannelAdded, ch, err)
+}
+
+// channelDone notes what a person did with a channel, or puts into words why it could not be done.
+func (h *Handler) done(ctx context.Context, what activity.Action, ch notify.Channel,
+	err error) (notify.Channel, error) {
+	if err == nil {
+		h.core.Note(ctx, activity.Entry{User: ch.User, Action: what, Subject: ch.Name})
+	}
+	return ch, channelProblem(err)
+}
+
+// channelOf returns the channel that a request's address names.
+func (h *Handler) one(c echo.Context) (notify.Channel, error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return notify.Channel{}, err
+	}
+	return h.courier.One(c.Request().Context(), core.UserOf(c).ID, id)
+}
+
+func (h *Handler) change(c echo.Context, in channelInput) (notify.Channel, error) {
+	ch, err := h.one(c)
+	if err != nil {
+		return ch, err
+	}
+	if in.URL != "" || len(in.Fields) > 0 {
+		if in.Kind == "" {
+			in.Kind = ch.Kind
+		}
+		kind, url, err := in.address()
+		switch {
+		case err != nil:
+			return ch, err
+		case kind != ch.Kind:
+			return ch, unfit("This is the address of another kind of channel. Add it as a new one.")
+		}
+		ch.URL = resilience.Secret(url)
+	}
+	if err := in.wishes(&ch); err != nil {
+		return ch, err
+	}
+	if ch.Name == "" {
+		return ch, unfit("Give it a name.")
+	}
+	ctx := c.Request().Context()
+	ch, err = h.courier.Change(ctx, ch)
+	return h.done(ctx, activity.ChannelChanged, ch, err)
+}
+
+func (h *Handler) remove(c echo.Context) (notify.Channel, error) {
+	ch, err := h.one(c)
+	if err != nil {
+		return ch, err
+	}
+	ctx := c.Request().Context()
+	return h.done(ctx, activity.ChannelRemoved, ch, h.courier.Remove(ctx, ch.User, ch.ID))
+}
+
+func (h *Handler) list(c echo.Context) error {
+	all, err := h.courier.All(c.Request().Context(), core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"channels": core.ViewAll(all, viewChannel)})
+}
+
+func (h *Handler) addAPI(c echo.Context) error {
+	in, err := core.Body[channelInput](c)
+	if err != nil {
+		return err
+	}
+	ch, err := h.add(c.Request().Context(), core.UserOf(c).ID, in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, viewChannel(ch))
+}
+
+func (h *Handler) changeAPI(c echo.Context) error {
+	in, err := core.Body[channelInput](c)
+	if err != nil {
+		return err
+	}
+	if _, err = h.change(c, in); err != nil {
+		return err
+	}
+	ch, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, viewChannel(ch))
+}
+
+func (h *Handler) removeAPI(c echo.Context) error {
+	if _, err := h.remove(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// testChannel sends a message at once and says what came of it.
+func (h *Handler) test(c echo.Context) (string, error) {
+	ch, err := h.one(c)
+	if err != nil {
+		return "", err
+	}
+	err = h.courier.SendTest(c.Request().Context(), ch.User, ch.ID)
+	if errors.Is(err, notify.ErrUnsubscribed) {
+		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
+			Detail: "This browser has taken back that it may be told, so it was removed. Add it once more in " +
+				"that browser."}
+	}
+	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
+		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
+			Detail: ch.Name + ": " + e.Reason}
+	}
+	return sentTo(ch.Kind), err
+}
+
+// sentTo says where to look for a message that was sent.
+func sentTo(kind string) string {
+	k, _ := channels.KindOf(kind)
+	return k.Sent
+}
+
+func (h *Handler) testAPI(c echo.Context) error {
+	said, err := h.test(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]string{"message": said})
+}

@@ -1,0 +1,95 @@
+package channels
+
+import (
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reprise/internal/channels"
+	"reprise/internal/notify"
+	"reprise/internal/server/core"
+)
+
+// channelInput is what is sent to add or change a channel. Of a change, what is missing stays.
+type channelInput struct {
+	Kind          string                 `json:"kind"`
+	Name          *string                `json:"name"`
+	URL           string                 `json:"url"`
+	Fields        map[string]string      `json:"fields"`
+	Subscription  *channels.Subscription `json:"subscription"`
+	Replaces      string                 `json:"replaces"` // the address by which this browser was known before
+	Severity      *string                `json:"severity"`
+	QuietFrom     *string                `json:"quiet_from"`
+	QuietTo       *string                `json:"quiet_to"`
+	Zone          *string                `json:"zone"`
+	ErrorsAtNight *bool                  `json:"errors_at_night"`
+}
+
+func unfit(detail string) error {
+	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered",
+		Detail: detail}
+}
+
+// address reads where the channel is.
+func (in channelInput) address() (kind, url string, err error) {
+	switch {
+	case in.Subscription != nil:
+		kind = channels.WebPush
+		url, err = in.Subscription.URL()
+	case strings.TrimSpace(in.URL) != "":
+		kind, url, err = channels.Parse(in.URL, in.Kind)
+	default:
+		kind, url, err = channels.Build(in.Kind, in.Fields)
+	}
+	if err != nil {
+		return "", "", unfit(channels.Problem(err))
+	}
+	return kind, url, nil
+}
+
+const (
+	longestName = 60 // of a channel, in characters
+	mostOwn     = 20 // channels of one person
+)
+
+// wishes fills in what was sent about the name and the wishes.
+func (in channelInput) wishes(ch *notify.Channel) error {
+	if in.Name != nil {
+		if ch.Name = strings.TrimSpace(*in.Name); utf8.RuneCountInString(ch.Name) > longestName {
+			return unfit("The name is too long; it may have 60 characters.")
+		}
+	}
+	if in.Severity != nil {
+		ch.Least = notify.Severity(*in.Severity)
+	}
+	if !ch.Least.AtLeast(notify.Info) {
+		return unfit("Choose from what on you want to be told: info, success, warning or error.")
+	}
+	var err error
+	if in.QuietFrom != nil {
+		ch.QuietFrom, err = minutesOf(*in.QuietFrom)
+	}
+	if in.QuietTo != nil && err == nil {
+		ch.QuietTo, err = minutesOf(*in.QuietTo)
+	}
+	if err != nil {
+		return err
+	}
+	if (ch.QuietFrom < 0) != (ch.QuietTo < 0) {
+		return unfit("Quiet hours have a beginning and an end: fill in both, or none.")
+	}
+	if ch.QuietFrom >= 0 && ch.QuietFrom == ch.QuietTo {
+		return unfit("Quiet hours cannot end when they begin. Choose two times, or none.")
+	}
+	if in.Zone != nil {
+		ch.Zone = *in.Zone
+		if _, err := time.LoadLocation(ch.Zone); err != nil || ch.Zone == "Local" {
+			return unfit("There is no such time zone. Write it like Europe/Vienna.")
+		}
+	}
+	if in.ErrorsAtNight != nil {
+		ch.ErrorsAtNight = *in.ErrorsAtNight
+	}
+	return nil
+}

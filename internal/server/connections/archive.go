@@ -1,0 +1,60 @@
+package connections
+
+import (
+	"context"
+	"slices"
+
+	"reprise/internal/delivery"
+	"reprise/internal/server/core"
+	"reprise/internal/server/deliveries"
+)
+
+// archivePart is what a connection's page says about the archive that is kept there.
+type archivePart struct {
+	Months  []monthView // the newest first
+	Earlier []monthView // the rest of them
+	Listens int
+	Bytes   int
+	Waiting int // months that are not up to date
+	Dead    int // months that could not be written
+}
+
+type monthView struct {
+	Name      string
+	Object    string // its name there
+	Listens   int
+	Bytes     int
+	WrittenAt *string
+	Waits     bool // newer listens are not in it yet
+}
+
+// monthsShown is how many months a connection's page shows unfolded.
+const monthsShown = 12
+
+func (h *page) archivePart(ctx context.Context, user int64, provider string) (*archivePart, error) {
+	copies, err := h.store.Copies(ctx, user, delivery.Archive)
+	if err != nil {
+		return nil, err
+	}
+	part := &archivePart{}
+	for _, c := range slices.Backward(copies) {
+		if c.Provider != provider {
+			continue
+		}
+		a := delivery.ArchivedOf(c)
+		m := monthView{Name: deliveries.MonthName(c.Ref), Object: a.Name, Listens: a.Listens, Bytes: a.Bytes,
+			WrittenAt: core.Moment(c.WrittenAt), Waits: c.Written != c.Wanted}
+		part.Listens, part.Bytes = part.Listens+a.Listens, part.Bytes+a.Bytes
+		if m.Waits {
+			part.Waiting++
+		}
+		part.Months = append(part.Months, m)
+	}
+	if len(part.Months) > monthsShown {
+		part.Months, part.Earlier = part.Months[:monthsShown], part.Months[monthsShown:]
+	}
+	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user, Provider: provider,
+		State: delivery.Dead})
+	part.Dead = counts[delivery.Dead]
+	return part, err
+}

@@ -1,0 +1,299 @@
+package connections
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// connect answers for connecting: the form or the consent page of a provider, and the choice between two accounts.
+type connect struct {
+	core        *core.Core
+	connections *syncer.Connections
+	statuses    *Statuses
+	flow        *oauth.Flow
+}
+
+type connectView struct {
+	Provider    *providers.Provider
+	RedirectURI string
+	Settings    []string // what an administrator has to fill in before anybody can consent, and how to come by it
+	SettingUp   string
+	ReturnTo    string
+	Values      map[string]string // what was typed in before, without passwords
+	Connected   bool
+	Problem     string
+}
+
+func (h *connect) view(c echo.Context, p *providers.Provider) connectView {
+	v := connectView{Provider: p, RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c),
+		Values: map[string]string{}}
+	v.Settings, v.SettingUp = p.ToRegister()
+	_, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, p.Name)
+	v.Connected = err == nil
+	return v
+}
+
+// page shows the form of a provider, or sends the browser to the provider's own consent page.
+func (h *connect) page(c echo.Context) error {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return err
+	}
+	v := h.view(c, p)
+	if !p.InBrowser() {
+		return h.core.Render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
+	}
+	if err := h.connections.Held(p, nil); err != nil { // else the consent would be thrown away
+		return err
+	}
+	to, err := h.flow.Begin(c.Request().Context(), h.request(c, p, v.ReturnTo))
+	if _, ok := errors.AsType[*resilience.SettingError](err); ok {
+		return h.core.Render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+func (h *connect) request(c echo.Context, p *providers.Provider, returnTo string) oauth.Request {
+	return oauth.Request{Provider: p, User: core.UserOf(c).ID,
+		Session:     h.core.Sessions.Fingerprint(c.Request().Context()),
+		RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: returnTo}
+}
+
+// callback is where a provider's consent page leads back to.
+func (h *connect) callback(c echo.Context) error {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return err
+	}
+	if !p.InBrowser() {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
+	ctx := c.Request().Context()
+	grant, err := h.flow.Complete(ctx, h.request(c, p, ""), c.QueryParams())
+	if errors.Is(err, oauth.ErrRefused) {
+		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
+			"allow it there. Nothing was changed.")
+	}
+	if errors.Is(err, oauth.ErrState) {
+		return err
+	}
+	if err == nil {
+		_, err = h.connections.ConnectOAuth(ctx, p, core.UserOf(c).ID, grant)
+	} else {
+		err = h.connections.Refused(ctx, p, nil, err)
+	}
+	return h.connected(c, p, grant.ReturnTo, err)
+}
+
+// begun says what a new connection begins with.
+func begun(p *providers.Provider) string {
+	if len(p.Streams) == 0 {
+		return " Writing has started."
+	}
+	return " Reading has started."
+}
+
+// connected ends a connecting: back to where the person came from, to the choice between two accounts, or to an
+// error.
+func (h *connect) connected(c echo.Context, p *providers.Provider, returnTo string, err error) error {
+	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
+		return c.Redirect(http.StatusSeeOther,
+			"/connect/"+p.Name+"/choose?return_to="+url.QueryEscape(core.LocalPath(returnTo)))
+	}
+	if err != nil {
+		h.core.Log.Info("connecting refused", "provider", p.Name, "user_id", core.UserOf(c).ID, "err",
+			resilience.Excerpt(err.Error()))
+		return refused(p, err)
+	}
+	return h.core.Done(c, core.LocalPath(returnTo), p.DisplayName+" is connected."+begun(p))
+}
+
+func (h *connect) form(c echo.Context) error {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return err
+	}
+	if p.InBrowser() {
+		return core.HTTPProblem(http.StatusMethodNotAllowed)
+	}
+	form, err := c.FormParams()
+	if err != nil {
+		return core.HTTPProblem(http.StatusBadRequest)
+	}
+	given := map[string]string{}
+	for name := range form {
+		given[name] = form.Get(name)
+	}
+	v := h.view(c, p)
+	v.ReturnTo = core.LocalPath(form.Get("return_to"))
+	fields, err := fieldsOf(p, given)
+	if err == nil {
+		_, err = h.connections.Connect(c.Request().Context(), p, core.UserOf(c).ID, fields)
+	}
+	err = h.connected(c, p, v.ReturnTo, err)
+	if failed, ok := errors.AsType[*core.Problem](err); ok {
+		for _, f := range p.Fields {
+			if f.Kind != "password" {
+				v.Values[f.Name] = given[f.Name]
+			}
+		}
+		v.Problem = failed.Detail
+		return h.core.Render(c, failed.Status, "connect", "Connect "+p.DisplayName, v)
+	}
+	return err
+}
+
+// fieldsOf takes from what was sent the fields that the provider asks for.
+func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentials, error) {
+	fields := library.Credentials{}
+	var missing []string
+	for _, f := range p.Fields {
+		value := strings.Trim(given[f.Name], "\r\n\t") // which comes along when it is copied
+		if f.Kind != "password" || strings.TrimSpace(value) == "" {
+			value = strings.TrimSpace(value)
+		}
+		if strings.ContainsFunc(value, unicode.IsControl) {
+			return nil, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you typed",
+				Detail: "There is a line break or something else that cannot be seen in: " + f.Label +
+					". Enter it anew. Nothing was stored."}
+		}
+		if value == "" && !f.Optional {
+			missing = append(missing, f.Label)
+		}
+		if value != "" {
+			fields[f.Name] = value
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Something is missing",
+			Detail: "Please fill in: " + strings.Join(missing, ", ") + "."}
+	}
+	return fields, nil
+}
+
+// api takes the fields of a provider as JSON. With "other_account": "accept" a different account than before is
+// taken without asking.
+func (h *connect) api(c echo.Context) error {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return err
+	}
+	if p.InBrowser() {
+		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Needs a browser",
+			Detail: p.DisplayName + " is connected in a browser: open " + h.core.BaseURL + "/connect/" + p.Name}
+	}
+	given, err := core.Body[map[string]any](c)
+	if err != nil {
+		return err
+	}
+	texts := map[string]string{}
+	for name, value := range given {
+		switch v := value.(type) {
+		case string:
+			texts[name] = v
+		case bool:
+			if v {
+				texts[name] = "true"
+			}
+		default:
+			return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you sent",
+				Detail: "The field " + name + " has to be a text."}
+		}
+	}
+	fields, err := fieldsOf(p, texts)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	_, err = h.connections.Connect(ctx, p, user, fields)
+	if _, other := errors.AsType[*syncer.OtherAccountError](err); other && texts["other_account"] == "accept" {
+		_, err = h.connections.Choose(ctx, user, p.Name, true)
+	}
+	if err != nil {
+		return refused(p, err)
+	}
+	v, err := h.statuses.One(ctx, user, p.Name)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+type chooseView struct {
+	Provider *providers.Provider
+	Old, New string
+	ReturnTo string
+}
+
+func (h *connect) choosePage(c echo.Context) error {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return err
+	}
+	choice, err := h.connections.Choice(c.Request().Context(), core.UserOf(c).ID, p)
+	if errors.Is(err, library.ErrNotFound) {
+		return c.Redirect(http.StatusSeeOther, "/")
+	}
+	if err != nil {
+		return err
+	}
+	v := chooseView{Provider: p, Old: choice.Old, New: choice.New, ReturnTo: h.core.CameFrom(c)}
+	if to := c.QueryParam("return_to"); to != "" {
+		v.ReturnTo = core.LocalPath(to)
+	}
+	return h.core.Render(c, http.StatusOK, "choose", "Which account?", v)
+}
+
+func (h *connect) chooseForm(c echo.Context) error {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	accept := c.FormValue("account") == "new"
+	chosen, err := h.connections.Choose(ctx, core.UserOf(c).ID, p.Name, accept)
+	if err != nil {
+		return err
+	}
+	flash := p.DisplayName + " stays as it was."
+	if accept {
+		flash = p.DisplayName + " is now connected as " + chosen.Account + "." + begun(p)
+	}
+	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)
+}
+
+// refused puts the failed proof of new credentials into words.
+func refused(p *providers.Provider, err error) error {
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
+		return err
+	}
+	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*resilience.LocalError](err); ok {
+		return err
+	}
+	w := notify.Refused(p, err)
+	return &core.Problem{Status: http.StatusUnprocessableEntity, Title: w.Title, Detail: w.Message}
+}
+
+// RedirectURI returns the address that has to be registered with a provider that asks for consent on its own page.
+func RedirectURI(k *core.Core, provider string) string {
+	return k.BaseURL + "/connect/" + provider + "/callback"
+}

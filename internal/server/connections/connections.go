@@ -1,0 +1,120 @@
+// Package connections answers for the connections of a user: the overview, the page of each, connecting,
+// forwarding to them, and their runs.
+package connections
+
+import (
+	"context"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/oauth"
+	"reprise/internal/resilience"
+	"reprise/internal/server/activity"
+	"reprise/internal/server/core"
+	"reprise/internal/server/deliveries"
+	"reprise/internal/server/imports"
+	"reprise/internal/server/music"
+	syncer "reprise/internal/sync"
+)
+
+// Store is what this package reads.
+type Store interface {
+	syncer.StatusStore
+	music.LinkStore
+	Listens(ctx context.Context, user int64, before string,
+		limit int) (page []library.StoredListen, next string, err error)
+	CountListens(ctx context.Context, user int64) (int, error)
+	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
+	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
+	Gaps(ctx context.Context, user int64, provider string) ([]library.Gap, error)
+	forwardStore
+	runStore
+}
+
+// forwardStore is what is read of forwarding.
+type forwardStore interface {
+	ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error)
+	ForwardingCounts(ctx context.Context, user int64, provider string) (delivery.ForwardingCounts, error)
+	ForwardedListens(ctx context.Context, user int64, provider string,
+		limit int) ([]delivery.ForwardedListen, error)
+}
+
+// runStore is what is read of runs.
+type runStore interface {
+	Runs(ctx context.Context, user int64, provider string, since time.Time, before string,
+		limit int) (page []library.Run, next string, err error)
+	RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]library.RunQuarter, error)
+}
+
+// Options are what a Handler is made from.
+type Options struct {
+	Core        *core.Core
+	Store       Store
+	Connections *syncer.Connections
+	Deliveries  *delivery.Deliveries
+	Flow        *oauth.Flow
+	Uplink      *resilience.Uplink
+	Statuses    *Statuses
+	Names       *deliveries.Namer
+	Rows        *music.Rows
+	Imports     *imports.Handler
+	Activity    *activity.Handler
+}
+
+// Handler answers for the connections of a user.
+type Handler struct {
+	core        *core.Core
+	connections *syncer.Connections
+	statuses    *Statuses
+	overview    *overview
+	page        *page
+	connect     *connect
+	forwarding  *forwarding
+	runs        *runs
+}
+
+// New returns a Handler.
+func New(o Options) *Handler {
+	f := &forwarding{core: o.Core, store: o.Store, statuses: o.Statuses, deliveries: o.Deliveries, names: o.Names}
+	r := &runs{core: o.Core, store: o.Store, statuses: o.Statuses}
+	return &Handler{
+		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
+		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink},
+		page: &page{core: o.Core, store: o.Store, statuses: o.Statuses, forwarding: f, runs: r,
+			imports: o.Imports, activity: o.Activity},
+		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow},
+	}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/", h.overview.page)
+	g.GET("/connections/:provider", h.page.show)
+	g.GET("/connections/:provider/runs", h.runs.page)
+	g.POST("/connections/:provider/forwarding", h.forwarding.form)
+	g.POST("/connections/:provider/:action", h.actForm)
+	g.GET("/connect/:provider", h.connect.page)
+	g.POST("/connect/:provider", h.connect.form)
+	g.GET("/connect/:provider/callback", h.connect.callback)
+	g.GET("/connect/:provider/choose", h.connect.choosePage)
+	g.POST("/connect/:provider/choose", h.connect.chooseForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/connections", h.list)
+	g.GET("/connections/:provider", h.oneAPI)
+	g.GET("/connections/:provider/runs", h.runs.api)
+	g.PUT("/connections/:provider", h.connect.api)
+	g.DELETE("/connections/:provider", h.disconnectAPI)
+	g.POST("/connections/:provider/sync", h.actAPI)
+	g.POST("/connections/:provider/retry", h.actAPI)
+	g.POST("/connections/:provider/pause", h.actAPI)
+	g.POST("/connections/:provider/resume", h.actAPI)
+	g.GET("/connections/:provider/forwarding", h.forwarding.api)
+	g.PUT("/connections/:provider/forwarding", h.forwarding.startAPI)
+	g.DELETE("/connections/:provider/forwarding", h.forwarding.stopAPI)
+}

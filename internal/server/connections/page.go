@@ -1,0 +1,91 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/server/activity"
+	"reprise/internal/server/core"
+	"reprise/internal/server/imports"
+)
+
+// page is the page of one connection.
+type page struct {
+	core       *core.Core
+	store      Store
+	statuses   *Statuses
+	forwarding *forwarding
+	runs       *runs
+	imports    *imports.Handler
+	activity   *activity.Handler
+}
+
+// connectionDetails is what the page of a connection shows.
+type connectionDetails struct {
+	Connection View
+	Forward    *forwardPart // where listens can be sent
+	Archive    *archivePart
+	Owed       int       // listens that wait to be sent there
+	Runs       *runsPart // where something is read
+	Gaps       []gapView
+	Import     *imports.Part // where an export can be read
+	Activity   []activity.View
+}
+
+func (h *page) show(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	st, err := h.statuses.Status(ctx, user, c.Param("provider"))
+	if errors.Is(err, library.ErrNotFound) && h.core.Registry.Get(c.Param("provider")) != nil {
+		return c.Redirect(http.StatusSeeOther, "/settings")
+	}
+	if err != nil {
+		return err
+	}
+	v := connectionDetails{Connection: h.statuses.view(st), Owed: st.Waiting.Listens}
+	if st.Provider.Takes.Listens != "" {
+		if v.Forward, err = h.forwarding.part(ctx, user, st.Provider); err != nil {
+			return err
+		}
+	}
+	if st.Provider.Takes.Archive {
+		if v.Archive, err = h.archivePart(ctx, user, st.Provider.Name); err != nil {
+			return err
+		}
+	}
+	if v.Runs, err = h.runs.part(ctx, user, st.Provider); err != nil {
+		return err
+	}
+	if v.Gaps, err = h.gaps(ctx, user, st.Provider.Name); err != nil {
+		return err
+	}
+	if v.Import, err = h.imports.Part(ctx, user, st.Provider); err != nil {
+		return err
+	}
+	if v.Activity, err = h.activity.Latest(c, st.Provider.Name); err != nil {
+		return err
+	}
+	return h.core.Render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
+}
+
+// gapView is a stretch of time in which a connection was not read.
+type gapView struct {
+	From, To         string
+	LostTo, FilledAt *string
+	Recovered        int
+	Filled           int
+}
+
+// gapsShown is how many gaps a connection's page tells of.
+const gapsShown = 5
+
+func (h *page) gaps(ctx context.Context, user int64, provider string) ([]gapView, error) {
+	all, err := h.store.Gaps(ctx, user, provider)
+	return core.ViewAll(all[:min(len(all), gapsShown)], func(g library.Gap) gapView {
+		return gapView{From: library.Stamp(g.From), To: library.Stamp(g.To), LostTo: core.Moment(g.LostTo),
+			FilledAt: core.Moment(g.FilledAt), Recovered: g.Recovered, Filled: g.Filled}
+	}), err
+}

@@ -1,0 +1,116 @@
+package connections
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+)
+
+// runs answers for the runs of a connection.
+type runs struct {
+	core     *core.Core
+	store    Store
+	statuses *Statuses
+}
+
+// runView is a run in the API and on pages.
+type runView struct {
+	Stream    string  `json:"stream"`
+	StartedAt string  `json:"started_at"`
+	TookMS    int64   `json:"took_ms"`
+	Rows      int     `json:"rows"`
+	Result    string  `json:"result"`
+	Category  *string `json:"category"`
+	Words     *string `json:"words"`
+	Detail    *string `json:"detail"`
+	Took      string  `json:"-"`
+	Brought   string  `json:"-"`
+	Outcome   string  `json:"-"` // as cells of a strip have it
+}
+
+func viewRun(r library.Run) runView {
+	v := runView{Stream: r.Stream, StartedAt: library.Stamp(r.Started), TookMS: r.Took.Milliseconds(), Rows: r.Rows,
+		Result: r.Result, Category: core.Text(r.Category),
+		Words: core.Text(r.Words), Detail: core.Text(r.Detail), Took: core.Took(r.Took),
+		Brought: broughtBy(r.Stream, r.Rows), Outcome: r.Result}
+	switch {
+	case r.Result == "ok" && r.Rows > 0:
+		v.Outcome = "full"
+	case r.Result == "ok":
+		v.Outcome = "empty"
+	}
+	return v
+}
+
+// runsPart are the runs of a connection on its page.
+type runsPart struct {
+	From   string
+	Strips []stripView
+	Runs   []runView // the newest
+	More   bool
+}
+
+// newestRuns is how many runs stand on the page of a connection.
+const newestRuns = 30
+
+// part returns the runs of a connection in the last 24 hours; nil where nothing is read.
+func (h *runs) part(ctx context.Context, user int64, p *providers.Provider) (*runsPart, error) {
+	if len(p.Streams) == 0 {
+		return nil, nil
+	}
+	from := time.Now().Truncate(metrics.QuarterLength).Add(-time.Duration(dayCells-1) * metrics.QuarterLength)
+	quarters, err := h.store.RunQuarters(ctx, user, p.Name, from)
+	if err != nil {
+		return nil, err
+	}
+	v := &runsPart{From: library.Stamp(from), Strips: strips(p.Streams, quarters, from)}
+	page, next, err := h.store.Runs(ctx, user, p.Name, from, "", newestRuns)
+	v.Runs, v.More = core.ViewAll(page, viewRun), next != ""
+	return v, err
+}
+
+// asked returns a page of the runs that a request asks for.
+func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err error) {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if _, err = h.core.Provider(c); err != nil {
+		return v, nil, "", err
+	}
+	if v, err = h.statuses.One(ctx, user, c.Param("provider")); err != nil {
+		return v, nil, "", err
+	}
+	n, err := core.Limit(c)
+	if err != nil {
+		return v, nil, "", err
+	}
+	all, next, err := h.store.Runs(ctx, user, v.Provider, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
+	return v, core.ViewAll(all, viewRun), next, err
+}
+
+func (h *runs) api(c echo.Context) error {
+	_, all, next, err := h.asked(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"runs": all, "next": core.Text(next)})
+}
+
+func (h *runs) page(c echo.Context) error {
+	v, all, next, err := h.asked(c)
+	if err != nil {
+		return err
+	}
+	earlier := ""
+	if next != "" {
+		earlier = c.Request().URL.Path + "?before=" + url.QueryEscape(next)
+	}
+	return h.core.Render(c, http.StatusOK, "runs", v.DisplayName+", runs",
+		map[string]any{"Connection": v, "Runs": all, "Earlier": earlier})
+}

@@ -1,0 +1,49 @@
+package connections
+
+import (
+	"context"
+	"slices"
+
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// Statuses returns the views of connections.
+type Statuses struct {
+	store       syncer.StatusStore
+	connections *syncer.Connections
+	syncer      *syncer.Syncer
+}
+
+// NewStatuses returns Statuses.
+func NewStatuses(store syncer.StatusStore, connections *syncer.Connections, syncer *syncer.Syncer) *Statuses {
+	return &Statuses{store: store, connections: connections, syncer: syncer}
+}
+
+func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
+	all, err := h.connections.StatusOf(ctx, user, h.store)
+	return core.ViewAll(all, h.view), err
+}
+
+// One returns the view of one connection, or library.ErrNotFound.
+func (h *Statuses) One(ctx context.Context, user int64, provider string) (View, error) {
+	st, err := h.Status(ctx, user, provider)
+	if err != nil {
+		return View{}, err
+	}
+	return h.view(st), nil
+}
+
+// Status returns the status of one connection, or library.ErrNotFound.
+func (h *Statuses) Status(ctx context.Context, user int64, provider string) (syncer.Status, error) {
+	all, err := h.connections.StatusOf(ctx, user, h.store)
+	if err != nil {
+		return syncer.Status{}, err
+	}
+	i := slices.IndexFunc(all, func(st syncer.Status) bool { return st.Provider.Name == provider })
+	if i < 0 {
+		return syncer.Status{}, library.ErrNotFound
+	}
+	return all[i], nil
+}

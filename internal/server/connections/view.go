@@ -1,0 +1,142 @@
+package connections
+
+import (
+	"time"
+
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+	"reprise/web"
+)
+
+type View struct {
+	Provider            string       `json:"provider"`
+	DisplayName         string       `json:"display_name"`
+	Account             string       `json:"account"`
+	State               string       `json:"state"`
+	Category            *string      `json:"category"`
+	Message             string       `json:"message"`
+	Detail              string       `json:"detail,omitempty"`
+	Since               *string      `json:"since"`
+	NextAttemptAt       *string      `json:"next_attempt_at"`
+	LastSuccessAt       *string      `json:"last_success_at"`
+	ConsecutiveFailures int          `json:"consecutive_failures"`
+	ExpiresAt           *string      `json:"expires_at"`
+	ParkedDeliveries    int          `json:"parked_deliveries"`
+	Streams             []StreamView `json:"streams"`
+	Actions             []ActionView `json:"actions"`
+	Reads               bool         `json:"-"` // else things are only sent there
+	Every               string       `json:"-"` // how often the stream is read that is read most often
+}
+
+type StreamView struct {
+	Stream        string  `json:"stream"`
+	State         string  `json:"state"`
+	NextAttemptAt *string `json:"next_attempt_at"`
+	LastSuccessAt *string `json:"last_success_at"`
+	Note          string  `json:"note,omitempty"`
+	HistoryDone   int     `json:"history_done,omitempty"`
+	HistoryTotal  int     `json:"history_total,omitempty"`
+	Every         string  `json:"-"` // how often it is read
+}
+
+type ActionView struct {
+	Action string `json:"action"`
+	Label  string `json:"label"`
+	URL    string `json:"url,omitempty"`
+}
+
+// messages are the sentences for conditions that no failure explains.
+var messages = map[syncer.Condition]string{
+	syncer.Healthy: "Everything is in order.",
+	syncer.Syncing: "Reading now.",
+	syncer.New:     "Connected; the first reading starts in a moment.",
+	syncer.Paused:  "Paused by you. Nothing is read or sent until you press Resume.",
+}
+
+// plainMessage is the sentence for a condition that no failure explains.
+func plainMessage(s syncer.Status) (string, bool) {
+	m, ok := messages[s.Condition]
+	waiting := s.Waiting.String()
+	switch {
+	case s.Condition == syncer.New && len(s.Provider.Streams) == 0:
+		m = "Connected. What there is to be kept is written in a moment."
+	case s.Condition == syncer.Paused && waiting != "":
+		m += " Waiting to be sent: " + waiting + "."
+	}
+	return m, ok
+}
+
+func (h *Statuses) view(c syncer.Status) View {
+	v := View{Provider: c.Provider.Name, DisplayName: c.Provider.DisplayName, Account: c.Connection.Account,
+		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
+		LastSuccessAt: core.Moment(c.LastSuccessAt),
+		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []StreamView{},
+		ParkedDeliveries: c.Waiting.Parked,
+		Reads:            len(c.Provider.Streams) > 0}
+	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
+		v.Message = m
+	}
+	if c.State.Kind != resilience.Ready {
+		category := c.State.Category.String()
+		v.Category, v.Since, v.NextAttemptAt = &category, core.Moment(c.State.Since), core.Moment(c.State.Until)
+		v.ConsecutiveFailures = c.State.Failures
+	}
+	var soonest time.Duration
+	for _, st := range c.Streams {
+		every := h.syncer.Every(st.Stream)
+		if every > 0 && (soonest == 0 || every < soonest) {
+			soonest, v.Every = every, rhythm(every)
+		}
+		sv := StreamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
+			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Every: rhythm(every)}
+		if st.History {
+			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
+		}
+		v.Streams = append(v.Streams, sv)
+	}
+	return v
+}
+
+// rhythm says how often something is done, after "every"; empty for zero.
+func rhythm(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		switch n := int(d / unit.length); {
+		case d%unit.length != 0 || n == 0:
+			continue
+		case n == 1:
+			return unit.name
+		default:
+			return web.Count(n, unit.name, unit.name+"s")
+		}
+	}
+	return ""
+}
+
+// actionsFor lists what the person can do, the most sensible first.
+func actionsFor(s syncer.Status) []ActionView {
+	sync := ActionView{Action: "sync", Label: "Sync now"}
+	retry := ActionView{Action: "retry", Label: "Try again"}
+	pause := ActionView{Action: "pause", Label: "Pause"}
+	switch s.Condition {
+	case syncer.Paused:
+		return []ActionView{{Action: "resume", Label: "Resume"}}
+	case syncer.NeedsReconnect:
+		reconnect := ActionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + s.Provider.Name}
+		if s.State.Category == resilience.Permission {
+			return []ActionView{retry, reconnect, pause}
+		}
+		return []ActionView{reconnect, retry, pause}
+	case syncer.NeedsAdmin, syncer.Waiting:
+		return []ActionView{retry, pause}
+	case syncer.Held, syncer.Syncing:
+		return []ActionView{pause}
+	}
+	if len(s.Provider.Streams) == 0 { // there is nothing to read
+		return []ActionView{pause}
+	}
+	return []ActionView{sync, pause}
+}

@@ -1,0 +1,265 @@
+package core
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+)
+
+// tokenStore looks up personal tokens.
+type tokenStore interface {
+	TokenByHash(ctx context.Context, hash string) (accounts.Token, error)
+	TouchToken(ctx context.Context, id int64, at time.Time) error
+}
+
+// bySession is what a call needs that no token is good for.
+const bySession accounts.Scope = "session"
+
+// exceptions are the calls that need another scope than their method and path imply.
+var exceptions = map[string]accounts.Scope{
+	"DELETE /api/v1/session": bySession,
+	"POST /api/v1/tokens":    bySession, // a token that makes tokens could never be revoked for good
+	"GET /api/v1/tokens":     accounts.Operate,
+}
+
+// needOf returns the scope that a call of the API needs. Every call needs one.
+func needOf(method, route string) accounts.Scope {
+	if need, ok := exceptions[method+" "+route]; ok {
+		return need
+	}
+	switch {
+	case strings.HasPrefix(route, "/api/v1/admin/"):
+		return accounts.Full
+	case method == http.MethodGet || method == http.MethodHead:
+		return accounts.Read
+	}
+	return accounts.Operate
+}
+
+// Access decides who may call the API, read the metrics and follow events, by session or by token.
+type Access struct {
+	sessions   *Sessions
+	store      Store
+	adminToken resilience.Secret
+	log        *slog.Logger
+	wrong      tries // of wrong tokens, by address
+}
+
+// bearer is the caller that a token names.
+type bearer struct {
+	user     accounts.User
+	token    accounts.Token
+	operator bool // the token is the installation's admin token: there is no user
+}
+
+type operatorContext struct{}
+
+// isOperator says whether a request carries the installation's admin token.
+func isOperator(c echo.Context) bool { return c.Request().Context().Value(operatorContext{}) != nil }
+
+// MayCall is middleware that lets a call through that has a session, or a token with the scope that it needs. A
+// request
+// with a token makes no session.
+func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
+	withSession := a.sessions.With(a.sessions.MustSignIn(next))
+	return func(c echo.Context) error {
+		secret, ok := bearerOf(c.Request())
+		if !ok {
+			return withSession(c)
+		}
+		ctx := c.Request().Context()
+		b, err := a.bearer(c.Request(), c.RealIP(), secret)
+		if err == nil {
+			err = b.allowed(needOf(c.Request().Method, c.Path()))
+		}
+		if err != nil {
+			return err
+		}
+		if b.operator {
+			ctx = activity.WithActor(context.WithValue(ctx, operatorContext{}, true), activity.Operator)
+		} else {
+			ctx = as(ctx, b.user)
+		}
+		c.Response().Header().Set("Cache-Control", "no-store")
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// MustBeAdmin is middleware that lets only administrators and the operator through.
+func MustBeAdmin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !isOperator(c) && UserOf(c).Role != accounts.Admin {
+			return &Problem{Status: http.StatusForbidden, Title: "Only for administrators",
+				Detail: "Ask the administrator of this server to do this."}
+		}
+		return next(c)
+	}
+}
+
+// bearerOf returns the token that a request carries. Other schemes of that header are for a reverse proxy.
+func bearerOf(r *http.Request) (secret string, ok bool) {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(secret), strings.EqualFold(scheme, "Bearer")
+}
+
+const (
+	realm      = `Bearer realm="Reprise"`
+	smallScope = realm + `, error="insufficient_scope"`
+)
+
+var errToken = &Problem{Status: http.StatusUnauthorized, Title: "Not a valid token",
+	challenge: realm + `, error="invalid_token"`,
+	Detail:    "The token is unknown, has been revoked, or has expired. Make a new one on the settings page."}
+
+var errOperator = &Problem{Status: http.StatusForbidden, Title: "Whose?", challenge: smallScope,
+	Detail: "The admin token belongs to no person, so there is nothing of its own to see or change. " +
+		"Use a personal token; each person makes theirs on the settings page."}
+
+// ErrScrape answers a request that may not read the metrics.
+var ErrScrape error = &Problem{Status: http.StatusUnauthorized, Title: "Not for everybody", challenge: realm,
+	Detail: "Metrics are read from this machine itself, by administrators who are signed in, or with the setting " +
+		"admin_token as a bearer token."}
+
+// allowed returns nil if the token is good for what a call needs.
+func (b bearer) allowed(need accounts.Scope) error {
+	switch {
+	case need == bySession:
+		return &Problem{Status: http.StatusForbidden, Title: "Not with a token", challenge: smallScope,
+			Detail: "No token is good for this: sign in with name and password."}
+	case b.operator && need != accounts.Full:
+		return errOperator
+	case !b.operator && !b.token.Scope.Covers(need):
+		return &Problem{Status: http.StatusForbidden, Title: "The token is not good for this",
+			challenge: fmt.Sprintf(`%s, scope="%s"`, smallScope, need),
+			Detail: fmt.Sprintf("This call needs a token with the scope %q; this one has %q.", need,
+				b.token.Scope)}
+	}
+	return nil
+}
+
+// bearer returns the caller that a token names. A personal token is too long to be guessed; the admin token may be
+// a
+// word that a person chose, so wrong ones from an address are slowed down.
+func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error) {
+	b, err := a.byHash(r.Context(), accounts.HashToken(secret))
+	if err == nil || !errors.Is(err, errToken) {
+		return b, err
+	}
+	wrong := a.wrong.of(address)
+	if wrong.Tokens() < 1 {
+		return b, errTries
+	}
+	if a.isAdminToken(secret) {
+		return bearer{operator: true}, nil
+	}
+	wrong.Allow()
+	return b, errToken
+}
+
+// byHash returns the owner of a personal token, or errToken, and stores that it was used.
+func (a *Access) byHash(ctx context.Context, hash string) (b bearer, err error) {
+	now := time.Now()
+	b.token, err = a.store.TokenByHash(ctx, hash)
+	if errors.Is(err, library.ErrNotFound) || err == nil && b.token.Expired(now) {
+		return bearer{}, errToken
+	}
+	if err != nil {
+		return b, err
+	}
+	if now.Sub(b.token.LastUsedAt) >= time.Minute {
+		if err := a.store.TouchToken(context.WithoutCancel(ctx), b.token.ID, now); err != nil {
+			a.log.Error("use of a token cannot be stored", "err", err)
+		}
+	}
+	b.user, err = a.store.UserByID(ctx, b.token.User)
+	return b, err
+}
+
+func (a *Access) isAdminToken(secret string) bool {
+	given, right := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(a.adminToken))
+	return a.adminToken != "" && subtle.ConstantTimeCompare(given[:], right[:]) == 1
+}
+
+// forwarded are the headers that reverse proxies add. A request with one of them does not come from its peer.
+var forwarded = []string{
+	"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "Via",
+}
+
+// MayScrape says whether a request may read the metrics: with the admin token, with an administrator's token of
+// full
+// scope, with an administrator's session, or from this machine without a proxy in between.
+func (a *Access) MayScrape(r *http.Request, address string) bool {
+	if secret, ok := bearerOf(r); ok {
+		b, err := a.bearer(r, address, secret)
+		if err == nil && (b.operator || b.token.Scope.Covers(accounts.Full) && b.user.Role == accounts.Admin) {
+			return true
+		}
+	}
+	if u, err := a.sessions.cookieUser(r.Context(), r); err == nil && u.Role == accounts.Admin {
+		return true
+	}
+	for _, name := range forwarded {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	ip := net.ParseIP(host)
+	return err == nil && ip != nil && ip.IsLoopback()
+}
+
+// Watcher is a user who follows events.
+type Watcher struct {
+	User   int64
+	MayAck bool                                        // whether it may acknowledge notifications
+	Ends   string                                      // the ID of the bus event that ends its session or token
+	Still  func(context.Context) (id int64, err error) // the user whose session or token it is by now
+}
+
+// Watcher returns the user who follows events with the session or the token of a request, or accounts.ErrUnknown.
+func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error) {
+	if secret, ok := bearerOf(r); ok {
+		return a.tokenWatcher(r, address, secret)
+	}
+	w = Watcher{MayAck: true, Still: func(ctx context.Context) (int64, error) {
+		u, err := a.sessions.cookieUser(ctx, r)
+		return u.ID, err
+	}}
+	if cookie, err := r.Cookie(a.sessions.manager.Cookie.Name); err == nil {
+		w.Ends = fingerprint(cookie.Value)
+	}
+	w.User, err = w.Still(r.Context())
+	return w, err
+}
+
+func (a *Access) tokenWatcher(r *http.Request, address, secret string) (Watcher, error) {
+	b, err := a.bearer(r, address, secret)
+	if err == nil && b.operator {
+		err = errOperator
+	}
+	still := func(ctx context.Context) (int64, error) {
+		b, err := a.byHash(ctx, b.token.Hash)
+		return b.user.ID, err
+	}
+	return Watcher{User: b.user.ID, Ends: EndOf(b.token.ID), MayAck: b.token.Scope.Covers(accounts.Operate),
+		Still: still}, err
+}
+
+// EndOf returns the ID of the bus event that says that a token was revoked.
+func EndOf(token int64) string { return "token-" + strconv.FormatInt(token, 10) }

@@ -1,0 +1,123 @@
+// Package core is what every resource of the server builds on: who asks (sessions and tokens), what a request
+// says, and
+// how an answer looks (pages and problems).
+package core
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"slices"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/channels"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/web"
+)
+
+// Store is what a request needs whatever it is about.
+type Store interface {
+	tokenStore
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
+	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
+	Note(context.Context, activity.Entry) error
+}
+
+// Options are what a Core is made from.
+type Options struct {
+	BaseURL     string            // as browsers reach it, without a trailing slash
+	Version     string            // of the program
+	SetupCode   string            // one-time code for the first account; empty when there is an account
+	AdminToken  resilience.Secret // of the operator; empty: none
+	Digests     bool              // whether there is a model to write digests
+	Demo        bool              // whether the pages link to the demo
+	DemoUser    int64             // signed in without a password; zero: nobody
+	Store       Store
+	Sessions    scs.CtxStore
+	Registry    *providers.Registry   // the providers that people connect
+	Unconnected []*providers.Provider // those that only the installation calls
+	Bus         *events.Bus
+	Log         *slog.Logger
+}
+
+// Core is shared by all resources. Make it with New.
+type Core struct {
+	BaseURL  string
+	Registry *providers.Registry
+	Log      *slog.Logger
+	Sessions *Sessions
+	Access   *Access
+
+	base   *url.URL
+	layout layout // what is the same on every page
+	store  Store
+	pages  *web.Pages
+
+	unconnected []*providers.Provider
+}
+
+// New returns a Core.
+func New(o Options) (*Core, error) {
+	base, err := url.Parse(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := web.Load()
+	if err != nil {
+		return nil, err
+	}
+	sessions := newSessions(o, base.Scheme == "https")
+	return &Core{
+		BaseURL: o.BaseURL, Registry: o.Registry, Log: o.Log,
+		Sessions: sessions,
+		Access:   &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log},
+		base:     base,
+		layout:   layout{Version: o.Version, Digests: o.Digests, Demo: o.Demo},
+		store:    o.Store,
+		pages:    pages,
+
+		unconnected: o.Unconnected,
+	}, nil
+}
+
+// Note writes an entry of the activity log. A failure to write it is logged and otherwise ignored.
+func (k *Core) Note(ctx context.Context, e activity.Entry) {
+	if err := k.store.Note(ctx, e); err != nil {
+		k.Log.Error("activity cannot be noted", "err", err)
+	}
+}
+
+// Provider returns the provider that a request's path names.
+func (k *Core) Provider(c echo.Context) (*providers.Provider, error) {
+	if p := k.Registry.Get(c.Param("provider")); p != nil {
+		return p, nil
+	}
+	return nil, NotFound("There is no service of that name here.")
+}
+
+// Services returns all providers: those that people connect, and those that only the installation calls.
+func (k *Core) Services() []*providers.Provider {
+	return slices.Concat(k.Registry.All(), k.unconnected)
+}
+
+// NameOf returns the display name of a provider or of a kind of channel.
+func (k *Core) NameOf(provider string) string {
+	for _, p := range k.Services() {
+		if p.Name == provider {
+			return p.DisplayName
+		}
+	}
+	if kind, ok := channels.KindOf(provider); ok { // channels are called through the same transport as providers
+		return kind.Label
+	}
+	return provider
+}

@@ -1,0 +1,128 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+)
+
+// layout is the data of a page's frame, and of the page in it.
+type layout struct {
+	Title   string
+	Path    string
+	User    *accounts.User
+	Flash   string
+	Alerts  []Notification // the open ones
+	Dead    int            // dead letters
+	Digests bool           // whether there is a model to write them
+	Demo    bool
+	Version string
+	Page    any
+}
+
+// Render answers with a page. It is written whole or not at all.
+func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
+	ctx := c.Request().Context()
+	l := k.layout
+	l.Title, l.Path, l.Page = title, c.Request().URL.Path, page
+	if u := UserOf(c); u.ID != 0 {
+		l.User = &u
+		if err := k.frame(ctx, &l); err != nil && name != "error" {
+			return err
+		}
+		// a script asks: keep the flash for a person
+		if page := c.Request().Header.Get("X-Reprise-Refresh"); page != "" {
+			l.Path = page
+		} else {
+			l.Flash = k.Sessions.popFlash(ctx)
+		}
+	}
+	var b bytes.Buffer
+	if err := k.pages.Render(&b, name, l); err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// frame fills in what every page shows to its user.
+func (k *Core) frame(ctx context.Context, l *layout) error {
+	open, err := k.store.Notifications(ctx, l.User.ID, true)
+	if err != nil {
+		return err
+	}
+	l.Alerts = ViewAll(open, ViewNotification)
+	counts, err := k.store.CountDeliveries(ctx, delivery.Filter{User: l.User.ID, State: delivery.Dead})
+	l.Dead = counts[delivery.Dead]
+	return err
+}
+
+// Confirmation is a page that asks before something that cannot be taken back, or that is much.
+type Confirmation struct {
+	Title, Lead string
+	Facts       []string
+	Action      string  // the address of the form
+	Fields      []Field // hidden ones
+	Button      string
+	Warn        bool
+	Back        string // the address of "Cancel"
+}
+
+// Field is a hidden field of a form.
+type Field struct{ Name, Value string }
+
+// Option is an option of a select element.
+type Option struct{ Value, Label string }
+
+// Confirm answers with a confirmation page.
+func (k *Core) Confirm(c echo.Context, v Confirmation) error {
+	return k.Render(c, http.StatusOK, "confirm", v.Title, v)
+}
+
+// Done ends a form: it redirects to a page of ours, which shows the sentence.
+func (k *Core) Done(c echo.Context, to, sentence string) error {
+	k.Sessions.Flash(c.Request().Context(), sentence)
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// Notification is a notification in the API, in events and on pages.
+type Notification struct {
+	ID             string  `json:"id"`
+	Severity       string  `json:"severity"`
+	Title          string  `json:"title"`
+	Message        string  `json:"message"`
+	Detail         string  `json:"detail,omitempty"`
+	Provider       string  `json:"provider"`
+	Category       string  `json:"category"`
+	Action         *Action `json:"action"`
+	CreatedAt      string  `json:"created_at"`
+	AcknowledgedAt *string `json:"acknowledged_at"`
+	ResolvedAt     *string `json:"resolved_at"`
+}
+
+// Action is what a notification asks a person to do.
+type Action struct {
+	Label string `json:"label"`
+	URL   string `json:"url"`
+}
+
+// ViewNotification returns the view of a notification.
+func ViewNotification(n notify.Notification) Notification {
+	v := Notification{
+		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message,
+		Detail:   n.Detail,
+		Provider: n.Provider, Category: n.Category, CreatedAt: library.Stamp(n.CreatedAt),
+		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
+	}
+	if n.Action.URL != "" {
+		v.Action = &Action{Label: n.Action.Label, URL: n.Action.URL}
+	}
+	return v
+}

@@ -1,0 +1,77 @@
+package core
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	defaultLimit = 50
+	maxLimit     = 1000
+)
+
+// Limit reads the size of a page from a request: 1 to 1,000, 50 by default.
+func Limit(c echo.Context) (int, error) {
+	text := c.QueryParam("limit")
+	if text == "" {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, &Problem{Status: http.StatusBadRequest, Title: "Not a limit",
+			Detail: "limit is a whole number from 1 to 1000."}
+	}
+	return n, nil
+}
+
+// Number reads an ID. What is no number names nothing, so the error is a 404.
+func Number(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, HTTPProblem(http.StatusNotFound)
+	}
+	return id, nil
+}
+
+// Body reads the JSON or the form that a request carries.
+func Body[T any](c echo.Context) (v T, err error) {
+	if err = c.Bind(&v); err != nil {
+		status := http.StatusBadRequest
+		if he, ok := errors.AsType[*echo.HTTPError](err); ok {
+			status = he.Code
+		}
+		return v, HTTPProblem(status)
+	}
+	return v, nil
+}
+
+// CameFrom returns the path of the page of ours that a request came from, and "/" if there is none to go back to.
+func (k *Core) CameFrom(c echo.Context) string {
+	u, err := url.Parse(c.Request().Referer())
+	if err != nil || u.Host != c.Request().Host && u.Host != k.base.Host {
+		return "/"
+	}
+	if strings.HasPrefix(u.Path, "/connect/") || u.Path == "/login" || u.Path == "/setup" {
+		return "/"
+	}
+	return LocalPath(u.RequestURI())
+}
+
+// LocalPath returns path if it leads to a page of ours, and "/" otherwise.
+func LocalPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Host != "" || u.Scheme != "" {
+		return "/"
+	}
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.HasPrefix(path, "/\\") {
+		return "/"
+	}
+	return path
+}
+
+func isAPI(c echo.Context) bool { return strings.HasPrefix(c.Request().URL.Path, "/api/") }

@@ -1,0 +1,243 @@
+package core
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/events"
+)
+
+const (
+	sessionLife = 30 * 24 * time.Hour
+	userKey     = "user"  // in a session: the ID of the user
+	stampKey    = "stamp" // in a session: a fingerprint of the password that it was opened with
+	flashKey    = "flash" // in a session: a sentence for the next page
+)
+
+// Sessions are the sessions of browsers.
+type Sessions struct {
+	Setup *SetupCode
+
+	manager  *scs.SessionManager
+	store    Store
+	bus      *events.Bus
+	demoUser int64
+}
+
+// newSessions does not use scs.New, which starts a goroutine that never ends.
+func newSessions(o Options, tls bool) *Sessions {
+	manager := &scs.SessionManager{
+		Store:    o.Sessions,
+		Codec:    scs.GobCodec{},
+		Lifetime: sessionLife,
+		Cookie: scs.SessionCookie{
+			Name:     "reprise_session",
+			Path:     "/",
+			Persist:  true,
+			HttpOnly: true,
+			Secure:   tls,
+			SameSite: http.SameSiteLaxMode, // a provider's consent page leads back here, and must find the session
+		},
+	}
+	return &Sessions{
+		Setup: &SetupCode{code: o.SetupCode}, manager: manager, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
+	}
+}
+
+// With is middleware that loads the session of a request and stores its changes before the first byte of the
+// answer. If
+// they cannot be stored, the answer is that error.
+func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		w := c.Response()
+		w.Header().Add("Vary", "Cookie")
+		token := ""
+		if cookie, err := c.Cookie(s.manager.Cookie.Name); err == nil {
+			token = cookie.Value
+		}
+		ctx, err := s.manager.Load(c.Request().Context(), token)
+		if err != nil {
+			return err
+		}
+		c.SetRequest(c.Request().WithContext(ctx))
+		writer, headers, stored := w.Writer, w.Header().Clone(), false
+		var trouble error
+		w.Before(func() {
+			if stored {
+				return
+			}
+			stored = true
+			if trouble = s.save(ctx, w); trouble != nil {
+				w.Writer = discard{}
+			}
+		})
+		defer func() { stored = true }() // an error page that follows does not store the session
+		err = next(c)
+		switch {
+		case trouble != nil:
+			w.Writer, w.Committed, w.Size = writer, false, 0
+			clear(w.Header())
+			maps.Copy(w.Header(), headers)
+			return trouble
+		case !stored:
+			return errors.Join(err, s.save(ctx, w))
+		}
+		return err
+	}
+}
+
+// save stores what was changed of a session, and sets its cookie.
+func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
+	switch s.manager.Status(ctx) {
+	case scs.Modified:
+		token, expiry, err := s.manager.Commit(ctx)
+		if err != nil {
+			return err
+		}
+		s.manager.WriteSessionCookie(ctx, w, token, expiry)
+	case scs.Destroyed:
+		s.manager.WriteSessionCookie(ctx, w, "", time.Time{})
+	}
+	return nil
+}
+
+// discard is a response writer that drops an answer.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) WriteHeader(int)             {}
+
+// Fingerprint names the session of ctx where its token must not appear: in events and in the state of an OAuth
+// request.
+func (s *Sessions) Fingerprint(ctx context.Context) string { return fingerprint(s.manager.Token(ctx)) }
+
+func fingerprint(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:8])
+}
+
+// MustSignIn is middleware that lets only signed-in users through. A browser is redirected to the sign-in page, and
+// comes back from there.
+func (s *Sessions) MustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx := c.Request().Context()
+		u, err := s.User(ctx)
+		if errors.Is(err, accounts.ErrUnknown) {
+			return s.toSignIn(c)
+		}
+		if err != nil {
+			return err
+		}
+		c.Response().Header().Set("Cache-Control", "no-store")
+		c.SetRequest(c.Request().WithContext(as(ctx, u)))
+		return next(c)
+	}
+}
+
+// User returns the signed-in user of a session, or accounts.ErrUnknown.
+func (s *Sessions) User(ctx context.Context) (accounts.User, error) {
+	id := s.manager.GetInt64(ctx, userKey)
+	if id == 0 && s.demoUser != 0 {
+		id = s.demoUser
+		if err := s.SignIn(ctx, id); err != nil {
+			return accounts.User{}, err
+		}
+	}
+	return s.userByID(ctx, id)
+}
+
+// userByID returns the user of a session, or accounts.ErrUnknown when the password has changed since it was opened.
+func (s *Sessions) userByID(ctx context.Context, id int64) (accounts.User, error) {
+	if id == 0 {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	u, err := s.store.UserByID(ctx, id)
+	if err == nil && s.manager.GetString(ctx, stampKey) != fingerprint(u.PasswordHash) {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	return u, err
+}
+
+// cookieUser returns the user whose session a request's cookie names, or accounts.ErrUnknown.
+func (s *Sessions) cookieUser(ctx context.Context, r *http.Request) (accounts.User, error) {
+	cookie, err := r.Cookie(s.manager.Cookie.Name)
+	if err != nil {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	if ctx, err = s.manager.Load(ctx, cookie.Value); err != nil {
+		return accounts.User{}, err
+	}
+	return s.userByID(ctx, s.manager.GetInt64(ctx, userKey))
+}
+
+func (s *Sessions) toSignIn(c echo.Context) error {
+	if isAPI(c) {
+		return accounts.ErrUnknown
+	}
+	if s.Setup.Open() {
+		return c.Redirect(http.StatusSeeOther, "/setup")
+	}
+	to := "/login"
+	if c.Request().Method == http.MethodGet && c.Request().URL.Path != "/" {
+		to += "?after=" + url.QueryEscape(c.Request().URL.RequestURI())
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// SignIn gives the session to a user, under a new token.
+func (s *Sessions) SignIn(ctx context.Context, user int64) error {
+	u, err := s.store.UserByID(ctx, user)
+	if err != nil {
+		return err
+	}
+	if err := s.manager.RenewToken(ctx); err != nil {
+		return err
+	}
+	s.manager.Put(ctx, userKey, user)
+	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
+	return nil
+}
+
+// SignOut ends the session and the streams that were opened with it.
+func (s *Sessions) SignOut(c echo.Context) error {
+	ctx := c.Request().Context()
+	ended := s.Fingerprint(ctx)
+	if err := s.manager.Destroy(ctx); err != nil {
+		return err
+	}
+	s.bus.Publish(UserOf(c).ID, events.Event{Type: events.SessionEnd, ID: ended})
+	return nil
+}
+
+// Flash keeps a sentence for the next page that the session shows.
+func (s *Sessions) Flash(ctx context.Context, sentence string) {
+	s.manager.Put(ctx, flashKey, sentence)
+}
+
+// popFlash returns the sentence that Flash kept, once.
+func (s *Sessions) popFlash(ctx context.Context) string { return s.manager.PopString(ctx, flashKey) }
+
+type userContext struct{}
+
+// as returns a context in which u acts.
+func as(ctx context.Context, u accounts.User) context.Context {
+	return activity.WithActor(context.WithValue(ctx, userContext{}, u), activity.Actor{ID: u.ID, Name: u.Name})
+}
+
+// UserOf returns the user who makes a request; zero for the operator and on pages that need no session.
+func UserOf(c echo.Context) accounts.User {
+	u, _ := c.Request().Context().Value(userContext{}).(accounts.User)
+	return u
+}

@@ -1,0 +1,60 @@
+package core
+
+import (
+	"strconv"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/web"
+)
+
+// ViewAll returns the views of all; never nil.
+func ViewAll[T, V any](all []T, view func(T) V) []V {
+	views := make([]V, len(all))
+	for i, v := range all {
+		views[i] = view(v)
+	}
+	return views
+}
+
+// Moment returns a time as the API writes it; nil for the zero time.
+func Moment(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := library.Stamp(t)
+	return &text
+}
+
+// Text returns s for the API; nil if it is empty.
+func Text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Took writes how long something took, as exactly as matters.
+func Took(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "under 1 ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < 100*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	return Minutes(d)
+}
+
+// Minutes writes a span of up to a day or so.
+func Minutes(d time.Duration) string {
+	switch n := int(d.Round(time.Minute) / time.Minute); {
+	case d == 0:
+		return "0 minutes"
+	case d < time.Minute:
+		return "under a minute"
+	default:
+		return web.Count(n, "minute", "minutes")
+	}
+}

@@ -1,0 +1,222 @@
+// Package deliveries answers for what is to be sent to providers and channels, and says in words why it waits.
+package deliveries
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/delivery"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// Store is what this package reads.
+type Store interface {
+	NameStore
+	Deliveries(ctx context.Context, f delivery.Filter, before string,
+		limit int) (page []delivery.Delivery, next string, err error)
+	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
+}
+
+// Handler answers for what is to be sent to providers and channels.
+type Handler struct {
+	core        *core.Core
+	store       Store
+	deliveries  *delivery.Deliveries
+	connections *syncer.Connections
+	names       *Namer
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, d *delivery.Deliveries, connections *syncer.Connections,
+	names *Namer) *Handler {
+	return &Handler{core: k, store: store, deliveries: d, connections: connections, names: names}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	p := &pages{h}
+	g.GET("/deliveries", p.listPage)
+	g.GET("/deliveries/redrive", p.redriveAllPage)
+	g.POST("/deliveries/redrive", p.redriveAllForm)
+	g.POST("/deliveries/:id/redrive", p.redriveForm)
+	g.GET("/deliveries/:id/discard", p.discardPage)
+	g.POST("/deliveries/:id/discard", p.discardForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/deliveries", h.list)
+	g.POST("/deliveries/redrive", h.redriveAPI)
+	g.POST("/deliveries/:id/redrive", h.redriveOneAPI)
+	g.DELETE("/deliveries/:id", h.discardAPI)
+}
+
+// page returns a page of what a request's address picks, and the cursor of the next.
+func (h *Handler) page(c echo.Context, f delivery.Filter) (views []View, next string, err error) {
+	n, err := core.Limit(c)
+	if err != nil {
+		return nil, "", err
+	}
+	ctx := c.Request().Context()
+	page, next, err := h.store.Deliveries(ctx, f, c.QueryParam("before"), n)
+	if err != nil {
+		return nil, "", err
+	}
+	names, err := h.names.For(ctx, f.User, page...)
+	return core.ViewAll(page, names.View), next, err
+}
+
+// counts counts what a filter picks by state, whatever state it names, with a zero for states without any.
+func (h *Handler) counts(ctx context.Context, f delivery.Filter) (map[delivery.State]int, error) {
+	f.State = ""
+	counts, err := h.store.CountDeliveries(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for _, state := range delivery.States {
+		counts[state] += 0
+	}
+	return counts, nil
+}
+
+// queryFilter reads the filter of a request's address.
+func (h *Handler) queryFilter(c echo.Context) (in filter, f delivery.Filter, err error) {
+	in = filter{State: c.QueryParam("state"), Provider: c.QueryParam("provider"), Kind: c.QueryParam("kind"),
+		Category: c.QueryParam("category")}
+	f, err = in.read(h.core.Registry, core.UserOf(c).ID)
+	return in, f, err
+}
+
+func (h *Handler) list(c echo.Context) error {
+	_, f, err := h.queryFilter(c)
+	if err != nil {
+		return err
+	}
+	page, next, err := h.page(c, f)
+	if err != nil {
+		return err
+	}
+	counts, err := h.counts(c.Request().Context(), f)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"deliveries": page, "counts": counts, "next": core.Text(next)})
+}
+
+// one returns the delivery that a request's address names, and its view.
+func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
+	var none delivery.Delivery
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return none, View{}, err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	page, _, err := h.store.Deliveries(ctx, delivery.Filter{User: user, ID: id}, "", 1)
+	if err != nil {
+		return none, View{}, err
+	}
+	if id == 0 || len(page) == 0 {
+		return none, View{}, core.NotFound("There is no such delivery in your account, or no more.")
+	}
+	names, err := h.names.For(ctx, user, page...)
+	return page[0], names.View(page[0]), err
+}
+
+// Why something cannot be done with a delivery in its state.
+var cannotRedrive = map[delivery.State]string{
+	delivery.Scheduled: "It has not been attempted yet, and goes out by itself.",
+	delivery.Running:   "It is going out at this moment.",
+	delivery.Parked:    "It is parked, and goes out by itself once its connection works again.",
+	delivery.Done:      "It has been carried already.",
+}
+
+var cannotDiscard = map[delivery.State]string{
+	delivery.Running: "It is going out at this moment. Try again when this attempt has ended.",
+	delivery.Done:    "It has been carried already, so there is nothing to discard.",
+}
+
+// redriveOne makes the delivery that a request's address names due.
+func (h *Handler) redriveOne(c echo.Context) (View, error) {
+	d, v, err := h.one(c)
+	if err != nil {
+		return v, err
+	}
+	if !redrivable(d.State) {
+		return v, &core.Problem{Status: http.StatusConflict, Title: "Not re-driven", Detail: cannotRedrive[d.State]}
+	}
+	n, err := h.deliveries.Redrive(c.Request().Context(),
+		delivery.Filter{User: d.User, ID: d.ID, Provider: d.Provider}, false)
+	if err == nil && n == 0 { // it was faster
+		err = &core.Problem{Status: http.StatusConflict, Title: "Not re-driven",
+			Detail: cannotRedrive[delivery.Running]}
+	}
+	return v, err
+}
+
+func (h *Handler) redriveOneAPI(c echo.Context) error {
+	if _, err := h.redriveOne(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusAccepted)
+}
+
+func (h *Handler) discard(c echo.Context) (View, error) {
+	d, v, err := h.one(c)
+	if err == nil {
+		err = mayDiscard(d)
+	}
+	if err != nil {
+		return v, err
+	}
+	return v, h.deliveries.Discard(c.Request().Context(), d.User, d.ID)
+}
+
+func mayDiscard(d delivery.Delivery) error {
+	if discardable(d.State) {
+		return nil
+	}
+	return &core.Problem{Status: http.StatusConflict, Title: "Not discarded", Detail: cannotDiscard[d.State]}
+}
+
+func (h *Handler) discardAPI(c echo.Context) error {
+	if _, err := h.discard(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// redriveFilter reads the filter of a re-drive. Where it names neither a state nor a delivery, it means the dead
+// letters.
+func (h *Handler) redriveFilter(user int64, in filter) (delivery.Filter, error) {
+	if in.State == "" && in.ID == "" {
+		in.State = string(delivery.Dead)
+	}
+	f, err := in.read(h.core.Registry, user)
+	if err == nil && f.State != "" && !redrivable(f.State) {
+		err = &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Nothing to re-drive",
+			Detail: "Only what is dead or retrying can be re-driven. " + cannotRedrive[f.State]}
+	}
+	return f, err
+}
+
+func (h *Handler) redriveAPI(c echo.Context) error {
+	in, err := core.Body[struct {
+		Filter filter `json:"filter"`
+		DryRun bool   `json:"dry_run"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	f, err := h.redriveFilter(core.UserOf(c).ID, in.Filter)
+	if err != nil {
+		return err
+	}
+	n, err := h.deliveries.Redrive(c.Request().Context(), f, in.DryRun)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"count": n, "dry_run": in.DryRun})
+}

@@ -1,0 +1,82 @@
+package deliveries
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"reprise/internal/channels"
+	"reprise/internal/delivery"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+)
+
+// filter is a filter as it stands in an address, a form or a call.
+type filter struct {
+	State    string `json:"state" query:"state" form:"state"`
+	Provider string `json:"provider" query:"provider" form:"provider"`
+	Kind     string `json:"kind" query:"kind" form:"kind"`
+	Category string `json:"category" query:"category" form:"category"`
+	ID       string `json:"id"`
+}
+
+// read reads a filter, and refuses names that mean nothing.
+func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filter, err error) {
+	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
+		Category: in.Category}
+	var states, names, categories []string
+	for _, state := range delivery.States {
+		states = append(states, string(state))
+	}
+	for _, p := range registry.All() {
+		if !p.Takes.Nothing() {
+			names = append(names, p.Name)
+		}
+	}
+	for _, k := range channels.Kinds() {
+		names = append(names, k.Name)
+	}
+	for c := resilience.Auth; c <= resilience.Unknown; c++ {
+		categories = append(categories, c.String())
+	}
+	for _, part := range []struct {
+		name, value string
+		known       []string
+	}{{"state", in.State, states}, {"provider", in.Provider, names}, {"kind", in.Kind, delivery.Kinds}, {"category",
+		in.Category, categories}} {
+		if part.value != "" && !slices.Contains(part.known, part.value) {
+			return f, &core.Problem{Status: http.StatusBadRequest, Title: "Not a " + part.name,
+				Detail: fmt.Sprintf("There is no %s %q of deliveries here. What there is: %s.", part.name,
+					part.value, strings.Join(part.known, ", "))}
+		}
+	}
+	if in.ID != "" {
+		f.ID, err = core.Number(in.ID)
+	}
+	return f, err
+}
+
+// address is a page's with this filter; more are further names and values.
+func (f filter) address(path string, more ...string) string {
+	q := url.Values{}
+	pairs := append([]string{"state", f.State, "provider", f.Provider, "kind", f.Kind, "category",
+		f.Category}, more...)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// in is the filter with another state.
+func (f filter) in(state delivery.State) filter {
+	f.State = string(state)
+	return f
+}

@@ -1,0 +1,273 @@
+// Package digests answers for the weekly digests.
+package digests
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/digest"
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// Store is what this package reads.
+type Store interface {
+	Digests(ctx context.Context, user int64) ([]digest.Digest, error)
+	Digest(ctx context.Context, user, id int64) (digest.Digest, error)
+	DigestsWanted(ctx context.Context, user int64) (bool, error)
+	DigestsSpent(ctx context.Context, user int64, since time.Time) ([]digest.Spent, error)
+}
+
+// Handler answers for the weekly digests.
+type Handler struct {
+	core    *core.Core
+	store   Store
+	digests *digest.Runner
+	guard   *syncer.Guard
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, digests *digest.Runner, guard *syncer.Guard) *Handler {
+	return &Handler{core: k, store: store, digests: digests, guard: guard}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/digest", h.page)
+	g.POST("/digest", h.askForm)
+	g.POST("/digest/switch", h.switchForm)
+	g.POST("/digest/retry", h.retryForm, core.MustBeAdmin)
+	g.GET("/digest/:id/delete", h.deletePage)
+	g.POST("/digest/:id/delete", h.deleteForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/digests", h.list)
+	g.DELETE("/digests/:id", h.deleteAPI)
+	g.PUT("/digest", h.switchAPI)
+	g.POST("/digest", h.askAPI)
+}
+
+// spendingMonths is how far back spending is summed up.
+const spendingMonths = 12
+
+// obstacle says what stands in the way in words for this person.
+func (h *Handler) obstacle(admin bool) obstacleView {
+	p := h.digests.Provider()
+	if p == nil {
+		return obstacleView{State: "ready"}
+	}
+	state, words := h.guard.StateForAll(p)
+	v := obstacleView{State: "waiting", Message: words.Message, NextAttemptAt: core.Moment(state.Until)}
+	switch state.Kind {
+	case resilience.Ready:
+		return obstacleView{State: "ready"}
+	case resilience.Held:
+		v.State = "held"
+	case resilience.Stopped:
+		v.State = "needs_admin"
+	}
+	switch {
+	case admin:
+	case state.Kind == resilience.Stopped:
+		v.Message = "The language model cannot be used at present, and the administrator has been told. Nothing " +
+			"is lost: digests are written when it works again."
+	case state.Category == resilience.Quota:
+		v.Message = "What this installation may spend on the language model is used up for now. Digests are " +
+			"written by themselves when there is something left again."
+	}
+	return v
+}
+
+// pageView is the page of digests.
+type pageView struct {
+	Configured bool
+	Host       string // where prompts are sent
+	Enabled    bool
+	Digests    []digestView
+	Obstacle   obstacleView
+	Busy       bool // one is due or was asked for
+	Week       string
+	Monday     string // the same, as a form sends it
+	Plays      int
+	Preview    *promptView // of the last week; nil when there is a digest of it, or nothing was heard
+	Mine       []spendingView
+	Everybody  []spendingView // for administrators
+}
+
+func (h *Handler) page(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c)
+	all, err := h.store.Digests(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	week, admin := h.digests.Week().Name(), user.Role == accounts.Admin
+	v := pageView{Configured: h.digests.Provider() != nil, Host: h.digests.Options().Host,
+		Digests: core.ViewAll(all, viewDigest), Obstacle: h.obstacle(admin),
+		Week: weekName(week), Monday: week}
+	if v.Enabled, err = h.store.DigestsWanted(ctx, user.ID); err != nil {
+		return err
+	}
+	there := false
+	for _, d := range all {
+		v.Busy = v.Busy || d.State == digest.Waiting
+		there = there || d.Week == week && d.State != digest.Failed
+	}
+	if v.Configured && !there {
+		prompt, plays, err := h.digests.Preview(ctx, user.ID)
+		if err != nil {
+			return err
+		}
+		if v.Plays = plays; plays > 0 {
+			v.Preview = viewPrompt(prompt)
+		}
+	}
+	if v.Mine, v.Everybody, err = h.months(ctx, user.ID, admin); err != nil {
+		return err
+	}
+	return h.core.Render(c, http.StatusOK, "digest", "Digest", v)
+}
+
+func (h *Handler) months(ctx context.Context, user int64, admin bool) (mine, everybody []spendingView, err error) {
+	zone := h.digests.Options().Zone
+	since := time.Now().In(zone).AddDate(0, -spendingMonths, 0)
+	spent, err := h.store.DigestsSpent(ctx, user, since)
+	if err != nil {
+		return nil, nil, err
+	}
+	mine = byMonth(spent, zone)
+	if !admin {
+		return mine, nil, nil
+	}
+	total, err := h.store.DigestsSpent(ctx, 0, since)
+	if len(total) > len(spent) { // else they are the same
+		everybody = byMonth(total, zone)
+	}
+	return mine, everybody, err
+}
+
+func (h *Handler) list(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c)
+	all, err := h.store.Digests(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	wanted, err := h.store.DigestsWanted(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"configured": h.digests.Provider() != nil, "enabled": wanted,
+		"model": h.obstacle(user.Role == accounts.Admin), "digests": core.ViewAll(all, viewDigest)})
+}
+
+// turn switches the weekly digest on or off. It cannot be switched on where there is nobody to write it.
+func (h *Handler) turn(c echo.Context, on bool) error {
+	if on && h.digests.Provider() == nil {
+		return digest.ErrOff
+	}
+	return h.digests.Switch(c.Request().Context(), core.UserOf(c).ID, on)
+}
+
+func (h *Handler) switchAPI(c echo.Context) error {
+	var v struct {
+		Enabled *bool `json:"enabled"`
+	}
+	if err := c.Bind(&v); err != nil {
+		return err
+	}
+	if v.Enabled == nil {
+		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you sent",
+			Detail: "Send enabled, as true or false."}
+	}
+	if err := h.turn(c, *v.Enabled); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"enabled": *v.Enabled})
+}
+
+func (h *Handler) switchForm(c echo.Context) error {
+	if err := h.turn(c, c.FormValue("enabled") == "yes"); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/digest")
+}
+
+func (h *Handler) askAPI(c echo.Context) error {
+	if err := h.digests.Ask(c.Request().Context(), core.UserOf(c).ID); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusAccepted, map[string]any{"week": h.digests.Week().Name(), "state": digest.Waiting})
+}
+
+func (h *Handler) askForm(c echo.Context) error {
+	if week := c.FormValue("week"); week != "" && week != h.digests.Week().Name() { // what it shows is what is sent
+		return digest.ErrAnother
+	}
+	err := h.digests.Ask(c.Request().Context(), core.UserOf(c).ID)
+	if err != nil && !errors.Is(err, digest.ErrThere) { // the button was pressed in another tab
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/digest")
+}
+
+// retryForm is an administrator's "Try again".
+func (h *Handler) retryForm(c echo.Context) error {
+	if p := h.digests.Provider(); p != nil {
+		if state, held := h.guard.RetryForAll(c.Request().Context(), p); held {
+			return core.NotBefore(p.DisplayName, state)
+		}
+		h.digests.Look()
+	}
+	return c.Redirect(http.StatusSeeOther, "/digest")
+}
+
+func (h *Handler) delete(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return h.digests.Delete(c.Request().Context(), core.UserOf(c).ID, id)
+}
+
+func (h *Handler) deleteAPI(c echo.Context) error {
+	if err := h.delete(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Handler) deletePage(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	d, err := h.store.Digest(c.Request().Context(), core.UserOf(c).ID, id)
+	if err != nil {
+		return err
+	}
+	v := core.Confirmation{Title: "Delete this digest?", Facts: []string{weekName(d.Week)},
+		Action: "/digest/" + c.Param("id") + "/delete", Button: "Delete", Warn: true, Back: "/digest",
+		Lead: "Its text and its prompt are deleted; what it cost stays in the sums. The week is not written " +
+			"about again unless you ask for it."}
+	if d.State == digest.Waiting {
+		v.Title, v.Button = "Do without this digest?", "Do without it"
+		v.Lead = "It is not written then. You can ask for it again while it is about the last week."
+	}
+	return h.core.Confirm(c, v)
+}
+
+func (h *Handler) deleteForm(c echo.Context) error {
+	// it may have been deleted in another tab
+	if err := h.delete(c); err != nil && !errors.Is(err, library.ErrNotFound) {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/digest")
+}

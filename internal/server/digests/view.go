@@ -1,0 +1,133 @@
+package digests
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/digest"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+)
+
+// digestView is what was written about a week.
+type digestView struct {
+	ID               string      `json:"id"`
+	Week             string      `json:"week"`
+	State            string      `json:"state"`
+	Text             string      `json:"text"`
+	Cut              bool        `json:"cut"`
+	Model            string      `json:"model"`
+	Prompt           *promptView `json:"prompt"`
+	PromptTokens     int         `json:"prompt_tokens"`
+	CompletionTokens int         `json:"completion_tokens"`
+	Cost             *costView   `json:"cost"`
+	Reason           string      `json:"reason,omitempty"`
+	CreatedAt        string      `json:"created_at"`
+	WrittenAt        *string     `json:"written_at"`
+
+	Detail     string   `json:"-"`
+	Name       string   `json:"-"` // of the week, for people
+	Paragraphs []string `json:"-"`
+}
+
+// promptView is what was sent to a model, to the letter.
+type promptView struct {
+	Instructions string `json:"instructions"`
+	Text         string `json:"text"`
+}
+
+type costView struct {
+	Amount   string `json:"amount"` // a decimal number
+	Currency string `json:"currency"`
+}
+
+func viewPrompt(p providers.Prompt) *promptView {
+	if p.User == "" {
+		return nil
+	}
+	return &promptView{p.System, p.User}
+}
+
+func viewCost(c digest.Cost) *costView {
+	if c.Currency == "" {
+		return nil
+	}
+	return &costView{amount(c.Micros), c.Currency}
+}
+
+// amount writes millionths as a decimal number with two places, or as many as it takes.
+func amount(micros int64) string {
+	places := fmt.Sprintf("%06d", micros%1e6)
+	return fmt.Sprintf("%d.%s%s", micros/1e6, places[:2], strings.TrimRight(places[2:], "0"))
+}
+
+// weekName is a week as people call it, by the date of its Monday.
+func weekName(monday string) string {
+	from, err := time.Parse(time.DateOnly, monday)
+	if err != nil {
+		return monday
+	}
+	to := from.AddDate(0, 0, 6)
+	switch {
+	case from.Month() == to.Month():
+		return fmt.Sprintf("%d–%s", from.Day(), to.Format("2 January 2006"))
+	case from.Year() == to.Year():
+		return from.Format("2 January") + " – " + to.Format("2 January 2006")
+	}
+	return from.Format("2 January 2006") + " – " + to.Format("2 January 2006")
+}
+
+func viewDigest(d digest.Digest) digestView {
+	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text, Cut: d.Cut,
+		Model: d.Model, Prompt: viewPrompt(d.Prompt),
+		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason,
+		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
+		Detail: d.Detail, Name: weekName(d.Week)}
+	if d.PromptTokens+d.CompletionTokens > 0 {
+		v.Cost = viewCost(d.Cost)
+	}
+	for line := range strings.SplitSeq(d.Text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			v.Paragraphs = append(v.Paragraphs, line)
+		}
+	}
+	return v
+}
+
+// spendingView is what a month's digests have cost.
+type spendingView struct {
+	Month            string
+	Digests          int
+	PromptTokens     int
+	CompletionTokens int
+	Cost             *costView // nil when it is not known
+}
+
+// byMonth sums up what was spent, the newest month first, each currency by itself.
+func byMonth(all []digest.Spent, zone *time.Location) (months []spendingView) {
+	var sum int64
+	currency := ""
+	for _, s := range all {
+		month := s.At.In(zone).Format("January 2006")
+		if n := len(months); n == 0 || months[n-1].Month != month || currency != s.Cost.Currency {
+			months, sum, currency = append(months, spendingView{Month: month}), 0, s.Cost.Currency
+		}
+		m := &months[len(months)-1]
+		sum += s.Cost.Micros
+		m.Digests++
+		m.PromptTokens += s.PromptTokens
+		m.CompletionTokens += s.CompletionTokens
+		m.Cost = viewCost(digest.Cost{Micros: sum, Currency: s.Cost.Currency})
+	}
+	return months
+}
+
+// obstacleView is what stands against calls of the model now.
+type obstacleView struct {
+	State         string  `json:"state"` // ready, waiting, held or needs_admin
+	Message       string  `json:"message,omitempty"`
+	NextAttemptAt *string `json:"next_attempt_at"`
+}

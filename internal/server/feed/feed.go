@@ -1,0 +1,178 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+)
+
+// pingEvery is how often an open stream shows that it lives, and looks whether its session still does.
+const pingEvery = 30 * time.Second
+
+// message is one message to a browser.
+type message struct {
+	Type string `json:"type"`
+	Seq  uint64 `json:"seq"` // grows within one stream
+	Data any    `json:"data"`
+}
+
+var (
+	errSlow    = errors.New("reader too slow")
+	errSession = errors.New("session ended")
+	errClosing = errors.New("server stops")
+)
+
+// feed is what one browser receives: a snapshot, and then every change.
+type feed struct {
+	*Handler
+	watcher core.Watcher
+	seq     uint64
+	send    func(message) error
+	ping    func() error
+	changes *events.Subscription
+}
+
+// run tells the browser until it is gone, too slow, signed out, or the server stops.
+func (f *feed) run(ctx context.Context) error {
+	if err := f.snapshot(ctx); err != nil {
+		return err
+	}
+	alive := time.NewTicker(pingEvery)
+	defer alive.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.Closing:
+			return errClosing
+		case <-alive.C:
+			if _, err := f.watcher.Still(ctx); err != nil {
+				return errSession
+			}
+			if err := f.ping(); err != nil {
+				return err
+			}
+		case e, ok := <-f.changes.C:
+			if !ok {
+				return errSlow
+			}
+			for _, e := range f.gather(e) {
+				if err := f.tell(ctx, e); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// gather takes what else has happened meanwhile and drops what says nothing new, so that a burst costs little.
+func (f *feed) gather(first events.Event) []events.Event {
+	batch := []events.Event{first}
+	for {
+		select {
+		case e, ok := <-f.changes.C:
+			if !ok {
+				return batch // run notices the closed channel next
+			}
+			batch = fold(batch, e)
+		default:
+			return batch
+		}
+	}
+}
+
+func fold(batch []events.Event, e events.Event) []events.Event {
+	for i := range batch {
+		b := &batch[i]
+		if b.Type != e.Type || b.Provider != e.Provider || b.Stream != e.Stream || b.ID != e.ID {
+			continue
+		}
+		if e.Type == events.Listens {
+			b.Done += e.Done
+		} else {
+			*b = e
+		}
+		return batch
+	}
+	return append(batch, e)
+}
+
+func (f *feed) message(kind string, data any) error {
+	f.seq++
+	return f.send(message{Type: kind, Seq: f.seq, Data: data})
+}
+
+func (f *feed) snapshot(ctx context.Context) error {
+	connections, err := f.Statuses.All(ctx, f.watcher.User)
+	if err != nil {
+		return err
+	}
+	open, err := f.Store.Notifications(ctx, f.watcher.User, true)
+	if err != nil {
+		return err
+	}
+	return f.message("snapshot", map[string]any{"connections": connections,
+		"notifications": core.ViewAll(open, core.ViewNotification)})
+}
+
+// tell turns an event, which only says where to look, into what is true now.
+func (f *feed) tell(ctx context.Context, e events.Event) error {
+	switch e.Type {
+	case events.Connection:
+		v, err := f.Statuses.One(ctx, f.watcher.User, e.Provider)
+		if errors.Is(err, library.ErrNotFound) { // disconnected
+			return f.snapshot(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		return f.message("connection", v)
+	case events.Notification:
+		id, err := strconv.ParseInt(e.ID, 10, 64)
+		if err != nil {
+			return fmt.Errorf("event names notification %q", e.ID)
+		}
+		n, err := f.Store.Notification(ctx, f.watcher.User, id)
+		if err != nil {
+			return err
+		}
+		return f.message("notification", core.ViewNotification(n))
+	case events.Progress:
+		data := map[string]any{"provider": e.Provider, "stream": e.Stream, "done": e.Done, "total": nil}
+		if e.Total > 0 {
+			data["total"] = e.Total
+		}
+		return f.message("progress", data)
+	case events.Listens:
+		newest, _, err := f.Store.Listens(ctx, f.watcher.User, "", 1)
+		if err != nil {
+			return err
+		}
+		data := map[string]any{"count": e.Done, "newest": nil}
+		if len(newest) > 0 {
+			data["newest"] = newest[0].Record()
+		}
+		return f.message("listens", data)
+	case events.Deliveries:
+		return f.message("deliveries", map[string]any{"provider": core.Text(e.Provider)})
+	case events.Imports:
+		return f.message("imports", map[string]any{"provider": e.Provider})
+	case events.Breakers:
+		return f.message("breakers", struct{}{})
+	case events.Digest:
+		return f.message("digest", map[string]any{})
+	case events.Enrichment:
+		return f.message("enrichment", map[string]any{"provider": e.Provider})
+	case events.SessionEnd:
+		if e.ID == f.watcher.Ends {
+			return errSession
+		}
+	}
+	return nil
+}

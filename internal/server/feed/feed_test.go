@@ -1,0 +1,90 @@
+package feed
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/server/connections"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// feedStore is what a feed reads, for a user without connections and with one open notification.
+type feedStore struct {
+	Store
+	syncer.StatusStore
+}
+
+func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, error) {
+	return nil, nil
+}
+
+func (feedStore) Streams(context.Context, int64) ([]library.StreamRecord, error) { return nil, nil }
+
+func (feedStore) Waiting(context.Context, int64) (map[string]delivery.Waiting, error) {
+	return nil, nil
+}
+
+func (feedStore) Notifications(context.Context, int64, bool) ([]notify.Notification, error) {
+	return []notify.Notification{{ID: 7, Title: "Spotify needs to be reconnected"}}, nil
+}
+
+func (feedStore) Notification(_ context.Context, _, id int64) (notify.Notification, error) {
+	return notify.Notification{ID: id}, nil
+}
+
+// A stalled tab is dropped with 1013, and comes back to a snapshot that holds what it has missed.
+func TestAStalledTabIsDroppedAndMissesNothing(t *testing.T) {
+	t.Parallel()
+	bus := &events.Bus{}
+	conns := syncer.NewConnections(&syncer.Guard{}, nil, nil, nil, bus)
+	store := feedStore{}
+	h := New(Options{Store: store, Bus: bus, Statuses: connections.NewStatuses(store, conns, nil)})
+
+	stalled, release := make(chan struct{}), make(chan struct{})
+	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1)}
+	defer f.changes.Close()
+	f.send = func(m message) error {
+		if m.Type == "progress" { // the tab does not read on
+			close(stalled)
+			<-release
+		}
+		return nil
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- f.run(t.Context()) }()
+	bus.Publish(1, events.Event{Type: events.Progress, Provider: "spotify", Stream: "listens", Done: 1})
+	<-stalled
+	for id := range 2 * events.Buffer {
+		bus.Publish(1, events.Event{Type: events.Notification, ID: strconv.Itoa(id + 1)}) // never blocks
+	}
+	close(release)
+	err := <-ended
+	require.ErrorIs(t, err, errSlow)
+	code, _ := closing(err)
+	require.EqualValues(t, 1013, code)
+
+	again := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1)}
+	defer again.changes.Close()
+	var first message
+	again.send = func(m message) error { first = m; return errClosing }
+	require.ErrorIs(t, again.run(t.Context()), errClosing)
+	require.Equal(t, "snapshot", first.Type)
+	require.Contains(t, first.Data.(map[string]any)["notifications"].([]core.Notification)[0].Title, "reconnected")
+}
+
+func TestEnrichmentIsSentToBrowsers(t *testing.T) {
+	t.Parallel()
+	var got []message
+	f := &feed{send: func(m message) error { got = append(got, m); return nil }}
+	require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))
+	require.Equal(t, "enrichment", got[0].Type)
+	require.Equal(t, map[string]any{"provider": "musicbrainz"}, got[0].Data)
+}

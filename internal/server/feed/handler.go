@@ -1,0 +1,64 @@
+// Package feed answers with streams of events, by websocket and by Server-Sent Events.
+package feed
+
+import (
+	"context"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/server/connections"
+	"reprise/internal/server/core"
+)
+
+// Store is what this package reads.
+type Store interface {
+	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
+	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
+	Listens(ctx context.Context, user int64, before string,
+		limit int) (page []library.StoredListen, next string, err error)
+}
+
+// Options are what a Handler is made from.
+type Options struct {
+	Core     *core.Core
+	Store    Store
+	Bus      *events.Bus
+	Notifier *notify.Notifier
+	Statuses *connections.Statuses
+	Host     string          // of our own pages; a websocket from another is refused
+	Closing  <-chan struct{} // closed when the server stops
+}
+
+// Handler answers with streams of events. Make it with New.
+type Handler struct {
+	Options
+	streams sync.WaitGroup
+}
+
+// New returns a Handler.
+func New(o Options) *Handler { return &Handler{Options: o} }
+
+// Routes adds the routes of the streams.
+func (h *Handler) Routes(e *echo.Echo) {
+	e.GET("/api/v1/events", h.websocket)
+	e.GET("/api/v1/events/sse", h.serverSentEvents)
+}
+
+// Wait blocks until all streams have ended.
+func (h *Handler) Wait() { h.streams.Wait() }
+
+// open returns a feed for the session or the token of a request, or accounts.ErrUnknown. The caller closes its
+// subscription.
+func (h *Handler) open(c echo.Context) (*feed, error) {
+	w, err := h.Core.Access.Watcher(c.Request(), c.RealIP())
+	if err != nil {
+		return nil, err
+	}
+	// The subscription begins before the snapshot is taken: what happens in between is sent twice rather than
+	// never.
+	return &feed{Handler: h, watcher: w, changes: h.Bus.Subscribe(w.User)}, nil
+}

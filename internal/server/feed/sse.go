@@ -1,0 +1,61 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// serverSentEvents is the same stream as the websocket, for networks that break websockets.
+func (h *Handler) serverSentEvents(c echo.Context) error {
+	f, err := h.open(c)
+	if err != nil {
+		return err
+	}
+	defer f.changes.Close()
+	h.streams.Add(1)
+	defer h.streams.Done()
+	w := c.Response()
+	w.Header().Set(echo.HeaderContentType, "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx holds streams back otherwise
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Time{}); err != nil { // the stream outlives the time for a request
+		return err
+	}
+	write := func(format string, args ...any) error {
+		if err := control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, format, args...); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	f.ping = func() error { return write(": alive\n\n") }
+	f.send = func(m message) error {
+		data, err := encode(m)
+		if err != nil {
+			return err
+		}
+		return write("id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Type, data)
+	}
+	h.ended(f.run(c.Request().Context()))
+	return nil
+}
+
+// ended logs why a stream ended, when that is not the ordinary course of things.
+func (h *Handler) ended(err error) {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, errClosing), errors.Is(err, errSession):
+	case errors.Is(err, errSlow):
+		h.Core.Log.Info("stream dropped, its reader was too slow")
+	default:
+		h.Core.Log.Debug("stream ended", "err", err)
+	}
+}

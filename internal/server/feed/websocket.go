@@ -1,0 +1,118 @@
+//lint:file-ignore SA1019 the frame of this project names nhooyr.io/websocket; its successor has the same API
+
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
+	"nhooyr.io/websocket"
+
+	"reprise/internal/server/core"
+)
+
+const (
+	writeTimeout = 5 * time.Second
+	closeWithin  = 300 * time.Millisecond // how long a tab may take to say goodbye
+	readLimit    = 4 << 10                // bytes of one message of a browser, which only acknowledges
+)
+
+// encode writes a message as both kinds of stream carry it.
+func encode(m message) ([]byte, error) { return json.Marshal(m) }
+
+// websocket keeps a browser up to date, and takes its acknowledgements.
+func (h *Handler) websocket(c echo.Context) error {
+	f, err := h.open(c)
+	if err != nil {
+		return err
+	}
+	defer f.changes.Close()
+	h.streams.Add(1)
+	defer h.streams.Done()
+	if !c.IsWebSocket() {
+		c.Response().Header().Set(echo.HeaderUpgrade, "websocket")
+		return &core.Problem{Status: http.StatusUpgradeRequired, Title: "Needs a websocket",
+			Detail: "Open this address as a websocket, or read the same as Server-Sent Events at " +
+				"/api/v1/events/sse."}
+	}
+	// Accept refuses a request whose Origin is another host than ours.
+	socket, err := websocket.Accept(c.Response(), c.Request(),
+		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: []string{h.Host}})
+	if err != nil {
+		h.Core.Log.Debug("websocket refused", "err", err)
+		return nil // Accept has answered
+	}
+	defer socket.CloseNow()
+	socket.SetReadLimit(readLimit)
+
+	g, ctx := errgroup.WithContext(c.Request().Context())
+	timed := func(do func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		return do(ctx)
+	}
+	f.ping = func() error { return timed(socket.Ping) }
+	f.send = func(m message) error {
+		data, err := encode(m)
+		if err != nil {
+			return err
+		}
+		return timed(func(ctx context.Context) error { return socket.Write(ctx, websocket.MessageText, data) })
+	}
+	reading, stopReading := context.WithCancel(ctx)
+	defer stopReading()
+	g.Go(func() error { return h.readAcks(reading, socket, f) })
+	g.Go(func() error {
+		err := f.run(ctx)
+		code, reason := closing(err)
+		mute := time.AfterFunc(closeWithin, stopReading) // a tab that sleeps does not say goodbye
+		defer mute.Stop()
+		_ = socket.Close(code, reason) // ends readAcks
+		return err
+	})
+	h.ended(g.Wait())
+	return nil
+}
+
+func closing(err error) (websocket.StatusCode, string) {
+	switch {
+	case errors.Is(err, errSlow):
+		return websocket.StatusTryAgainLater, "reader too slow; connect again for a fresh snapshot"
+	case errors.Is(err, errClosing):
+		return websocket.StatusGoingAway, "server stops"
+	case errors.Is(err, errSession):
+		return websocket.StatusPolicyViolation, "session ended"
+	}
+	return websocket.StatusNormalClosure, ""
+}
+
+// readAcks takes what the browser says until it is gone. What is not understood is left alone: a newer page may
+// say it.
+func (h *Handler) readAcks(ctx context.Context, socket *websocket.Conn, f *feed) error {
+	for {
+		_, data, err := socket.Read(ctx)
+		if err != nil {
+			return err
+		}
+		var m struct {
+			Type string `json:"type"`
+			Data struct {
+				ID string `json:"id"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(data, &m) != nil || m.Type != "ack" || !f.watcher.MayAck {
+			continue
+		}
+		if id, err := strconv.ParseInt(m.Data.ID, 10, 64); err == nil {
+			if err := h.Notifier.Acknowledge(ctx, f.watcher.User, id); err != nil {
+				return err
+			}
+		}
+	}
+}

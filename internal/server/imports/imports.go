@@ -1,0 +1,235 @@
+// Package imports answers for the imports of files.
+package imports
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/activity"
+	"reprise/internal/imports"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+)
+
+// Store is what this package reads.
+type Store interface {
+	Imports(ctx context.Context, user int64) ([]imports.Import, error)
+}
+
+// Handler answers for the imports of files.
+type Handler struct {
+	core   *core.Core
+	store  Store
+	runner *imports.Runner
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, runner *imports.Runner) *Handler {
+	return &Handler{core: k, store: store, runner: runner}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/imports", h.page)
+	g.POST("/imports", h.sendForm)
+	g.POST("/imports/:id/cancel", h.cancelForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/imports", h.list)
+	g.POST("/imports", h.sendAPI)
+	g.DELETE("/imports/:id", h.cancelAPI)
+}
+
+// importView is an import of a file.
+type importView struct {
+	ID          string   `json:"id"`
+	Provider    string   `json:"provider"`
+	DisplayName string   `json:"display_name"`
+	Name        string   `json:"name"`
+	State       string   `json:"state"`
+	Rows        int      `json:"rows"`
+	RowsTotal   int      `json:"rows_total"` // about
+	Added       int      `json:"added"`
+	Known       int      `json:"known"`
+	Skipped     int      `json:"skipped"`
+	Bad         int      `json:"bad"`
+	BytesDone   int64    `json:"bytes_done"`
+	BytesTotal  int64    `json:"bytes_total"`
+	Problems    []string `json:"problems"`
+	Reason      string   `json:"reason,omitempty"`
+	CreatedAt   string   `json:"created_at"`
+	EndedAt     *string  `json:"ended_at"`
+	Open        bool     `json:"-"`
+}
+
+func (h *Handler) viewImport(v imports.Import) importView {
+	view := importView{ID: strconv.FormatInt(v.ID, 10), Provider: v.Provider, DisplayName: v.Provider, Name: v.Name,
+		State: string(v.State), Rows: v.Rows,
+		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
+		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
+		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
+		EndedAt: core.Moment(v.EndedAt), Open: v.Open()}
+	if p := h.core.Registry.Get(v.Provider); p != nil {
+		view.DisplayName = p.DisplayName
+	}
+	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
+		view.Problems = strings.Split(text, "\n")
+	}
+	return view
+}
+
+// all are a person's imports, of one provider or, with an empty name, of all.
+func (h *Handler) all(ctx context.Context, user int64, provider string) ([]importView, error) {
+	all, err := h.store.Imports(ctx, user)
+	views := []importView{}
+	for _, v := range all {
+		if provider == "" || v.Provider == provider {
+			views = append(views, h.viewImport(v))
+		}
+	}
+	return views, err
+}
+
+// receive takes in the file that a request carries: as its body, or in a form.
+func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
+	r := c.Request()
+	const form = 64 << 10 // what a form has around the file
+	if r.ContentLength > imports.MaxFile+form {
+		return v, imports.ErrTooLarge
+	}
+	r.Body = &sending{r.Body, http.NewResponseController(c.Response())}
+	provider, user := c.QueryParam("provider"), core.UserOf(c).ID
+	defer func() {
+		v.Provider = provider
+		if err == nil {
+			h.core.Note(r.Context(), activity.Entry{User: user, Action: activity.Imported, Provider: provider,
+				Subject: v.Name})
+		}
+	}()
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind != echo.MIMEMultipartForm {
+		return h.runner.Receive(r.Context(), user, provider, c.QueryParam("name"), r.Body)
+	}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return v, core.HTTPProblem(http.StatusBadRequest)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return v, &core.Problem{Status: http.StatusUnprocessableEntity, Title: "No file",
+				Detail: "Choose a file first."}
+		}
+		if err != nil {
+			return v, errors.Join(core.HTTPProblem(http.StatusBadRequest), err)
+		}
+		switch {
+		case part.FormName() == "provider":
+			text, err := io.ReadAll(io.LimitReader(part, 100))
+			if err != nil {
+				return v, err
+			}
+			provider = string(text)
+		case part.FormName() == "file" && part.FileName() != "":
+			return h.runner.Receive(r.Context(), user, provider, part.FileName(), part)
+		}
+	}
+}
+
+func (h *Handler) sendAPI(c echo.Context) error {
+	v, err := h.receive(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, h.viewImport(v))
+}
+
+func (h *Handler) list(c echo.Context) error {
+	all, err := h.all(c.Request().Context(), core.UserOf(c).ID, "")
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"imports": all})
+}
+
+func (h *Handler) cancel(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return h.runner.Cancel(c.Request().Context(), core.UserOf(c).ID, id)
+}
+
+func (h *Handler) cancelAPI(c echo.Context) error {
+	if err := h.cancel(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// importsView is the page of imports.
+type importsView struct {
+	Readers  []readerView
+	Imports  []importView
+	Provider string // whose file was sent last
+	Problem  string // with that
+}
+
+// readerView is a service whose export can be read.
+type readerView struct{ Name, DisplayName, Expected string }
+
+func (h *Handler) page(c echo.Context) error {
+	return h.show(c, http.StatusOK, importsView{Provider: c.QueryParam("provider")})
+}
+
+func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
+	for _, p := range h.core.Registry.All() {
+		if imports.Reads(p.Name) {
+			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName, imports.Expected(p.Name)})
+		}
+	}
+	if v.Imports, err = h.all(c.Request().Context(), core.UserOf(c).ID, ""); err != nil {
+		return err
+	}
+	return h.core.Render(c, status, "imports", "Import a file", v)
+}
+
+func (h *Handler) sendForm(c echo.Context) error {
+	v, err := h.receive(c)
+	if err != nil {
+		p := h.core.Problem(c, err)
+		return h.show(c, p.Status, importsView{Provider: v.Provider, Problem: p.Detail})
+	}
+	return h.core.Done(c, "/imports", v.Name+" is being imported. You may close this page meanwhile.")
+}
+
+func (h *Handler) cancelForm(c echo.Context) error {
+	// it may have been forgotten in another tab
+	if err := h.cancel(c); err != nil && !errors.Is(err, library.ErrNotFound) {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, h.core.CameFrom(c))
+}
+
+// Part is what a connection's page says about imports.
+type Part struct {
+	readerView
+	Imports []importView
+}
+
+func (h *Handler) Part(ctx context.Context, user int64, p *providers.Provider) (*Part, error) {
+	if !imports.Reads(p.Name) {
+		return nil, nil
+	}
+	all, err := h.all(ctx, user, p.Name)
+	return &Part{readerView{p.Name, p.DisplayName, imports.Expected(p.Name)}, all[:min(len(all), 3)]}, err
+}

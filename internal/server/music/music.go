@@ -1,0 +1,113 @@
+// Package music answers for listens, for the artists, albums and tracks in them, and for the sources of facts
+// about them.
+package music
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/enrich"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+)
+
+// Store is what this package reads of listens and of the music in them.
+type Store interface {
+	Listens(ctx context.Context, user int64, before string,
+		limit int) (page []library.StoredListen, next string, err error)
+	CountListens(ctx context.Context, user int64) (int, error)
+	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
+	LinkStore
+}
+
+// Handler answers for listens, and for the artists, albums and tracks in them.
+type Handler struct {
+	core       *core.Core
+	store      Store
+	enrichment *enrich.Runner
+	rows       *Rows
+}
+
+// New returns a Handler. enrichment may be nil: there are no sources of facts then.
+func New(k *core.Core, store Store, enrichment *enrich.Runner, rows *Rows) *Handler {
+	return &Handler{core: k, store: store, enrichment: enrichment, rows: rows}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/listens", h.listensPage)
+	g.GET("/music/:kind/:id", h.musicPage)
+	g.GET("/art/:hash", h.picture)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/listens", h.listensAPI)
+	g.GET("/music/:kind/:id", h.musicAPI)
+}
+
+// picture answers with a picture. Its name stands for its content, so browsers may keep it.
+func (h *Handler) picture(c echo.Context) error {
+	if h.rows.art == nil {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
+	b, kind, err := h.rows.art.Read(c.Param("hash"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set("Cache-Control", "private, max-age=31536000, immutable")
+	header.Set("ETag", `"`+c.Param("hash")+`"`)
+	header.Set(echo.HeaderContentType, kind)
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(b))
+	return nil
+}
+
+func (h *Handler) music(c echo.Context) (view, error) {
+	ctx := c.Request().Context()
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return view{}, err
+	}
+	m, err := h.store.Music(ctx, core.UserOf(c).ID, c.Param("kind"), id)
+	if err != nil {
+		return view{}, err
+	}
+	v := h.viewMusic(m)
+	if v.Picture == nil && m.Kind != library.KindArtist { // that of the album, or of the artist
+		links, err := h.rows.links(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album})
+		if err != nil {
+			return v, err
+		}
+		if picture := links[0].Picture; picture != "" {
+			address := "/art/" + picture
+			v.Picture, v.Portrait = &address, links[0].Portrait
+		}
+	}
+	return v, nil
+}
+
+func (h *Handler) musicAPI(c echo.Context) error {
+	v, err := h.music(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func (h *Handler) musicPage(c echo.Context) error {
+	v, err := h.music(c)
+	if err != nil {
+		return err
+	}
+	return h.core.Render(c, http.StatusOK, "music", v.Name, v)
+}

@@ -1,0 +1,99 @@
+package music
+
+import (
+	"slices"
+	"strconv"
+
+	"reprise/internal/enrich"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+)
+
+// view is what is known of an artist, an album or a track.
+type view struct {
+	ID          string     `json:"id"`
+	Kind        string     `json:"kind"`
+	Name        string     `json:"name"`
+	Artist      string     `json:"artist"`
+	Album       *string    `json:"album"` // that a track was played from
+	Plays       int        `json:"plays"`
+	LastHeardAt *string    `json:"last_heard_at"`
+	MBID        *string    `json:"mbid"`
+	Released    *string    `json:"released"`
+	Tags        []string   `json:"tags"`
+	Picture     *string    `json:"picture"` // its address
+	Sources     []toldView `json:"sources"`
+
+	Portrait bool `json:"-"` // the picture is the artist's
+	// By whom a fact is told, for people.
+	MBIDFrom, ReleasedFrom, TagsFrom, PictureFrom string `json:"-"`
+	// as a source writes the name, where that differs
+	AlsoKnownAs string `json:"-"`
+	AlsoFrom    string `json:"-"`
+}
+
+// toldView is what a source tells of it.
+type toldView struct {
+	Provider    string   `json:"provider"`
+	DisplayName string   `json:"display_name"`
+	State       string   `json:"state"`
+	Tells       []string `json:"tells"`
+	AskedAt     *string  `json:"asked_at"`
+	NextAt      *string  `json:"next_attempt_at"`
+	Detail      string   `json:"detail,omitempty"`
+}
+
+func (h *Handler) viewMusic(m enrich.Music) view {
+	v := view{ID: strconv.FormatInt(m.ID, 10), Kind: m.Kind, Name: m.Title, Artist: m.Artist,
+		Album: core.Text(m.Album), Plays: m.Plays, LastHeardAt: core.Moment(m.LastHeard),
+		MBID: core.Text(m.MBID), Tags: []string{}, Sources: []toldView{}}
+	if m.Kind == library.KindArtist {
+		v.Name = m.Artist
+	}
+	var all []enrich.Source
+	if h.enrichment != nil {
+		all = h.enrichment.Sources()
+	}
+	rank := func(t enrich.Told) int {
+		return slices.IndexFunc(all, func(e enrich.Source) bool { return e.Provider.Name == t.Source })
+	}
+	// A fact is told of as by the first source that has it: those that come later may only repeat it.
+	slices.SortStableFunc(m.Told, func(a, b enrich.Told) int { return rank(a) - rank(b) })
+	for _, t := range m.Told {
+		told := toldView{Provider: t.Source, DisplayName: t.Source, State: string(t.State), Tells: []string{},
+			AskedAt: core.Moment(t.AskedAt), NextAt: core.Moment(t.Due), Detail: t.Reason}
+		if i := rank(t); i >= 0 {
+			told.DisplayName = all[i].Provider.DisplayName
+		}
+		v.take(t, &told, h.rows.shown(t.Picture))
+		v.Sources = append(v.Sources, told)
+	}
+	return v
+}
+
+// take adds what a source tells.
+func (v *view) take(t enrich.Told, told *toldView, picture string) {
+	first := func(what string, known, unknown bool, from *string) bool {
+		if !known || !unknown {
+			return false
+		}
+		told.Tells, *from = append(told.Tells, what), told.DisplayName
+		return true
+	}
+	if first("mbid", t.MBID != "", v.MBIDFrom == "", &v.MBIDFrom) {
+		v.MBID = &t.MBID
+	}
+	if first("released", t.Released != "", v.Released == nil, &v.ReleasedFrom) {
+		v.Released = &t.Released
+	}
+	if first("tags", len(t.Tags) > 0, len(v.Tags) == 0, &v.TagsFrom) {
+		v.Tags = t.Tags
+	}
+	if first("picture", picture != "", v.Picture == nil, &v.PictureFrom) {
+		address := "/art/" + picture
+		v.Picture, v.Portrait = &address, v.Kind == library.KindArtist
+	}
+	if first("name", t.Name != "" && t.Name != v.Name, v.AlsoKnownAs == "", &v.AlsoFrom) {
+		v.AlsoKnownAs = t.Name
+	}
+}

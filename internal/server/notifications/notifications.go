@@ -1,0 +1,106 @@
+// Package notifications answers for the notifications of a user.
+package notifications
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/notify"
+	"reprise/internal/server/core"
+)
+
+// Store is what this package reads.
+type Store interface {
+	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
+	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
+}
+
+// Handler answers for the notifications of a user.
+type Handler struct {
+	core     *core.Core
+	store    Store
+	notifier *notify.Notifier
+}
+
+// New returns a Handler.
+func New(k *core.Core, store Store, notifier *notify.Notifier) *Handler {
+	return &Handler{core: k, store: store, notifier: notifier}
+}
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/notifications", h.page)
+	g.POST("/notifications/:id/ack", h.ackForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/notifications", h.list)
+	g.POST("/notifications/:id/ack", h.ackAPI)
+}
+
+func (h *Handler) list(c echo.Context) error {
+	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, c.QueryParam("open") == "true")
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"notifications": core.ViewAll(all, core.ViewNotification)})
+}
+
+func (h *Handler) page(c echo.Context) error {
+	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, false)
+	if err != nil {
+		return err
+	}
+	return h.core.Render(c, http.StatusOK, "notifications", "Notifications",
+		core.ViewAll(all, core.ViewNotification))
+}
+
+func (h *Handler) acknowledge(c echo.Context) error {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if _, err := h.store.Notification(ctx, user, id); err != nil {
+		return err
+	}
+	return h.notifier.Acknowledge(ctx, user, id)
+}
+
+// unseen names the element of the page that a person goes on with, who has seen the notification of that id: the
+// next one
+// that they have not seen, or the whole list.
+func (h *Handler) unseen(c echo.Context, id string) (element string, err error) {
+	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, true)
+	i := slices.IndexFunc(all, func(n notify.Notification) bool { return strconv.FormatInt(n.ID, 10) == id })
+	for _, n := range slices.Concat(all[i+1:], all[:i+1]) {
+		if n.AcknowledgedAt.IsZero() {
+			return fmt.Sprintf("notification-%d", n.ID), err
+		}
+	}
+	return "notifications", err
+}
+
+func (h *Handler) ackAPI(c echo.Context) error {
+	if err := h.acknowledge(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Handler) ackForm(c echo.Context) error {
+	if err := h.acknowledge(c); err != nil {
+		return err
+	}
+	next, err := h.unseen(c, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/notifications#"+next)
+}

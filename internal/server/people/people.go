@@ -1,0 +1,207 @@
+// Package people answers for accounts: the first one, signing in and out, and adding more.
+package people
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/notify"
+	"reprise/internal/server/core"
+)
+
+// Store lists the accounts.
+type Store interface {
+	Users(context.Context) ([]accounts.User, error)
+}
+
+// Options are what a Handler is made from.
+type Options struct {
+	Core     *core.Core
+	Store    Store
+	Accounts *accounts.Accounts
+	Courier  *notify.Courier
+	Named    []notify.Channel // the channels of the settings, which the first account gets
+}
+
+// Handler answers for accounts: the first one, signing in and out, and adding more.
+type Handler struct {
+	core     *core.Core
+	store    Store
+	accounts *accounts.Accounts
+	courier  *notify.Courier
+	named    []notify.Channel
+}
+
+// New returns a Handler.
+func New(o Options) *Handler {
+	return &Handler{core: o.Core, store: o.Store, accounts: o.Accounts, courier: o.Courier, named: o.Named}
+}
+
+// Open adds the routes for people who are not signed in.
+func (h *Handler) Open(g *echo.Group) {
+	slow := core.SlowDown()
+	g.GET("/setup", h.setupPage)
+	g.POST("/setup", h.setupForm, slow)
+	g.GET("/login", h.loginPage)
+	g.POST("/login", h.loginForm, slow)
+	g.POST("/api/v1/setup", h.setupAPI, slow)
+	g.POST("/api/v1/session", h.loginAPI, slow)
+}
+
+// Pages adds the routes of the pages. The forms that add an account and change a password belong to the settings
+// page.
+func (h *Handler) Pages(g *echo.Group) { g.POST("/logout", h.logoutForm) }
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.DELETE("/session", h.logoutAPI)
+	g.GET("/admin/users", h.list, core.MustBeAdmin)
+	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
+}
+
+// Credentials are what a person types about an account.
+type Credentials struct {
+	Code     string `json:"code" form:"code"`
+	Name     string `json:"name" form:"name"`
+	Password string `json:"password" form:"password"`
+	Role     string `json:"role" form:"role"`
+}
+
+var errCode = &core.Problem{Status: http.StatusForbidden, Title: "This link is not good",
+	Detail: "Open the link that the server printed when it started. A new one is printed at every start, until " +
+		"there is an account."}
+
+func (h *Handler) firstAccount(ctx context.Context, in Credentials) error {
+	if !h.core.Sessions.Setup.Open() {
+		return accounts.ErrNotFirst
+	}
+	if !h.core.Sessions.Setup.Is(in.Code) {
+		return errCode
+	}
+	u, err := h.accounts.Create(ctx, in.Name, in.Password, accounts.Admin, true)
+	if err == nil || errors.Is(err, accounts.ErrNotFirst) {
+		h.core.Sessions.Setup.Use()
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.courier.Adopt(ctx, h.named); err != nil {
+		h.core.Log.Error("channels of the settings cannot be stored", "err", err)
+	}
+	return h.core.Sessions.SignIn(ctx, u.ID)
+}
+
+type setupView struct {
+	Code, Name, Problem string
+}
+
+func (h *Handler) setupPage(c echo.Context) error {
+	switch {
+	case !h.core.Sessions.Setup.Open():
+		return c.Redirect(http.StatusSeeOther, "/login")
+	case c.QueryParam("code") == "":
+		return h.core.Render(c, http.StatusOK, "setup", "Welcome", setupView{})
+	case !h.core.Sessions.Setup.Is(c.QueryParam("code")):
+		return h.core.Render(c, http.StatusForbidden, "setup", "Welcome", setupView{Problem: errCode.Detail})
+	}
+	return h.core.Render(c, http.StatusOK, "setup", "Welcome", setupView{Code: c.QueryParam("code")})
+}
+
+func (h *Handler) setupForm(c echo.Context) error {
+	in, err := core.Body[Credentials](c)
+	if err == nil {
+		err = h.firstAccount(c.Request().Context(), in)
+	}
+	if err != nil {
+		p := h.core.Problem(c, err)
+		if !h.core.Sessions.Setup.Is(in.Code) { // the form would not serve
+			in.Code = ""
+		}
+		return h.core.Render(c, p.Status, "setup", "Welcome",
+			setupView{Code: in.Code, Name: in.Name, Problem: p.Detail})
+	}
+	return c.Redirect(http.StatusSeeOther, "/")
+}
+
+func (h *Handler) setupAPI(c echo.Context) error {
+	in, err := core.Body[Credentials](c)
+	if err == nil {
+		err = h.firstAccount(c.Request().Context(), in)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusCreated)
+}
+
+type loginView struct {
+	Name, Problem string
+	After         string // the page that the person wanted to see
+}
+
+func (h *Handler) loginPage(c echo.Context) error {
+	if h.core.Sessions.Setup.Open() {
+		return c.Redirect(http.StatusSeeOther, "/setup")
+	}
+	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
+		return c.Redirect(http.StatusSeeOther, "/")
+	}
+	return h.core.Render(c, http.StatusOK, "login", "Sign in", loginView{After: c.QueryParam("after")})
+}
+
+func (h *Handler) login(c echo.Context) (Credentials, error) {
+	in, err := core.Body[Credentials](c)
+	if err != nil {
+		return in, err
+	}
+	ctx := c.Request().Context()
+	u, err := h.accounts.Check(ctx, in.Name, in.Password)
+	if err != nil {
+		return in, err
+	}
+	return in, h.core.Sessions.SignIn(ctx, u.ID)
+}
+
+func (h *Handler) loginForm(c echo.Context) error {
+	in, err := h.login(c)
+	if err != nil {
+		p := h.core.Problem(c, err)
+		return h.core.Render(c, p.Status, "login", "Sign in", loginView{Name: in.Name, Problem: p.Detail,
+			After: c.FormValue("after")})
+	}
+	after := core.LocalPath(c.FormValue("after"))
+	if strings.HasPrefix(after, "/connect/") {
+		// It leads on to the provider's own page, and the policy of our pages lets no form lead to another site.
+		// So the form
+		// ends here, and the browser goes on by itself.
+		c.Response().Header().Set("Refresh", "0; url="+after)
+		return h.core.Render(c, http.StatusOK, "onward", "Signed in", after)
+	}
+	return c.Redirect(http.StatusSeeOther, after)
+}
+
+func (h *Handler) loginAPI(c echo.Context) error {
+	if _, err := h.login(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusCreated)
+}
+
+func (h *Handler) logoutForm(c echo.Context) error {
+	if err := h.core.Sessions.SignOut(c); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/login")
+}
+
+func (h *Handler) logoutAPI(c echo.Context) error {
+	if err := h.core.Sessions.SignOut(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}

@@ -1,0 +1,170 @@
+package playlists
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+	"reprise/internal/match"
+	"reprise/internal/providers"
+	"reprise/internal/server/core"
+	"reprise/internal/server/deliveries"
+)
+
+// copyView is a provider's copy of a playlist.
+type copyView struct {
+	Provider    string           `json:"provider"`
+	DisplayName string           `json:"display_name"`
+	Enabled     bool             `json:"enabled"`
+	UpToDate    bool             `json:"up_to_date"`
+	WrittenAt   *string          `json:"written_at"`
+	Delivery    *deliveries.View `json:"delivery"`
+	Report      *delivery.Report `json:"report"`
+}
+
+// Missing are the tracks that were not found.
+func (v copyView) Missing() (tracks []delivery.ReportTrack) {
+	for _, t := range v.Report.Tracks {
+		if t.How == match.ByNothing {
+			tracks = append(tracks, t)
+		}
+	}
+	return tracks
+}
+
+// writer returns the playlist's number and the provider that a request's address names, if the one can be written
+// to the
+// other.
+func (h *Handler) writer(c echo.Context) (int64, *providers.Provider, error) {
+	p, err := h.core.Provider(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return 0, nil, err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	list, _, err := h.store.Playlist(ctx, user, id)
+	if err == nil && (!p.Takes.Playlists || list.Provider == p.Name) {
+		err = delivery.ErrNotTaken
+	}
+	if err == nil {
+		_, err = h.statuses.Status(ctx, user, p.Name)
+	}
+	return id, p, err
+}
+
+func (h *Handler) copyOf(ctx context.Context, user, playlist int64, p *providers.Provider) (copyView, error) {
+	v := copyView{Provider: p.Name, DisplayName: p.DisplayName}
+	ref := strconv.FormatInt(playlist, 10)
+	kept, err := h.store.Copy(ctx, user, p.Name, delivery.WritePlaylist, ref)
+	if errors.Is(err, library.ErrNotFound) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	v.Enabled, v.WrittenAt, v.UpToDate = true, core.Moment(kept.WrittenAt), kept.Written == kept.Wanted
+	if kept.Report != "" {
+		report := delivery.ReportOf(kept)
+		v.Report = &report
+	}
+	d, err := h.store.CopyDelivery(ctx, user, p.Name, delivery.WritePlaylist, ref)
+	if errors.Is(err, library.ErrNotFound) { // done long ago, or discarded
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	names, err := h.names.For(ctx, user, d)
+	view := names.View(d)
+	v.Delivery = &view
+	return v, err
+}
+
+// copies are the copies of a playlist at those connected providers that could hold one.
+func (h *Handler) copies(ctx context.Context, user int64, id, from string) (views []copyView, err error) {
+	playlist, err := core.Number(id)
+	if err != nil {
+		return nil, err
+	}
+	connected, err := h.store.UserConnections(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range h.core.Registry.All() {
+		if !p.Takes.Playlists || p.Name == from ||
+			!slices.ContainsFunc(connected, func(c library.Connection) bool { return c.Provider == p.Name }) {
+			continue
+		}
+		v, err := h.copyOf(ctx, user, playlist, p)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+func (h *Handler) copyAPI(c echo.Context) error {
+	return h.answerCopy(c, http.StatusOK, func(context.Context, int64, int64, string) error { return nil })
+}
+
+func (h *Handler) writeCopyAPI(c echo.Context) error {
+	return h.answerCopy(c, http.StatusAccepted, h.deliveries.WritePlaylist)
+}
+
+// answerCopy does something with a copy, and answers with how it stands then.
+func (h *Handler) answerCopy(c echo.Context, status int, do func(ctx context.Context, user, playlist int64,
+	provider string) error) error {
+	id, p, err := h.writer(c)
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if err == nil {
+		err = do(ctx, user, id, p.Name)
+	}
+	if err != nil {
+		return err
+	}
+	v, err := h.copyOf(ctx, user, id, p)
+	if err != nil {
+		return err
+	}
+	return c.JSON(status, v)
+}
+
+func (h *Handler) stopCopyAPI(c echo.Context) error {
+	id, p, err := h.writer(c)
+	if err == nil {
+		err = h.deliveries.StopWriting(c.Request().Context(), core.UserOf(c).ID, id, p.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Handler) copyForm(c echo.Context) error {
+	id, p, err := h.writer(c)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	sentence := "The playlist is written to " + p.DisplayName + ", and again whenever it changes here."
+	if c.FormValue("write") == "stop" {
+		sentence = "The playlist is not written to " + p.DisplayName + " any more. The copy there stays as it is."
+		err = h.deliveries.StopWriting(ctx, user, id, p.Name)
+	} else {
+		err = h.deliveries.WritePlaylist(ctx, user, id, p.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, "/playlists/"+strconv.FormatInt(id, 10), sentence)
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/server/activity"
+	"reprise/internal/server/admin"
+	"reprise/internal/server/channels"
+	"reprise/internal/server/connections"
+	"reprise/internal/server/core"
+	"reprise/internal/server/deliveries"
+	"reprise/internal/server/digests"
+	"reprise/internal/server/feed"
+	"reprise/internal/server/health"
+	"reprise/internal/server/imports"
+	"reprise/internal/server/music"
+	"reprise/internal/server/notifications"
+	"reprise/internal/server/people"
+	"reprise/internal/server/playlists"
+	"reprise/internal/server/settings"
+	"reprise/internal/server/tokens"
+)
+
+// Store is what pages and API read and keep: what each resource says that it needs.
+type Store interface {
+	core.Store
+	activity.Store
+	connections.Store
+	deliveries.Store
+	digests.Store
+	feed.Store
+	imports.Store
+	music.Store
+	music.SourceStore
+	notifications.Store
+	people.Store
+	playlists.Store
+	tokens.Store
+	HasUsers(context.Context) (bool, error)
+	Ping(context.Context) error
+}
+
+// resource answers for one kind of thing, in pages and in the API.
+type resource interface {
+	Pages(*echo.Group)
+	API(*echo.Group)
+}
+
+// resources are all parts of the server.
+type resources struct {
+	*Config
+	base      *url.URL
+	core      *core.Core
+	people    *people.Handler
+	settings  *settings.Handler
+	feed      *feed.Handler
+	resources []resource
+}
+
+// newResources makes the parts. closing ends the open streams.
+func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources, error) {
+	k, err := core.New(core.Options{
+		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
+		Digests: c.Digests != nil && c.Digests.Provider() != nil, Demo: c.Demo != nil, DemoUser: c.DemoUser,
+		Store: c.Store, Sessions: c.Sessions, Registry: c.Registry, Unconnected: c.Unconnected(),
+		Bus: c.Bus, Log: c.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	statuses := connections.NewStatuses(c.Store, c.Connections, c.Syncer)
+	names := deliveries.NewNamer(k, c.Store, c.Connections, c.Courier)
+	rows := music.NewRows(c.Store, c.Art)
+	sources := music.NewSources(k, c.Store, c.Enrichment, c.Guard)
+	files := imports.New(k, c.Store, c.Imports)
+	entries := activity.New(k, c.Store)
+	access := tokens.New(k, c.Store, c.Bus)
+	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
+	breakers := admin.NewBreakers(k, c.Breakers)
+	users := people.New(people.Options{
+		Core: k, Store: c.Store, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
+	})
+	return &resources{
+		Config: c,
+		base:   base,
+		core:   k,
+		people: users,
+		settings: settings.New(settings.Options{
+			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
+			Breakers: breakers,
+		}),
+		feed: feed.New(feed.Options{
+			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses, Host: base.Host,
+			Closing: closing,
+		}),
+		resources: []resource{
+			connections.New(connections.Options{
+				Core: k, Store: c.Store, Connections: c.Connections, Deliveries: c.Deliveries, Flow: c.Flow,
+				Uplink:   c.Uplink,
+				Statuses: statuses, Names: names, Rows: rows, Imports: files, Activity: entries,
+			}),
+			music.New(k, c.Store, c.Enrichment, rows),
+			sources,
+			playlists.New(k, c.Store, c.Deliveries, statuses, names),
+			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
+			files,
+			digests.New(k, c.Store, c.Digests, c.Guard),
+			notifications.New(k, c.Store, c.Notifier),
+			channels.New(k, c.Courier, c.PushKey),
+			health.New(k, statuses, c.Rollup, c.Breakers, c.Uplink),
+			entries,
+			users,
+			access,
+			keys,
+			breakers,
+		},
+	}, nil
+}

@@ -1,0 +1,59 @@
+package sync
+
+import (
+	"context"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+)
+
+// Deliveries is what a connection's recovery lets go out.
+type Deliveries interface {
+	// Release makes due what is parked for a connection.
+	Release(ctx context.Context, user int64, provider string) error
+	// Connected is called for every connection that has been made or renewed.
+	Connected(context.Context, library.Connection) error
+}
+
+// DeliveryGuard is the Guard of deliveries, which also depend on what has been read.
+type DeliveryGuard struct {
+	*Guard
+	Syncer *Syncer
+}
+
+// askAgain is how soon a delivery looks again whether its provider has been read; the wait doubles to historyAgain.
+const askAgain = time.Second
+
+// historyAgain is the same while the provider's history is still being read, which takes minutes.
+const historyAgain = 30 * time.Second
+
+// CaughtUp returns nil if everything that the provider had at that instant has been read, or cannot be read. Otherwise
+// it starts to read, and returns a *resilience.NotBeforeError.
+func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
+	p := g.opt.Registry.Get(c.Provider)
+	if p == nil || !p.Pulls(library.Listens) {
+		return nil
+	}
+	k := Key{c.User, c.Provider, library.Listens}
+	last := g.Syncer.lastRead(k)
+	if now := time.Now(); at.After(now) { // the clock was put back since
+		at = now.Add(-time.Minute)
+	}
+	if last.begun.After(at) && !last.history {
+		return nil
+	}
+	state := g.state(c, library.Listens)
+	switch {
+	case state.Kind == resilience.Stopped && state.Scope == resilience.ScopeStream:
+		return nil // what it has cannot be known; that it is wanted there is
+	case state.Kind == resilience.Stopped, state.Until.After(time.Now()):
+		return &resilience.NotBeforeError{State: state}
+	}
+	again := min(askAgain<<min(last.asked, 6), historyAgain)
+	if last.history {
+		again = historyAgain
+	}
+	g.Syncer.want(k)
+	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: time.Now().Add(again)}}
+}
