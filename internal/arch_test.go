@@ -153,13 +153,16 @@ var arrows = map[string][]string{
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},
+	"internal/testdb":        {"internal/postgrestest"},
+	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
 	"internal/enginetest": {
 		"internal/accounts", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
 		"internal/notify", "internal/oauth", "internal/providers", "internal/providers/providertest",
-		"internal/providers/registry", "internal/resilience", "internal/store", "internal/sync",
+		"internal/providers/registry", "internal/resilience", "internal/store", "internal/storetest",
+		"internal/sync",
 	},
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.

@@ -35,8 +35,15 @@ func newEnrichment(b builder, services *providers.Registry, guard enrich.Guard, 
 		}
 		pictures = cache
 	}
-	opt := enrich.Options{Every: b.config.EnrichEvery}
-	return enrich.New(opt, sources, b.store, guard, pictures, bus, b.log), cache, nil
+	return enrich.New(enrich.Config{
+		Every:    b.config.EnrichEvery,
+		Sources:  sources,
+		Store:    b.store,
+		Guard:    guard,
+		Pictures: pictures,
+		Bus:      bus,
+		Log:      b.log,
+	}), cache, nil
 }
 
 // source is where a provider's facts come from. It is not asked while something is missing that it needs: settings of
