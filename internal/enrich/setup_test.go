@@ -204,7 +204,7 @@ func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
-	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
+	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus, nil), Bus: b.bus, Log: log})
 	b.guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: b.db,
 		Alerts: told, Log: log})
 	b.Runner = enrich.New(enrich.Options{Every: b.every}, []enrich.Source{
