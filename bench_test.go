@@ -53,7 +53,7 @@ func BenchmarkIngest(b *testing.B) {
 		provider := providertest.New(listenbrainz.Describe(), "api_url", world.ListenBrainz.URL)
 		provider.Streams = []string{library.Listens}
 		log := slog.New(slog.DiscardHandler)
-		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})
+		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})
 		guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client,
 			Tokens: oauth.NewTokens(db, client), Registry: providers.NewRegistry(provider), Keys: db, Alerts: told, Log: log})
 		runs := make(chan library.Run, 100) // more than there are

@@ -53,7 +53,7 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	registry := providers.NewRegistry(provider)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Keys: db,
 		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Log: log,
-		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})})
+		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})})
 	d := delivery.New(delivery.Options{}, registry, caughtUp{guard}, db, bus, log)
 	page := make([]library.Listen, n)
 	for i := range page {
