@@ -2,9 +2,12 @@
 SHELL := /bin/bash
 GO ?= go
 PACKAGES := ./...
+FLAGS ?=
+# Most tests wait for something, so that more of them run at once than there are processors.
+TEST := .ci/in-memory $(GO) test -count=1 -shuffle=on -p 3 -parallel 6
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test check bench tools
+.PHONY: help demo run build test quick soak check bench tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -19,7 +22,13 @@ build: ## build bin/reprise
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/reprise ./cmd/server
 
 test: tools ## install what tests need and run all of them
-	$(GO) test -count=1 -shuffle=on -parallel 4 -timeout 15m $(PACKAGES)
+	$(TEST) $(FLAGS) -timeout 15m $(PACKAGES)
+
+quick: ## format, vet and test what changed and what depends on it, for the inner loop
+	@.ci/quick
+
+soak: tools ## all tests, with the endurance tests at full length
+	REPRISE_SOAK=all $(TEST) $(FLAGS) -timeout 60m $(PACKAGES)
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
@@ -29,7 +38,7 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./internal
-	$(GO) test -count=1 -race -short -shuffle=on -parallel 4 -timeout 15m $(PACKAGES)
+	$(TEST) -race -short -timeout 15m $$(.ci/concurrent)
 
 bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
