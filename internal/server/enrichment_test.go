@@ -37,16 +37,26 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	var err error
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
-	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log})
+	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus, nil), Bus: h.Bus, Log: h.Log})
 	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
 		Alerts: told, Log: h.Log})
-	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
-		Streams: []string{library.Enrichment}}
+	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
+		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}}
 	h.Guard = guard
-	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
-		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
-			Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard,
-		nil, h.Bus, h.Log)
+	missing := enrich.Source{
+		Provider: &providers.Provider{
+			Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		},
+		Missing:   []string{"providers.fanarttv.keys"},
+		SettingUp: "Get a key first.",
+	}
+	h.Enrichment = enrich.New(enrich.Config{
+		Sources: []enrich.Source{{Provider: source, Enricher: facts{}}, missing},
+		Store:   h.db,
+		Guard:   guard,
+		Bus:     h.Bus,
+		Log:     h.Log,
+	})
 	h.restart()
 	return guard, source
 }
@@ -137,9 +147,13 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		guard, source := h.enriched()
-		h.Enrichment = enrich.New(enrich.Options{},
-			[]enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db},
-			guard, nil, h.Bus, h.Log)
+		h.Enrichment = enrich.New(enrich.Config{
+			Sources: []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}},
+			Store:   full{h.db},
+			Guard:   guard,
+			Bus:     h.Bus,
+			Log:     h.Log,
+		})
 		h.restart()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
