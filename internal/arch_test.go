@@ -151,10 +151,17 @@ var arrows = map[string][]string{
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},
+	"internal/testdb":        {"internal/postgrestest"},
+	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},
 	"internal/s3test":        {},
 	"internal/supysonictest": {},
-	"internal/enginetest":    {"internal/accounts", "internal/alerts", "internal/delivery", "internal/events", "internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/store", "internal/sync"},
+	"internal/enginetest": {
+		"internal/accounts", "internal/alerts", "internal/delivery", "internal/events",
+		"internal/library", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/listenbrainz",
+		"internal/providers/spotify", "internal/providers/youtube", "internal/resilience",
+		"internal/store", "internal/storetest", "internal/sync",
+	},
 
 	// The wiring: with datadir and doctor the only importer of config, store, demo and the adapters.
 	"cmd/server": {"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels", "internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo", "internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/providers/fanarttv", "internal/providers/lastfm", "internal/providers/listenbrainz", "internal/providers/musicbrainz", "internal/providers/navidrome", "internal/providers/openai", "internal/providers/s3", "internal/providers/spotify", "internal/providers/youtube", "internal/resilience", "internal/server", "internal/store", "internal/sync", "internal/tracing", "web"},

@@ -41,7 +41,6 @@ var longLines = map[string]int{
 	"internal/config":                 62,
 	"internal/delivery":               51,
 	"internal/demo":                   216,
-	"internal/datadir":                7,
 	"internal/digest":                 29,
 	"internal/doctor":                 81,
 	"internal/enginetest":             26,

@@ -127,7 +127,7 @@ func command(t testing.TB, stdin string, environ []string, args ...string) (stri
 const (
 	keyFile     = "secret.key"
 	nextKeyFile = "secret.key.new"
-	oldKeyFile  = "secret.key.old-"
+	oldKeyFile  = "secret.key.old-" // followed by the id of the key
 )
 
 // household returns a data directory as a stopped server leaves it, with people who have one connection each.
@@ -206,55 +206,6 @@ func TestRotateKey(t *testing.T) {
 	_, err = command(t, "", nil, "rotate-key", "-data-dir", dir)
 	require.ErrorContains(t, err, "another Reprise is running with the data directory "+dir)
 	require.Equal(t, after, read(t, filepath.Join(dir, keyFile)))
-}
-
-// The power may be cut after each step: the next start, or running the command again, completes the change.
-func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
-	t.Parallel()
-	const people = 3
-	steps := []string{"the new key is there", "all is sealed with it", "the old key is kept"}
-	for done := 1; done <= len(steps); done++ {
-		for _, next := range []string{"a start", "running it again", "a backup"} {
-			dir := household(t, people)
-			before := read(t, filepath.Join(dir, keyFile))
-			secret := store.NewSecret()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, nextKeyFile), []byte(secret+"\n"), 0o600))
-			key, err := store.NewKey(secret)
-			require.NoError(t, err)
-			if done > 1 {
-				db := opened(t, dir, before)
-				_, err := db.Rotate(t.Context(), key)
-				require.NoError(t, err)
-				require.NoError(t, db.Close())
-			}
-			if done > 2 {
-				old, err := store.NewKey(before)
-				require.NoError(t, err)
-				require.NoError(t, os.WriteFile(filepath.Join(dir, oldKeyFile+old.ID()), []byte(before), 0o600))
-			}
-			looked, err := command(t, "", nil, "-check", "-data-dir", dir, "-listen", "127.0.0.1:0")
-			require.Equal(t, done > 1, strings.Contains(looked, "the next start finishes it"), "%s: %v", looked, err)
-			switch next {
-			case "a start":
-				require.NoError(t, start(t, dir).stop(syscall.SIGTERM))
-			case "running it again":
-				_, err := command(t, "", nil, "rotate-key", "-data-dir", dir)
-				require.NoError(t, err)
-			case "a backup":
-				said, err := command(t, "", nil, "backup", filepath.Join(dir, "copy"), "-data-dir", dir)
-				require.NoError(t, err)
-				require.Equal(t, done > 1, strings.Contains(said, nextKeyFile), said)
-				continue
-			}
-			opensWith(t, dir, read(t, filepath.Join(dir, keyFile)), people)
-			if done > 1 {
-				require.NoFileExists(t, filepath.Join(dir, nextKeyFile), "after %s, %s", steps[done-1], next)
-				old, err := filepath.Glob(filepath.Join(dir, oldKeyFile+"*"))
-				require.NoError(t, err)
-				require.NotEmpty(t, old)
-			}
-		}
-	}
 }
 
 func TestRotatingAKeyFromTheSettings(t *testing.T) {

@@ -121,7 +121,7 @@ var link = regexp.MustCompile(`(http://[0-9.:]+)(?:/setup\?code=(\w+))?\n`)
 func startAt(t testing.TB, dir, listen string, env ...string) *process {
 	t.Helper()
 	if postgrestest.On() {
-		env = append(env, "REPRISE_DATABASE_URL="+postgrestest.Schema(t, dir))
+		env = append(env, "REPRISE_DATABASE_URL="+postgrestest.Database(t, dir, nil))
 	}
 	return startWith(t, []string{"-data-dir", dir, "-listen", listen}, env...)
 }

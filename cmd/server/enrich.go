@@ -44,8 +44,15 @@ func newEnrichment(ctx context.Context, c config.Config, db *store.Store, client
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := enrich.Options{Every: c.EnrichEvery}
-	return enrich.New(opt, []enrich.Source{newMusicBrainz(c, client), fanart}, db, guard, pictures, bus, log), cache, nil
+	return enrich.New(enrich.Config{
+		Every:    c.EnrichEvery,
+		Sources:  []enrich.Source{newMusicBrainz(c, client), fanart},
+		Store:    db,
+		Guard:    guard,
+		Pictures: pictures,
+		Bus:      bus,
+		Log:      log,
+	}), cache, nil
 }
 
 // newMusicBrainz is not set up without a contact: MusicBrainz blocks addresses whose owner it cannot reach.

@@ -21,10 +21,10 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/events"
 	"reprise/internal/notify"
-	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
@@ -140,10 +140,7 @@ func (h *house) wants(ch notify.Channel) notify.Channel {
 
 func (h *house) start() {
 	t, ctx := h.t, context.Background()
-	key, err := store.NewKey("only-the-tests-use-this-key")
-	require.NoError(t, err)
-	h.db, err = store.Open(ctx, store.Place{Dir: h.dir, URL: postgrestest.Schema(t, h.dir)}, key)
-	require.NoError(t, err)
+	h.db = storetest.Open(t, h.dir)
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	backoff := resilience.NewBackoff(resilience.Options{})
 	holds, err := h.db.Holds(ctx)

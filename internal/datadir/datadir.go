@@ -82,8 +82,8 @@ func (d Dir) requireDatabase(ctx context.Context) error {
 		return nil
 	}
 	if d.DatabaseURL != "" {
-		return fmt.Errorf("there is nothing of Reprise in the database %s. Correct database_url, or start the server once",
-			d.Place())
+		return fmt.Errorf("there is nothing of Reprise in the database %s. "+
+			"Correct database_url, or start the server once", d.Place())
 	}
 	return fmt.Errorf("there is no database in %s. "+
 		"Name the data directory of your server with -data-dir, or give the server's settings with -config", d.Path)

@@ -27,8 +27,8 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 	path := filepath.Join(d.Path, KeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the secret key %s cannot be read: %w. Make it readable for the user that runs the server",
-			path, plain(err))
+		return nil, fmt.Errorf("the secret key %s cannot be read: %w. "+
+			"Make it readable for the user that runs the server", path, plain(err))
 	}
 	missing := err != nil
 	if key, err := store.NewKey(string(b)); err == nil {
@@ -43,7 +43,8 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 			"Put the file back, or set secret_key; nothing was changed", path, d.Place())
 	case there:
 		return nil, fmt.Errorf("%s is there, but is empty or cut off. "+
-			"Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed", path, d.Place())
+			"Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed", path,
+			d.Place())
 	case !missing:
 		return nil, fmt.Errorf("%s is there, but is empty or cut off. Delete it, and a new one is made", path)
 	}

@@ -13,9 +13,10 @@ import (
 	"reprise/web"
 )
 
-// RotateKey seals every stored secret with a new key, and writes to out what to do with it. It takes three steps, and the
-// power may be cut after each: it writes the new key beside the old one, seals all secrets with it in one transaction, and
-// puts it in the old one's place. After the second step, Open completes the third; before it, nothing has changed.
+// RotateKey seals every stored secret with a new key, and writes to out what to do with it. It takes three steps, and
+// the power may be cut after each: it writes the new key beside the old one, seals all secrets with it in one
+// transaction, and puts it in the old one's place. After the second step, Open completes the third; before it, nothing
+// has changed.
 func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 	if err := d.requireDatabase(ctx); err != nil {
 		return err
@@ -39,7 +40,8 @@ func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s now sealed with a new key (%s).\n", web.Count(sealed, "secret is", "secrets are"), key.ID())
 	if d.SecretKey != "" {
-		fmt.Fprintf(out, "The key comes from the setting secret_key, which only you can change. The new one is in\n\n  %s\n\n"+
+		fmt.Fprintf(out, "The key comes from the setting secret_key, which only you can change. "+
+			"The new one is in\n\n  %s\n\n"+
 			"Put it into the setting before you start the server, and then delete that file. Backups that were made\n"+
 			"before need the old key: keep it as long as you keep them.\n", filepath.Join(d.Path, NextKeyFile))
 		return nil
@@ -58,8 +60,8 @@ func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 func (d Dir) prepareKey() (*store.Key, error) {
 	secret := store.NewSecret()
 	if err := writeNew(filepath.Join(d.Path, NextKeyFile), secret+"\n"); err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be written: %w. Make room or fix its permissions; nothing was changed",
-			d.Path, plain(err))
+		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
+			"Make room or fix its permissions; nothing was changed", d.Path, plain(err))
 	}
 	return store.NewKey(secret)
 }

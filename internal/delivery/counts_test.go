@@ -40,7 +40,7 @@ func newQueue(t *testing.T) *queue.Queue {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	db.SetMaxOpenConns(1)
-	_, err = db.Exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, user_id INTEGER, provider TEXT)")
+	_, err = db.Exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, user_id INTEGER, connection TEXT)")
 	require.NoError(t, err)
 	same := func(err error) error { return err }
 	q, err := queue.Open(t.Context(), queue.Config{Driver: riversqlite.New(db), Writer: db, Reader: db, Wrap: same})

@@ -23,6 +23,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
+	"reprise/internal/store"
 )
 
 // checked returns what Run prints, line by line.
@@ -253,4 +254,23 @@ func TestACheckListsEverySettingThatIsWrong(t *testing.T) {
 	lines, err = checked(t, t.TempDir(), nil, "listen", l.Addr().String())
 	require.ErrorIs(t, err, ErrProblems)
 	says(t, lines, problem, l.Addr().String()+" is in use by another program")
+}
+
+func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
+	t.Parallel()
+	dir := household(t)
+	secret := store.NewSecret()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.NextKeyFile), []byte(secret), 0o600))
+	lines, err := checked(t, dir, nil)
+	require.NotContains(t, strings.Join(lines, "\n"), "the next start finishes it", "%v", err)
+
+	db, err := datadir.Dir{Path: dir}.Open(t.Context())
+	require.NoError(t, err)
+	key, err := store.NewKey(secret)
+	require.NoError(t, err)
+	_, err = db.Rotate(t.Context(), key)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	lines, _ = checked(t, dir, nil)
+	says(t, lines, fine, "A change of the secret key was interrupted; the next start finishes it.")
 }

@@ -26,11 +26,9 @@ import (
 	"reprise/internal/providers/spotify"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
-
-// secret seals what the tests store; it is nobody's.
-const secret = "only-the-tests-use-this-key"
 
 // Engine is a running installation without its web side.
 type Engine struct {
@@ -66,10 +64,7 @@ type Store interface {
 func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap func(*store.Store) Store) *Engine {
 	t.Helper()
 	ctx := context.Background()
-	key, err := store.NewKey(secret)
-	require.NoError(t, err)
-	db, err := store.Open(ctx, store.Place{Dir: dir}, key)
-	require.NoError(t, err)
+	db := storetest.Open(t, dir)
 	client := resilience.NewClient(&resilience.Transport{Base: up})
 	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}), t: t,
 		Registry: providers.Registry{spotify.New(spotify.Config{ClientID: "client"}), listenbrainz.New(listenbrainz.Config{})}}

@@ -1,14 +1,15 @@
-// Package enrich finds out about the music that was heard: ids, tags, dates and pictures of artists, albums and tracks.
+// Package enrich asks sources about the music that was heard: ids, tags, dates and pictures of artists, albums and
+// tracks.
 //
-// What there is to ask stands in one ordered queue in the database, a row per entity and source, each with the time at
-// which it is due. What is due longest is asked first, so new work and repeated work share one queue and nothing starves; what
-// fails is put off, longer every time, and never blocks the rest. A row is done only after a success or a definite "not
-// there", and both are asked again after a while. A source that needs the MBID which another one finds is asked
-// within seconds of its being found.
+// The questions are rows of a queue in the database, one per entity and source, each with the time at which it is due.
+// The longest due comes first, so that new and repeated questions share one queue and none starves. A failed question
+// is postponed, longer every time, and does not block the others. Facts and "not there" are both answers; each is
+// asked again after a while. A source that needs the MBID that another source finds is asked within seconds of finding
+// it.
 //
-// The sources work side by side, each with one call at a time, and every call goes through the guard: what is held or
-// stopped there is not asked, and does not stop the others. What is known is written down after each call, so a process
-// that ends goes on where it was.
+// The sources work in parallel, each with one call at a time. Every call goes through the guard: a source that is held
+// or stopped there is not asked and does not stop the others. Each answer is stored at once, so that a new process
+// goes on where the last one ended.
 package enrich
 
 import (
@@ -19,65 +20,64 @@ import (
 	"reprise/internal/providers"
 )
 
-// State says where an entity stands with a source.
+// State is the state of an entity at a source.
 type State string
 
-// The states. Failed is only what the source said about this one entity; it is tried again all the same.
+// The states.
 const (
-	Waiting  State = "waiting" // has not been asked, or waits for what another source finds
+	Waiting  State = "waiting" // not asked yet, or waits for the MBID that another source finds
 	Done     State = "done"
-	NotThere State = "not_there" // the source knows nothing of it
-	Failed   State = "failed"
+	NotThere State = "not_there" // the source does not know it
+	Failed   State = "failed"    // the source failed for this entity only; it is asked again
 )
 
-// Source is where facts come from.
+// Source is a provider of facts, as the Runner asks it.
 type Source struct {
 	Provider *providers.Provider
-	Enricher providers.Enricher // nil while the installation has not set it up: then it is not asked
-	Kinds    []string           // of the entities that it knows
-	Needs    string             // the source without whose MBID it cannot be asked; empty for none
-	NotThere time.Duration      // for how long a "not there" is believed
-	// Missing are the settings without which there is no Enricher, and SettingUp tells an administrator about them, in
-	// whole sentences.
+	Enricher providers.Enricher // nil while it is not set up: then it is not asked
+	Kinds    []string           // of entities that it knows
+	Needs    string             // the source whose MBIDs it needs; empty for none
+	NotThere time.Duration      // how long to believe a "not there"
+	// Missing lists the settings that an Enricher needs, and SettingUp explains them to an administrator, in whole
+	// sentences.
 	Missing   []string
 	SettingUp string
 }
 
-// Task is one thing to ask a source.
+// Task is one question to a source.
 type Task struct {
 	ID       int64 // of the entity
 	Source   string
-	State    State // so far
-	Failures int   // in a row; 0 after a success, and at least 1 while it is put off
+	State    State // before asking
+	Failures int   // in a row; 0 after a success, and at least 1 while it is postponed
 	library.Entity
 }
 
-// Outcome is what has become of a task.
+// Outcome is the result of a task.
 type Outcome struct {
-	Task           // as it was
-	State    State // as it is now
+	Task           // before asking
+	State    State // after asking
 	Failures int   // in a row; 0 after a success
 	Due      time.Time
-	Reason   string   // of a failure, as the source put it
-	Then     []string // the sources that need the MBID which this one finds
-	// Facts and Picture (its name in the cache of pictures) replace what this source told before; a failure leaves that as
-	// it is.
+	Reason   string   // of a failure, in the source's words
+	Then     []string // the sources that need the MBID that this one finds
+	// Facts and Picture, a name in package art's cache, replace what the source told before. A failure keeps that.
 	Facts   library.Facts
 	Picture string
 }
 
-// Progress is how far a source has got.
+// Progress counts the entities of a source by state.
 type Progress struct {
 	Done, NotThere, Waiting, Failed int
-	NextAt                          time.Time // when the next one is due; zero when none ever is
-	PutOff                          int       // of all of them, those of which the latest call failed
+	NextAt                          time.Time // when the next one is due; zero for never
+	PutOff                          int       // number of all these that are postponed after a failure
 	PutOffUntil                     time.Time // when the first of those is due
 }
 
-// Total is how many entities there are for the source.
+// Total returns the number of all entities.
 func (p Progress) Total() int { return p.Done + p.NotThere + p.Waiting + p.Failed }
 
-// Asked is of how many the source has said all it knows.
+// Asked returns the number of entities that the source has answered.
 func (p Progress) Asked() int { return p.Done + p.NotThere }
 
 func (p *Progress) of(s State) *int {
@@ -95,14 +95,14 @@ func (p *Progress) of(s State) *int {
 // Add counts n entities in a state.
 func (p *Progress) Add(s State, n int) { *p.of(s) += n }
 
-// Links lead from a listen to what is known of its music. An ID of 0 stands for nothing.
+// Links lead from a listen to the facts about its music. An id of 0 means that there are none.
 type Links struct {
 	Artist, Album, Track int64
-	Picture              string // the album's cover, or else the artist's portrait: its name in the cache of pictures
-	Portrait             bool   // it is the artist's
+	Picture              string // the album's cover or the artist's portrait: a name in package art's cache
+	Portrait             bool   // Picture is the artist's portrait
 }
 
-// Music is what is known of an entity, and how often a person has heard it.
+// Music is an entity with all that sources tell of it, and how often a person has heard it.
 type Music struct {
 	ID int64
 	library.Entity
@@ -111,7 +111,7 @@ type Music struct {
 	Told      []Told
 }
 
-// Told is what one source tells of an entity.
+// Told is what one source tells about an entity.
 type Told struct {
 	Source  string
 	State   State
@@ -122,39 +122,39 @@ type Told struct {
 	Picture string
 }
 
-// Store keeps the queue and what comes of it.
+// Store keeps the queue and the answers.
 type Store interface {
-	// FindEntities looks at listens that it has not looked at before, some thousand at a time, for entities that are new.
-	// It says whether there may be more.
+	// FindEntities looks for new entities in listens that it has not looked at before, some thousand at a time. It
+	// returns whether there may be more.
 	FindEntities(context.Context) (more bool, err error)
-	// Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now, or
-	// waiting for the MBID that the source needs finds. It says whether there may be more.
+	// Enqueue adds entities of these kinds that are new to a source to its queue, some thousand at a time: due now, or
+	// waiting for the MBID that the source in needs finds. It returns whether there may be more.
 	Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error)
-	// NextTask returns what is due longest at a source, or library.ErrNotFound.
+	// NextTask returns the longest due task of a source, or library.ErrNotFound.
 	NextTask(ctx context.Context, source string) (Task, error)
-	// SaveOutcome stores an outcome, with what it means for the sources that come after.
+	// SaveOutcome stores an outcome, and makes due the tasks that waited for its MBID.
 	SaveOutcome(context.Context, Outcome) error
-	// RetryFailed makes due what is put off at a source.
+	// RetryFailed makes the postponed tasks of a source due.
 	RetryFailed(ctx context.Context, source string) error
-	// RenewPictures makes due whatever has one of the pictures that are missing, unless it is put off.
+	// RenewPictures makes due the tasks whose pictures are missing, unless they are postponed.
 	RenewPictures(ctx context.Context, missing func(names []string) []string) error
-	// EnrichmentProgress is how far each source has got.
+	// EnrichmentProgress returns the progress of each source.
 	EnrichmentProgress(context.Context) (map[string]Progress, error)
-	// People are those who may be watching.
+	// People returns the ids of all people.
 	People(context.Context) ([]int64, error)
 }
 
-// Guard stands before every call on behalf of the installation.
+// Guard decides whether a source may be called for the installation. It is implemented by sync.Guard.
 type Guard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 }
 
-// Pictures gets pictures and keeps them.
+// Pictures fetches pictures and keeps them. It is implemented by art.Cache.
 type Pictures interface {
-	// Fetch gets a picture. One that is not there, or is none, or may not be fetched, is an item failure.
+	// Fetch gets a picture. If there is no usable one, the failure is about this picture only.
 	Fetch(ctx context.Context, url string) ([]byte, error)
 	// Keep stores a picture and returns its name.
 	Keep(picture []byte) (name string, err error)
-	// Missing returns those of these pictures that it has lost and has room for.
+	// Missing returns which of these pictures it has lost and has room for.
 	Missing(names []string) []string
 }

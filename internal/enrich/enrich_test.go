@@ -2,7 +2,6 @@ package enrich_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"testing"
@@ -19,17 +18,23 @@ import (
 
 const day = 24 * time.Hour
 
-func TestWhateverSomebodyHasHeardIsAskedAboutOnceInTheOrderInWhichItWasHeard(t *testing.T) {
+func TestMusicIsAskedAboutOnceInTheOrderHeard(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		rain := track("Sigur Rós", "Takk...", "Glósóli")
 		b.hear(b.user, rain, rain, track("SIGUR ROS", "Takk…", "Glosoli (Remastered 2015)"), track("Nobody", "", "Fog"))
 		b.hear(b.bob, rain, track("Sigur Rós feat. Amiina", "Takk...", "Sæglópur"))
 		b.tick()
-		require.Equal(t, []string{"artist Sigur Rós", "album Sigur Rós/Takk...", "track Sigur Rós/Glósóli", "artist Nobody", "track Nobody/Fog",
-			"track Sigur Rós/Sæglópur"}, b.facts.calls())
+		require.Equal(t, []string{
+			"artist Sigur Rós",
+			"album Sigur Rós/Takk...",
+			"track Sigur Rós/Glósóli",
+			"artist Nobody",
+			"track Nobody/Fog",
+			"track Sigur Rós/Sæglópur",
+		}, b.facts.calls())
 		require.Equal(t, enrich.Progress{Done: 6}, b.progress("facts"))
 		m := b.music(library.KindTrack, rain)
-		require.Equal(t, 3, m.Plays, "whatever it was called; another person's do not count")
+		require.Equal(t, 3, m.Plays, "under any spelling, without another person's")
 		require.Equal(t, []string{"rain", "fog"}, told(m, "facts").Tags)
 		require.Equal(t, "1999-06", told(m, "facts").Released)
 
@@ -37,7 +42,8 @@ func TestWhateverSomebodyHasHeardIsAskedAboutOnceInTheOrderInWhichItWasHeard(t *
 		require.Empty(t, b.facts.calls(), "nothing is asked twice")
 		b.hear(b.bob, track("Sigur Rós", "Takk...", "Hoppípolla"))
 		pass(2 * time.Hour)
-		require.Equal(t, []string{"track Sigur Rós/Hoppípolla"}, b.facts.calls(), "new listens are found by the next tick")
+		require.Equal(t,
+			[]string{"track Sigur Rós/Hoppípolla"}, b.facts.calls(), "new listens are found by the next tick")
 		b.seldom()
 		pass(91 * day)
 		require.Len(t, b.facts.calls(), 7, "facts are refreshed after three months")
@@ -45,14 +51,14 @@ func TestWhateverSomebodyHasHeardIsAskedAboutOnceInTheOrderInWhichItWasHeard(t *
 	})
 }
 
-func TestWhatASourceDoesNotKnowIsAskedAboutAgainWhenThatHasExpired(t *testing.T) {
+func TestANotThereIsAskedAgainAfterAWhile(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(but("artist Nobody", fmt.Errorf("found nothing sure: %w", library.ErrNotThere)))
 		b.art.answers(func(library.Entity) (library.Facts, error) { return library.Facts{}, library.ErrNotThere })
 		b.hear(b.user, track("Nobody", "Alone", "Fog"))
 		b.tick()
 		require.Equal(t, enrich.Progress{Done: 2, NotThere: 1}, b.progress("facts"))
-		require.Equal(t, enrich.Progress{NotThere: 2}, b.progress("art"), "what has no id has no picture, and is not asked for")
+		require.Equal(t, enrich.Progress{NotThere: 2}, b.progress("art"), "nothing is asked without an MBID")
 		require.Equal(t, []string{"album Nobody/Alone"}, b.art.calls())
 		require.Len(t, b.facts.calls(), 3)
 
@@ -67,11 +73,11 @@ func TestWhatASourceDoesNotKnowIsAskedAboutAgainWhenThatHasExpired(t *testing.T)
 		b.facts.answers(knows)
 		pass(2 * day)
 		require.Equal(t, []string{"artist Nobody"}, b.facts.calls())
-		require.Contains(t, b.art.calls(), "artist Nobody", "and with its id it is asked for at once")
+		require.Contains(t, b.art.calls(), "artist Nobody", "at once, now that its MBID is known")
 	})
 }
 
-func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
+func TestAFailedTaskIsPostponedLongerEachTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(but("track A/Bad", fails(http.StatusBadRequest)))
 		bad := track("A", "", "Bad")
@@ -97,7 +103,7 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 			b.tick()
 			require.Equal(t, []string{"track A/Bad"}, b.facts.calls())
 			ids := b.facts.with()
-			require.Empty(t, ids[len(ids)-1], "an id that leads nowhere is not followed twice")
+			require.Empty(t, ids[len(ids)-1], "an MBID that failed is not used twice")
 		}
 
 		b.facts.answers(knows)
@@ -108,7 +114,7 @@ func TestWhatFailsIsPutOffLongerEveryTimeAndNeverBlocksTheRest(t *testing.T) {
 	})
 }
 
-func TestWhatAnOutageKeepsFromBeingAskedIsAskedSoonAfterIt(t *testing.T) {
+func TestTasksAreAskedSoonAfterAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(func(library.Entity) (library.Facts, error) { return library.Facts{}, refused })
 		rain := track("A", "", "T")
@@ -127,10 +133,13 @@ func TestWhatAnOutageKeepsFromBeingAskedIsAskedSoonAfterIt(t *testing.T) {
 			settle()
 		}
 		again(but("artist A", fails(http.StatusBadRequest)))
-		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls(), "whatever they failed of")
+		require.Equal(t, []string{"artist A", "track A/T"}, b.facts.calls(), "for any reason of their failures")
 		require.Equal(t, enrich.Progress{Done: 1, Failed: 1, PutOff: 1}, b.progress("facts"))
 		for _, answer := range []error{refused, fails(http.StatusBadRequest)} {
-			require.LessOrEqual(t, time.Until(told(b.music(library.KindArtist, rain), "facts").Due), time.Hour, "the first failure of its own")
+			require.LessOrEqual(t,
+				time.Until(told(b.music(library.KindArtist, rain), "facts").Due), time.Hour,
+				"the first failure of its own",
+			)
 			again(but("artist A", answer))
 		}
 		require.Greater(t, time.Until(told(b.music(library.KindArtist, rain), "facts").Due), 23*time.Hour, "the second")
@@ -149,7 +158,7 @@ func TestAnOutageDropsNoIDAndNoFacts(t *testing.T) {
 		pass(91 * day)
 		m := told(b.music(library.KindTrack, rain), "facts")
 		require.NotEmpty(t, m.Reason)
-		require.Equal(t, []string{"rain", "fog"}, m.Tags, "what is known stays")
+		require.Equal(t, []string{"rain", "fog"}, m.Tags, "known facts stay")
 		b.facts.answers(byID)
 		pass(day)
 		m = told(b.music(library.KindTrack, rain), "facts")
@@ -160,22 +169,24 @@ func TestAnOutageDropsNoIDAndNoFacts(t *testing.T) {
 	})
 }
 
-// One answer of a whole source that nobody understands, again and again, for one thing only.
-func TestOneThingThatBringsASourceToItsKneesDoesNotStarveTheOthers(t *testing.T) {
+// A source answers 500 for one entity, again and again.
+func TestAnEntityThatBreaksASourceStarvesNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(but("artist A", fails(http.StatusInternalServerError)))
 		b.hear(b.user, track("A", "", "T"), track("B", "", "U"))
 		b.tick()
 		require.Equal(t, []string{"artist A"}, b.facts.calls())
-		require.Equal(t, enrich.Progress{Waiting: 4, PutOff: 1}, b.progress("facts"), "an outage is nothing that is known of it")
+		require.Equal(t,
+			enrich.Progress{Waiting: 4, PutOff: 1}, b.progress("facts"), "an outage is no failure of the entity")
 		pass(time.Minute)
-		require.Equal(t, []string{"track A/T", "artist B", "track B/U"}, b.facts.calls(), "the rest goes on when the backoff ends, not with the next tick")
+		require.Equal(t,
+			[]string{"track A/T", "artist B", "track B/U"}, b.facts.calls(), "after the backoff, before the next tick")
 		pass(5 * time.Hour)
 		require.InDelta(t, 4, len(b.facts.calls()), 1, "about once an hour")
 	})
 }
 
-func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
+func TestASourceThatAsksToWaitStopsNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.hear(b.user, track("A", "First", "T"))
 		b.tick()
@@ -188,18 +199,25 @@ func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
 		require.Equal(t, []string{"album A/Second"}, b.facts.calls())
 		pass(50 * time.Second)
 		b.tick()
-		require.Empty(t, b.facts.calls(), "not before the minute is over, whoever asks")
+		require.Empty(t, b.facts.calls(), "not before the minute is over")
 		state, _ := b.guard.StateForAll(b.provider[0])
 		require.Equal(t, resilience.Held, state.Kind)
 		b.facts.answers(knows)
 		time.Sleep(time.Until(began.Add(65 * time.Second)))
 		settle()
-		require.Equal(t, []string{"album A/Second", "track A/U"}, b.facts.calls(), "the same goes first, and no tick is waited for")
+		require.Equal(t,
+			[]string{"album A/Second", "track A/U"}, b.facts.calls(), "the same task first, before the next tick")
 		require.Equal(t, []string{"album A/Second"}, b.art.calls())
 
 		// The other way round: no pictures for an hour, while facts go on.
 		b.art.answers(func(library.Entity) (library.Facts, error) {
-			return library.Facts{}, &resilience.KeysError{Shortage: resilience.Shortage{Keys: 2, Category: resilience.Quota, Until: time.Now().Add(30 * time.Minute)}}
+			return library.Facts{}, &resilience.KeysError{
+				Shortage: resilience.Shortage{
+					Keys:     2,
+					Category: resilience.Quota,
+					Until:    time.Now().Add(30 * time.Minute),
+				},
+			}
 		})
 		b.hear(b.user, track("C", "Third", "V"), track("D", "", "W"))
 		b.tick()
@@ -214,7 +232,7 @@ func TestASourceThatAsksUsToWaitGetsItAndDoesNotStopTheOther(t *testing.T) {
 	})
 }
 
-func TestAStopIsToldAndEndsWithTryAgain(t *testing.T) {
+func TestAStoppedSourceGoesOnAfterARetry(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(func(library.Entity) (library.Facts, error) {
 			return library.Facts{}, &resilience.SettingError{Setting: "contact", Problem: "MusicBrainz blocks us."}
@@ -233,7 +251,7 @@ func TestAStopIsToldAndEndsWithTryAgain(t *testing.T) {
 	})
 }
 
-func TestARestartGoesOnWhereTheProcessEnded(t *testing.T) {
+func TestARestartContinuesWhereItEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.slowly(time.Second)
 		want := []string{"artist A"}
@@ -254,25 +272,29 @@ func TestARestartGoesOnWhereTheProcessEnded(t *testing.T) {
 		require.Equal(t, []string{"artist B", "track B/U", "artist C"}, asked)
 		b.restart()
 		pass(10 * time.Second)
-		require.Equal(t, []string{"artist C", "track C/V", "artist D", "track D/W"}, b.facts.calls(), "what was cut off is asked again, what was answered is not")
+		require.Equal(t,
+			[]string{"artist C", "track C/V", "artist D", "track D/W"}, b.facts.calls(),
+			"the canceled task again, the answered ones not",
+		)
 		require.Equal(t, len(want)+6, b.progress("facts").Done)
 	})
 }
 
-func TestASourceThatIsSetUpLaterMeetsWhatIsThere(t *testing.T) {
+func TestASourceThatIsSetUpLaterIsAskedAboutAll(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.stop()
 		sources := slices.Clone(b.Sources())
 		b.facts.answers(but("artist B", library.ErrNotThere))
 		sources[1].Enricher = nil
-		alone := enrich.New(enrich.Options{}, sources, b.db, b.guard, b.gallery, b.bus, slog.New(slog.DiscardHandler))
-		whole := b.Runner
+		config := b.config()
+		config.Sources = sources
+		alone, whole := enrich.New(config), b.Runner
 		b.Runner = alone
 		b.run()
 		b.hear(b.user, track("A", "First", "T"), track("B", "", "U"))
 		b.tick()
 		require.Len(t, b.facts.calls(), 5)
-		require.Zero(t, b.progress("art").Total(), "nobody waits for what is not set up")
+		require.Zero(t, b.progress("art").Total(), "no task for a source that is not set up")
 		b.stop()
 
 		b.Runner = whole
@@ -284,7 +306,7 @@ func TestASourceThatIsSetUpLaterMeetsWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestThoseWhoWatchAreToldHowFarItIsButNotTooOften(t *testing.T) {
+func TestProgressIsPublishedButNotTooOften(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.slowly(500 * time.Millisecond)
 		for i := range 20 {
@@ -320,7 +342,7 @@ func TestThoseWhoWatchAreToldHowFarItIsButNotTooOften(t *testing.T) {
 	})
 }
 
-func TestAnAdapterThatPanicsIsASourceWithTrouble(t *testing.T) {
+func TestAPanicOfAnAdapterPostponesTheTask(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.facts.answers(func(e library.Entity) (library.Facts, error) {
 			if e.Kind == library.KindArtist {

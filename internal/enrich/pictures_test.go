@@ -13,7 +13,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestPicturesAreLookedForByTheIDsThatWereFound(t *testing.T) {
+func TestPicturesAreFoundByMBID(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		rain := track("Sigur Rós", "Takk...", "Glósóli")
 		b.gallery.bad["id of album Sigur Rós/Takk..."] = fails(http.StatusNotFound)
@@ -21,8 +21,13 @@ func TestPicturesAreLookedForByTheIDsThatWereFound(t *testing.T) {
 		b.tick()
 		require.Equal(t, []string{"artist Sigur Rós", "album Sigur Rós/Takk..."}, b.art.calls())
 		require.Equal(t, []string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk..."}, b.art.with())
-		require.Equal(t, []string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk...", "second"}, b.gallery.fetched, "backgrounds are left out; what cannot be had gives way to the next")
-		links, err := b.db.Links(t.Context(), []library.Track{rain, track("Sigur Rós", "( )", "Untitled 1"), track("Nobody", "", "Fog")})
+		require.Equal(t,
+			[]string{"id of artist Sigur Rós", "id of album Sigur Rós/Takk...", "second"}, b.gallery.fetched,
+			"no backgrounds; the next one after a failure",
+		)
+		links, err := b.db.Links(
+			t.Context(), []library.Track{rain, track("Sigur Rós", "( )", "Untitled 1"), track("Nobody", "", "Fog")},
+		)
 		require.NoError(t, err)
 		require.Equal(t, "kept second", links[0].Picture)
 		require.False(t, links[0].Portrait)
@@ -32,7 +37,7 @@ func TestPicturesAreLookedForByTheIDsThatWereFound(t *testing.T) {
 	})
 }
 
-func TestAPictureThatIsMissingIsFetchedAnew(t *testing.T) {
+func TestALostPictureIsFetchedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.hear(b.user, track("A", "First", "T"), track("B", "", "U"))
 		b.tick()
@@ -48,11 +53,11 @@ func TestAPictureThatIsMissingIsFetchedAnew(t *testing.T) {
 			return library.Facts{}, fails(http.StatusBadRequest)
 		})
 		pass(3 * time.Hour)
-		require.Equal(t, []string{"artist B", "artist B"}, b.art.calls(), "what fails is put off as always")
+		require.Equal(t, []string{"artist B", "artist B"}, b.art.calls(), "a failure is postponed as usual")
 	})
 }
 
-func TestFactsAreKeptWhenNoPictureCanBeHad(t *testing.T) {
+func TestFactsAreKeptWithoutAPicture(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		for _, url := range []string{"id of artist A", "second"} {
 			b.gallery.bad[url] = fails(http.StatusGone)
@@ -64,7 +69,7 @@ func TestFactsAreKeptWhenNoPictureCanBeHad(t *testing.T) {
 	})
 }
 
-func TestWhereADiskIsFullNothingIsLost(t *testing.T) {
+func TestAFullDiskLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		b.gallery.fill(&resilience.LocalError{Problem: "The disk is full.", Err: context.DeadlineExceeded})
 		b.hear(b.user, track("A", "", "T"))

@@ -13,36 +13,34 @@ import (
 	"reprise/internal/events"
 )
 
-// loopJitter is the share by which the interval of the loop varies, so that installations do not call in step.
+// loopJitter is the share by which the loop's interval varies, so that installations do not call in step.
 const loopJitter = 0.1
 
-// Options shape a Runner.
-type Options struct {
-	Every time.Duration // how often the listens are looked through for new music, and the queue for what is due; 1 h by default
+// Config is what a Runner works with.
+type Config struct {
+	Every    time.Duration // how often to look for new listens and due tasks; 1 h by default
+	Sources  []Source      // each after the one that it needs
+	Store    Store
+	Guard    Guard
+	Pictures Pictures // nil to keep none
+	Bus      *events.Bus
+	Log      *slog.Logger
 }
 
-// Runner asks the sources. Make it with New, and run it with Run. Safe for concurrent use.
+// Runner asks the sources. Make it with New, and run it with Run. It is safe for concurrent use.
 type Runner struct {
-	every    time.Duration
-	sources  []Source
-	store    Store
-	guard    Guard
-	pictures Pictures // nil: none are kept
-	bus      *events.Bus
-	log      *slog.Logger
-
+	c       Config
 	ticked  chan struct{}
-	workers map[string]*worker // of the sources that can be asked
+	workers map[string]*worker // by source, for those with an Enricher
 }
 
-// New returns a Runner; nothing happens before Run. A source comes after the one that it needs.
-func New(opt Options, sources []Source, store Store, guard Guard, pictures Pictures, bus *events.Bus, log *slog.Logger) *Runner {
-	if opt.Every == 0 {
-		opt.Every = time.Hour
+// New returns a Runner.
+func New(c Config) *Runner {
+	if c.Every == 0 {
+		c.Every = time.Hour
 	}
-	r := &Runner{every: opt.Every, sources: sources, store: store, guard: guard, pictures: pictures, bus: bus, log: log,
-		ticked: make(chan struct{}, 1), workers: map[string]*worker{}}
-	for _, s := range sources {
+	r := &Runner{c: c, ticked: make(chan struct{}, 1), workers: map[string]*worker{}}
+	for _, s := range c.Sources {
 		if s.Enricher == nil {
 			continue
 		}
@@ -54,37 +52,37 @@ func New(opt Options, sources []Source, store Store, guard Guard, pictures Pictu
 	return r
 }
 
-// Sources are all sources, also those that are not set up.
-func (r *Runner) Sources() []Source { return r.sources }
+// Sources returns all sources, set up or not.
+func (r *Runner) Sources() []Source { return r.c.Sources }
 
-// Running says whether a source is being asked now.
+// Running reports whether a source is being asked now.
 func (r *Runner) Running(source string) bool {
 	w := r.workers[source]
 	return w != nil && w.busy.Load()
 }
 
-// Trouble is what a person should know of a fault on our own side because of which a source is not being asked; empty
-// without one. It is tried again with the next tick.
+// Trouble returns the failure on our own side that keeps a source from being asked, for a person; empty without one.
+// The next tick tries again.
 func (r *Runner) Trouble(source string) string {
 	if w := r.workers[source]; w != nil {
-		if said := w.trouble.Load(); said != nil {
-			return *said
+		if problem := w.trouble.Load(); problem != nil {
+			return *problem
 		}
 	}
 	return ""
 }
 
-// Tick lets a tick happen now, and returns at once.
+// Tick requests a tick now, and returns at once.
 func (r *Runner) Tick() { wake(r.ticked) }
 
-// Retry makes due what is put off at a source, and lets a tick happen now.
+// Retry makes the postponed tasks of a source due, and requests a tick.
 func (r *Runner) Retry(ctx context.Context, source string) error {
-	err := r.store.RetryFailed(ctx, source)
+	err := r.c.Store.RetryFailed(ctx, source)
 	r.Tick()
 	return err
 }
 
-// Run works until ctx ends, and returns when the calls under way have ended.
+// Run works until ctx ends, and waits for the calls under way.
 func (r *Runner) Run(ctx context.Context) error {
 	loops, err := r.startLoop()
 	if err != nil {
@@ -101,19 +99,24 @@ func (r *Runner) Run(ctx context.Context) error {
 			r.tick(ctx)
 		}
 	}
-	running.Wait() // before the loop: its Shutdown waits actively
+	running.Wait() // before Shutdown, which waits actively
 	return loops.Shutdown()
 }
 
-// startLoop lets the loop tick. A tick only says that it is time, so it takes none itself.
+// startLoop starts the loop that requests a tick at every interval.
 func (r *Runner) startLoop() (gocron.Scheduler, error) {
-	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(15*time.Second))
+	quiet := gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError))
+	loops, err := gocron.NewScheduler(quiet, gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("start loop: %w", err)
 	}
-	jitter := time.Duration(float64(r.every) * loopJitter)
-	_, err = loops.NewJob(gocron.DurationRandomJob(r.every-jitter, r.every+jitter), gocron.NewTask(r.Tick),
-		gocron.WithName("enrichment"), gocron.WithStartAt(gocron.WithStartImmediately()))
+	jitter := time.Duration(float64(r.c.Every) * loopJitter)
+	_, err = loops.NewJob(
+		gocron.DurationRandomJob(r.c.Every-jitter, r.c.Every+jitter),
+		gocron.NewTask(r.Tick),
+		gocron.WithName("enrichment"),
+		gocron.WithStartAt(gocron.WithStartImmediately()),
+	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start loop: %w", err), loops.Shutdown())
 	}
@@ -121,36 +124,37 @@ func (r *Runner) startLoop() (gocron.Scheduler, error) {
 	return loops, nil
 }
 
-// tick looks for new music, puts it into the queue of each source, and lets the sources be asked.
+// tick adds new music to the queue, and wakes the workers.
 func (r *Runner) tick(ctx context.Context) {
-	if err := r.fill(ctx); err != nil && ctx.Err() == nil { // the next tick goes on where this one was
-		r.log.Error("loop failed", "err", err, "loop", "enrichment")
+	if err := r.fill(ctx); err != nil && ctx.Err() == nil { // the next tick continues
+		r.c.Log.Error("loop failed", "err", err, "loop", "enrichment")
 	}
 	for _, w := range r.workers {
 		wake(w.poke)
 	}
 }
 
-// fill brings the queue up to date: with new music, and with pictures that had to make room or were removed.
+// fill adds new music and lost pictures to the queue.
 func (r *Runner) fill(ctx context.Context) error {
-	if err := all(func() (bool, error) { return r.store.FindEntities(ctx) }); err != nil {
+	if err := all(func() (bool, error) { return r.c.Store.FindEntities(ctx) }); err != nil {
 		return err
 	}
-	for _, s := range r.sources {
+	for _, s := range r.c.Sources {
 		if s.Enricher == nil {
 			continue
 		}
-		if err := all(func() (bool, error) { return r.store.Enqueue(ctx, s.Provider.Name, s.Kinds, s.Needs) }); err != nil {
+		enqueue := func() (bool, error) { return r.c.Store.Enqueue(ctx, s.Provider.Name, s.Kinds, s.Needs) }
+		if err := all(enqueue); err != nil {
 			return err
 		}
 	}
-	if r.pictures == nil {
+	if r.c.Pictures == nil {
 		return nil
 	}
-	return r.store.RenewPictures(ctx, r.pictures.Missing)
+	return r.c.Store.RenewPictures(ctx, r.c.Pictures.Missing)
 }
 
-// all does a thing until there is no more of it.
+// all calls some until there is no more to do.
 func all(some func() (more bool, err error)) error {
 	for {
 		if more, err := some(); err != nil || !more {
@@ -166,13 +170,13 @@ func wake(c chan struct{}) {
 	}
 }
 
-// tell publishes an event to everybody: music is nobody's own.
+// tell publishes an event to everybody, because facts about music are shared.
 func (r *Runner) tell(ctx context.Context, e events.Event) {
-	people, err := r.store.People(ctx)
+	people, err := r.c.Store.People(ctx)
 	if err != nil {
-		return // an event is a hint only, and what is wrong with the database is said by whoever needs it
+		return // an event is only a hint; others report failures of the database
 	}
 	for _, user := range people {
-		r.bus.Publish(user, e)
+		r.c.Bus.Publish(user, e)
 	}
 }

@@ -24,10 +24,11 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
-// far is a source of facts whose answers a test makes.
+// far is a source of facts with the answers of a test.
 type far struct {
 	mu     sync.Mutex
 	asked  []string // in order, as "artist A" or "track A/T"
@@ -56,28 +57,28 @@ func (f *far) Enrich(ctx context.Context, e library.Entity) (library.Facts, erro
 	return answer(e)
 }
 
-// answers sets what is answered from now on.
+// answers sets the answers from now on.
 func (f *far) answers(answer func(library.Entity) (library.Facts, error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answer = answer
 }
 
-// slowly lets every call take a while.
+// slowly sets how long a call takes.
 func (f *far) slowly(takes time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.takes = takes
 }
 
-// with are the MBIDs that it was asked with.
+// with returns the MBIDs of all calls.
 func (f *far) with() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.ids)
 }
 
-// calls are the calls since the last time.
+// calls returns the calls since the last time.
 func (f *far) calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,12 +87,12 @@ func (f *far) calls() []string {
 	return all
 }
 
-// knows tells the MBID of everything.
+// knows answers with facts about any entity.
 func knows(e library.Entity) (library.Facts, error) {
 	return library.Facts{MBID: "id of " + nameOf(e), Tags: []string{"rain", "fog"}, Released: "1999-06"}, nil
 }
 
-// but answers as knows does, but for one entity.
+// but answers as knows does, except for one entity.
 func but(name string, err error) func(library.Entity) (library.Facts, error) {
 	return func(e library.Entity) (library.Facts, error) {
 		if nameOf(e) == name {
@@ -101,7 +102,7 @@ func but(name string, err error) func(library.Entity) (library.Facts, error) {
 	}
 }
 
-// byID answers as knows does, but goes by ids alone for tracks.
+// byID answers as knows does, but knows tracks by MBID only.
 func byID(e library.Entity) (library.Facts, error) {
 	if e.Kind == library.KindTrack && e.MBID == "" {
 		return library.Facts{}, library.ErrNotThere
@@ -118,8 +119,8 @@ type gallery struct {
 	mu      sync.Mutex
 	fetched []string
 	bad     map[string]error // by address
-	full    error            // what Keep says
-	lost    []string         // the names of pictures that have had to make room
+	full    error            // of Keep
+	lost    []string         // names of pictures that had to make room
 }
 
 func (g *gallery) lose(names ...string) {
@@ -155,7 +156,7 @@ func (g *gallery) Keep(picture []byte) (name string, err error) {
 	return name, g.full
 }
 
-// bench is a household's music over a real database and guard, with two sources: facts knows everything, art goes by its
+// bench is a household's music with a real database and guard, and two sources: facts knows everything, art needs its
 // MBIDs.
 type bench struct {
 	t         *testing.T
@@ -177,21 +178,37 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		key, err := store.NewKey("only-the-tests-use-this-key")
-		require.NoError(t, err)
-		db, err := store.Open(context.Background(), store.Place{Dir: dir}, key)
-		require.NoError(t, err)
+		db := storetest.Open(t, dir)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		b := &bench{t: t, db: db, bus: &events.Bus{}, facts: &far{answer: knows}, gallery: &gallery{bad: map[string]error{}}, stop: func() {}}
+		b := &bench{
+			t:       t,
+			db:      db,
+			bus:     &events.Bus{},
+			facts:   &far{answer: knows},
+			gallery: &gallery{bad: map[string]error{}},
+			stop:    func() {},
+		}
 		b.art = &far{answer: func(e library.Entity) (library.Facts, error) {
 			kind := map[string]string{library.KindArtist: "portrait", library.KindAlbum: "cover"}[e.Kind]
-			return library.Facts{MBID: e.MBID, Pictures: []library.Picture{{Kind: "background", URL: "b"}, {Kind: kind, URL: e.MBID}, {Kind: kind, URL: "second"}}}, nil
+			return library.Facts{
+				MBID: e.MBID,
+				Pictures: []library.Picture{
+					{Kind: "background", URL: "b"},
+					{Kind: kind, URL: e.MBID},
+					{Kind: kind, URL: "second"},
+				},
+			}, nil
 		}}
 		for i, name := range []string{"facts", "art"} {
 			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{library.Enrichment}}
 		}
 		for i, to := range []*int64{&b.user, &b.bob} {
-			u, err := db.AddUser(context.Background(), accounts.User{Name: fmt.Sprint("person ", i), PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+			u, err := db.AddUser(context.Background(), accounts.User{
+				Name:         fmt.Sprint("person ", i),
+				PasswordHash: "-",
+				Role:         accounts.Admin,
+				CreatedAt:    time.Now(),
+			}, false)
 			require.NoError(t, err)
 			*to = u.ID
 		}
@@ -201,19 +218,45 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 	})
 }
 
-// restart ends the process, as far as there is one, and starts it again. What the guard keeps in memory is gone.
+// restart stops the runner and starts a new one, with a new guard.
 func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
 	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
-	b.guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: b.db,
-		Alerts: told, Log: log})
-	b.Runner = enrich.New(enrich.Options{Every: b.every}, []enrich.Source{
-		{Provider: b.provider[0], Enricher: b.facts, Kinds: []string{library.KindArtist, library.KindAlbum, library.KindTrack}, NotThere: 30 * 24 * time.Hour},
-		{Provider: b.provider[1], Enricher: b.art, Kinds: []string{library.KindArtist, library.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},
-	}, b.db, b.guard, b.gallery, b.bus, log)
+	b.guard = syncer.NewGuard(syncer.GuardOptions{
+		Backoff: resilience.NewBackoff(resilience.Options{}),
+		Keys:    b.db,
+		Alerts:  told,
+		Log:     log,
+	})
+	b.Runner = enrich.New(b.config())
 	b.run()
+}
+
+func (b *bench) config() enrich.Config {
+	facts := enrich.Source{
+		Provider: b.provider[0],
+		Enricher: b.facts,
+		Kinds:    []string{library.KindArtist, library.KindAlbum, library.KindTrack},
+		NotThere: 30 * 24 * time.Hour,
+	}
+	art := enrich.Source{
+		Provider: b.provider[1],
+		Enricher: b.art,
+		Kinds:    []string{library.KindArtist, library.KindAlbum},
+		Needs:    "facts",
+		NotThere: 7 * 24 * time.Hour,
+	}
+	return enrich.Config{
+		Every:    b.every,
+		Sources:  []enrich.Source{facts, art},
+		Store:    b.db,
+		Guard:    b.guard,
+		Pictures: b.gallery,
+		Bus:      b.bus,
+		Log:      slog.New(slog.DiscardHandler),
+	}
 }
 
 func (b *bench) run() {
@@ -225,35 +268,35 @@ func (b *bench) run() {
 		cancel()
 		running.Wait()
 	}
-	settle() // the first tick is over
+	settle() // after the first tick
 }
 
-// settle lets everything come to rest.
+// settle waits until nothing happens any more.
 func settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-// pass lets time pass, with the ticks in it.
+// pass waits, with the ticks of that time.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	settle()
 }
 
-// seldom lets months pass faster: with two ticks a day.
+// seldom restarts with two ticks a day, so that months pass faster.
 func (b *bench) seldom() {
 	b.t.Helper()
 	b.every = 12 * time.Hour
 	b.restart()
 }
 
-// tick lets a tick happen, and everything that it leads to.
+// tick requests a tick and waits for its effects.
 func (b *bench) tick() {
 	b.Tick()
 	settle()
 }
 
-// hear stores plays, each as "Artist/Album/Title".
+// hear stores a listen of each track.
 func (b *bench) hear(user int64, tracks ...library.Track) {
 	b.t.Helper()
 	plays := []library.Listen{}
@@ -269,7 +312,7 @@ func track(artist, album, title string) library.Track {
 	return library.Track{Artist: artist, Album: album, Title: title, Duration: 3 * time.Minute}
 }
 
-// progress is how far a source has got.
+// progress returns the progress of a source, without times.
 func (b *bench) progress(source string) enrich.Progress {
 	b.t.Helper()
 	all, err := b.db.EnrichmentProgress(context.Background())
@@ -279,21 +322,30 @@ func (b *bench) progress(source string) enrich.Progress {
 	return p
 }
 
-// music is what is known of the artist, the album or the track of the only play with that title.
+// music returns what is known about the artist, the album or the track itself of a track.
 func (b *bench) music(kind string, t library.Track) enrich.Music {
 	b.t.Helper()
 	links, err := b.db.Links(context.Background(), []library.Track{t})
 	require.NoError(b.t, err)
-	id := map[string]int64{library.KindArtist: links[0].Artist, library.KindAlbum: links[0].Album, library.KindTrack: links[0].Track}[kind]
-	m, err := b.db.Music(context.Background(), b.user, kind, id)
+	ids := map[string]int64{
+		library.KindArtist: links[0].Artist,
+		library.KindAlbum:  links[0].Album,
+		library.KindTrack:  links[0].Track,
+	}
+	m, err := b.db.Music(context.Background(), b.user, kind, ids[kind])
 	require.NoError(b.t, err)
 	return m
 }
 
-// told is what a source tells of it.
+// told returns what one source tells.
 func told(m enrich.Music, source string) enrich.Told {
 	return m.Told[slices.IndexFunc(m.Told, func(t enrich.Told) bool { return t.Source == source })]
 }
 
 var errBusy = &resilience.AnswerError{Endpoint: "GET /", Status: http.StatusServiceUnavailable,
-	Meaning: &resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp, Hold: time.Minute}}
+	Meaning: &resilience.Meaning{
+		Class:    resilience.Retriable,
+		Category: resilience.RateLimit,
+		Scope:    resilience.ScopeApp,
+		Hold:     time.Minute,
+	}}

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	refreshAfter = 90 * 24 * time.Hour // facts that were found
-	tellEvery    = 2 * time.Second     // progress
-	showEvery    = 10 * time.Second    // that there is something new to be shown, and to be asked for by other sources
-	mostPictures = 3                   // that are tried of one entity
+	refreshAfter = 90 * 24 * time.Hour // age at which facts are asked for again
+	tellEvery    = 2 * time.Second     // interval of progress events
+	showEvery    = 10 * time.Second    // interval of events about new facts, and of waking the sources that need them
+	maxPictures  = 3                   // number of pictures of one entity to try
 )
 
-// putOff is how long what has failed waits, after the first failure in a row, the second, and all others. What failed for
-// a reason that is not its own waits as after the first: outages pass.
+// putOff is the wait after the first failure of an entity in a row, the second, and all others. A failure that is not
+// the entity's own, such as an outage, counts as the first.
 var putOff = [...]time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// worker asks one source, one thing at a time.
+// worker asks one source, one task at a time.
 type worker struct {
 	Source
 	r    *Runner
 	then []string // the sources that need this one's MBIDs
 	poke chan struct{}
 	busy atomic.Bool
-	// trouble is what a person should know of a fault on our own side that has ended the latest turn; nil without one.
+	// trouble is the failure on our own side that ended the latest turn, for a person; nil without one.
 	trouble atomic.Pointer[string]
 
-	progress    Progress
-	told, shown time.Time
+	progress        Progress
+	toldAt, shownAt time.Time
 }
 
-// run takes turns until ctx ends: when it is poked, and when what stands against the source is over.
+// run takes turns until ctx ends: when the worker is woken, and when the source may be asked again.
 func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -47,7 +47,7 @@ func (w *worker) run(ctx context.Context) {
 		timer.Stop()
 		until, err := w.turn(ctx)
 		if err != nil && ctx.Err() == nil { // the next tick tries again
-			w.r.log.Error("enrichment cannot go on", "provider", w.Provider.Name, "err", err)
+			w.r.c.Log.Error("enrichment cannot go on", "provider", w.Provider.Name, "err", err)
 		}
 		if !until.IsZero() {
 			timer.Reset(max(time.Until(until), time.Second))
@@ -60,11 +60,13 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// turn asks until nothing is due, or the source may not be asked; then it says until when, if that is known.
+// turn asks until nothing is due or the source may not be asked. It returns when it may be asked again; zero when that
+// is unknown.
 func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.r.log.Error("enrichment panicked", "provider", w.Provider.Name, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+			w.r.c.Log.Error("enrichment panicked",
+				"provider", w.Provider.Name, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	asked := false
@@ -79,7 +81,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 		}
 	}()
 	for ctx.Err() == nil {
-		t, err := w.r.store.NextTask(ctx, w.Provider.Name)
+		t, err := w.r.c.Store.NextTask(ctx, w.Provider.Name)
 		if errors.Is(err, library.ErrNotFound) {
 			return time.Time{}, nil
 		}
@@ -97,7 +99,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 			return refused.State.Until, nil
 		}
 		if errors.Is(err, errSource) {
-			return time.Now(), nil // by then the guard says until when
+			return time.Now(), nil // the next call to the guard returns how long to wait
 		}
 		if err != nil {
 			return time.Time{}, err
@@ -109,40 +111,40 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	return time.Time{}, nil
 }
 
-// errSource says that a failure is not the fault of what was asked for.
-var errSource = errors.New("the source refuses to be asked")
+// errSource says that a source failed as a whole, not for one entity.
+var errSource = errors.New("the source cannot be asked")
 
-// begin says that the source is being asked from now on.
+// begin notes that the source is being asked.
 func (w *worker) begin(ctx context.Context) error {
 	w.busy.Store(true)
-	w.told, w.shown = time.Time{}, time.Now()
+	w.toldAt, w.shownAt = time.Time{}, time.Now()
 	return w.count(ctx)
 }
 
-// count looks how far it is; in between every outcome is counted.
+// count reads the progress from the database. learn keeps it up to date in between.
 func (w *worker) count(ctx context.Context) error {
-	now, err := w.r.store.EnrichmentProgress(ctx)
+	now, err := w.r.c.Store.EnrichmentProgress(ctx)
 	w.progress = now[w.Provider.Name]
 	return err
 }
 
-// ask makes the calls of one task. An error says that the source cannot be asked now, for reasons that are not the
-// task's, or that what it told cannot be kept here.
+// ask makes the calls of one task. It returns an error if the source cannot be asked now for reasons that are not the
+// task's, or if its answer cannot be stored.
 func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 	o := Outcome{Task: t, State: t.State, Then: w.then}
 	if t.State == Failed && w.Needs == "" {
-		t.MBID = "" // it may be what leads nowhere: ids are merged and deleted
+		t.MBID = "" // the MBID may be the cause: they are merged and deleted
 	}
 	var picture []byte
 	subject := providers.OfInstallation(w.Provider, library.Enrichment)
-	err := w.r.guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
+	err := w.r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
 		if o.Facts, err = w.Enricher.Enrich(ctx, t.Entity); err == nil {
 			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
 		}
 		return err
 	})
 	if err == nil && picture != nil {
-		if o.Picture, err = w.r.pictures.Keep(picture); err != nil {
+		if o.Picture, err = w.r.c.Pictures.Keep(picture); err != nil {
 			return o, err
 		}
 	}
@@ -161,8 +163,8 @@ func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 	return o, err
 }
 
-// fail puts a task off whose own fault a failure may be. Where it cannot be, the task stays what is asked next, and the
-// error says why nothing is asked now.
+// fail postpones a task whose failure may be its own fault. If it cannot be, fail returns the reason why nothing can be
+// asked now, and the task stays the next one.
 func (o *Outcome) fail(err error, now time.Time) error {
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		return err
@@ -186,19 +188,19 @@ func (o *Outcome) fail(err error, now time.Time) error {
 	return nil
 }
 
-// picture gets the best picture that there is of an entity; nil without one.
+// picture fetches the best picture of an entity; nil without one.
 func (w *worker) picture(ctx context.Context, kind string, offered []library.Picture) ([]byte, error) {
-	if w.r.pictures == nil {
+	if w.r.c.Pictures == nil {
 		return nil, nil
 	}
 	wanted := map[string]string{library.KindArtist: "portrait", library.KindAlbum: "cover"}[kind]
 	tried := 0
 	for _, p := range offered {
-		if p.Kind != wanted || tried == mostPictures {
+		if p.Kind != wanted || tried == maxPictures {
 			continue
 		}
 		tried++
-		picture, err := w.r.pictures.Fetch(ctx, p.URL)
+		picture, err := w.r.c.Pictures.Fetch(ctx, p.URL)
 		if !resilience.IsItem(err) {
 			return picture, err
 		}
@@ -206,19 +208,25 @@ func (w *worker) picture(ctx context.Context, kind string, offered []library.Pic
 	return nil, nil
 }
 
-// learn stores an outcome and tells those who watch. What was answered is kept although we are being stopped.
+// learn stores an outcome, even during a stop, and publishes the progress.
 func (w *worker) learn(ctx context.Context, o Outcome) error {
-	if err := w.r.store.SaveOutcome(context.WithoutCancel(ctx), o); err != nil {
+	if err := w.r.c.Store.SaveOutcome(context.WithoutCancel(ctx), o); err != nil {
 		return err
 	}
 	w.progress.Add(o.Task.State, -1)
 	w.progress.Add(o.State, 1)
 	now := time.Now()
-	if now.Sub(w.told) >= tellEvery {
-		w.told = now
-		w.r.tell(ctx, events.Event{Type: events.Progress, Provider: w.Provider.Name, Stream: library.Enrichment, Done: w.progress.Asked(), Total: w.progress.Total()})
+	if now.Sub(w.toldAt) >= tellEvery {
+		w.toldAt = now
+		w.r.tell(ctx, events.Event{
+			Type:     events.Progress,
+			Provider: w.Provider.Name,
+			Stream:   library.Enrichment,
+			Done:     w.progress.Asked(),
+			Total:    w.progress.Total(),
+		})
 	}
-	if now.Sub(w.shown) >= showEvery {
+	if now.Sub(w.shownAt) >= showEvery {
 		if err := w.count(ctx); err != nil { // a tick may have found more
 			return err
 		}
@@ -227,10 +235,10 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 	return nil
 }
 
-// show tells everybody that more is known, and lets the sources go on that may have waited for it. They are not poked for
-// every single MBID: each time would be a turn of theirs, and a turn is counted and told.
+// show publishes that there are new facts, and wakes the sources that need their MBIDs. It does so for several at a
+// time, because each turn of a worker costs queries and events.
 func (w *worker) show(ctx context.Context) {
-	w.shown = time.Now()
+	w.shownAt = time.Now()
 	w.r.tell(ctx, events.Event{Type: events.Enrichment, Provider: w.Provider.Name})
 	for _, name := range w.then {
 		wake(w.r.workers[name].poke)

@@ -24,6 +24,7 @@ import (
 	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 )
 
 // bench is a runner over a real database with one person.
@@ -38,11 +39,8 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	key, err := store.NewKey("only-the-tests-use-this-key")
-	require.NoError(t, err)
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Place{Dir: dir}, key)
-	require.NoError(t, err)
+	db := storetest.Open(t, dir)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(t.Context(), accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 	require.NoError(t, err)

@@ -28,6 +28,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 )
 
 // buildServer builds the real server from its own module, so that the product does not depend on it.
@@ -115,10 +116,7 @@ func startInstallation(t *testing.T, program string, args ...string) *installati
 
 func (in *installation) open(t *testing.T) {
 	t.Helper()
-	key, err := store.NewKey(secret)
-	require.NoError(t, err)
-	db, err := store.Open(t.Context(), store.Place{Dir: in.dir}, key)
-	require.NoError(t, err)
+	db := storetest.Open(t, in.dir)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	in.db, in.flow, in.tokens = db, oauth.NewFlow(db, in.client), oauth.NewTokens(db, in.client)
 }

@@ -1,14 +1,12 @@
-// Package postgrestest starts a real Postgres server for tests, on loopback, and runs a package's tests once more on it, each
-// with schemas of its own.
+// Package postgrestest starts a real Postgres server for tests, on loopback, and runs a package's tests once more
+// on it, each with databases of its own.
 //
 // A machine without the server fails the test with a sentence that says what to install; no test is skipped.
 package postgrestest
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"net/url"
@@ -18,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,31 +41,92 @@ func Again(t *testing.T, pattern string) {
 		t.Skip("they run already")
 	}
 	server := Start(t)
-	all := exec.Command(os.Args[0], "-test.run="+pattern, "-test.count=1", "-test.shuffle=on", "-test.parallel=8") // most of the time is spent in waiting
+	all := exec.Command(os.Args[0], "-test.run="+pattern, "-test.count=1", "-test.shuffle=on",
+		"-test.parallel=8") // more than there are processors: most of the time is spent in waiting
 	all.Env = append(os.Environ(), env+"="+server.Database("reprise"))
 	if out, err := all.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// Schema is the address of a schema that belongs to a folder, and is made where there is none. It is empty where the tests
-// do not run on a Postgres server.
-func Schema(t testing.TB, dir string) string {
+// databases are those of this process, by the directory that each belongs to.
+var databases struct {
+	mu       sync.Mutex
+	of       map[string]string
+	ended    []string // the names of those whose tests are over; the next connection drops them
+	template string   // its name; empty until it is made
+}
+
+// Database returns the address of the database that belongs to a directory, and "" when the tests do not run on
+// Postgres. The first call makes it, and it is gone after its test. With migrate it is a copy of a database that
+// migrate has filled, once for all tests of the process; otherwise it is empty.
+func Database(t testing.TB, dir string, migrate func(url string) error) string {
 	t.Helper()
 	if !On() {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(dir))
-	name := "test_" + hex.EncodeToString(sum[:8])
+	databases.mu.Lock()
+	defer databases.mu.Unlock()
+	if url := databases.of[dir]; url != "" {
+		return url
+	}
 	db, err := sql.Open("pgx", os.Getenv(env))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("CREATE SCHEMA IF NOT EXISTS " + name); err != nil {
+	for _, name := range databases.ended {
+		if _, err := db.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	databases.ended = nil
+	name := fmt.Sprintf("test_%d_%d", os.Getpid(), len(databases.of))
+	create := "CREATE DATABASE " + name
+	if migrate != nil {
+		create += " TEMPLATE " + template(t, db, migrate) + " STRATEGY file_copy"
+	}
+	if _, err := db.Exec(create); err != nil {
 		t.Fatal(err)
 	}
-	return os.Getenv(env) + "&search_path=" + name
+	if databases.of == nil {
+		databases.of = map[string]string{}
+	}
+	databases.of[dir] = beside(t, name)
+	t.Cleanup(func() {
+		databases.mu.Lock()
+		defer databases.mu.Unlock()
+		databases.ended = append(databases.ended, name)
+	})
+	return databases.of[dir]
+}
+
+// template returns the name of the database to copy. The lock is held.
+func template(t testing.TB, db *sql.DB, migrate func(url string) error) string {
+	t.Helper()
+	if databases.template != "" {
+		return databases.template
+	}
+	name := fmt.Sprintf("template_%d", os.Getpid())
+	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(beside(t, name)); err != nil {
+		t.Fatal(err)
+	}
+	databases.template = name
+	return name
+}
+
+// beside returns the address of another database of the server.
+func beside(t testing.TB, name string) string {
+	t.Helper()
+	u, err := url.Parse(os.Getenv(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
 }
 
 // Password is that of the server's only user, reprise, who may do everything.
@@ -81,7 +141,8 @@ type Server struct {
 	ended    chan struct{} // closed when cmd has ended
 }
 
-// Start makes a server and returns when it answers. What it keeps does not survive the machine's power, only the server.
+// Start makes a server and returns when it answers. What it keeps does not survive the machine's power, only the
+// server.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: programs(t)}
@@ -97,7 +158,10 @@ func Start(t testing.TB) *Server {
 	if err := os.WriteFile(secret, []byte(Password), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	made := s.command("initdb", "--pgdata", s.data(), "--username=reprise", "--auth=scram-sha-256", "--pwfile="+secret, "--encoding=UTF8", "--no-sync")
+	made := s.command(
+		"initdb", "--pgdata", s.data(), "--username=reprise", "--auth=md5", "--pwfile="+secret, "--encoding=UTF8",
+		"--no-sync",
+	) // md5 because SCRAM spends milliseconds on every connection
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
@@ -145,7 +209,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Resume starts the server, again on the port that it had. Another program may take the first one; then another is tried.
+// Resume starts the server, again on the port that it had. Another program may take the first one; then another is
+// tried.
 func (s *Server) Resume() {
 	s.t.Helper()
 	var out strings.Builder
@@ -154,8 +219,11 @@ func (s *Server) Resume() {
 		if port == "" {
 			port = freePort(s.t)
 		}
-		cmd := s.command("postgres", "-D", s.data(), "-p", port, "-k", s.dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off",
-			"-c", "max_connections=300", "-c", "autovacuum=off")
+		cmd := s.command(
+			"postgres", "-D", s.data(), "-p", port, "-k", s.dir, "-c", "listen_addresses=127.0.0.1", "-c",
+			"fsync=off", "-c", "full_page_writes=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c",
+			"shared_buffers=16MB", "-c", "max_connections=300", "-c", "autovacuum=off", "-c", "jit=off",
+		)
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
 			s.t.Fatalf("postgres: %v", err)
@@ -222,7 +290,13 @@ func (s *Server) Database(name string) string {
 
 // address is that of a database, without encryption on the way.
 func address(port, name string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword("reprise", Password), Host: net.JoinHostPort("127.0.0.1", port), Path: "/" + name, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword("reprise", Password),
+		Host:     net.JoinHostPort("127.0.0.1", port),
+		Path:     "/" + name,
+		RawQuery: "sslmode=disable",
+	}
 	return u.String()
 }
 

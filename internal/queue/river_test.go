@@ -24,7 +24,7 @@ func open(t *testing.T) (*store.Store, *sql.DB) {
 	key, err := store.NewKey("only-the-tests-use-this-key")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	place := store.Place{Dir: dir, URL: postgrestest.Schema(t, dir)}
+	place := store.Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
 	s, err := store.Open(t.Context(), place, key)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

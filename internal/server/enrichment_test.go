@@ -43,10 +43,18 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
 		Streams: []string{library.Enrichment}}
 	h.Guard = guard
-	h.Enrichment = enrich.New(enrich.Options{}, []enrich.Source{{Provider: source, Enricher: facts{}},
-		{Provider: &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
-			Missing: []string{"providers.fanarttv.keys"}, SettingUp: "Get a key first."}}, h.db, guard,
-		nil, h.Bus, h.Log)
+	missing := enrich.Source{
+		Provider:  &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		Missing:   []string{"providers.fanarttv.keys"},
+		SettingUp: "Get a key first.",
+	}
+	h.Enrichment = enrich.New(enrich.Config{
+		Sources: []enrich.Source{{Provider: source, Enricher: facts{}}, missing},
+		Store:   h.db,
+		Guard:   guard,
+		Bus:     h.Bus,
+		Log:     h.Log,
+	})
 	h.restart()
 	return guard, source
 }
@@ -137,9 +145,13 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		guard, source := h.enriched()
-		h.Enrichment = enrich.New(enrich.Options{},
-			[]enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}}, full{h.db},
-			guard, nil, h.Bus, h.Log)
+		h.Enrichment = enrich.New(enrich.Config{
+			Sources: []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}},
+			Store:   full{h.db},
+			Guard:   guard,
+			Bus:     h.Bus,
+			Log:     h.Log,
+		})
 		h.restart()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup

@@ -28,10 +28,10 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
-	"reprise/internal/postgrestest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
+	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
 )
 
@@ -142,11 +142,7 @@ var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify"
 func newHousehold(t *testing.T, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
-	key, err := store.NewKey("only-the-tests-use-this-key")
-	require.NoError(t, err)
-	dir := t.TempDir()
-	db, err := store.Open(ctx, store.Place{Dir: dir, URL: postgrestest.Schema(t, dir)}, key)
-	require.NoError(t, err)
+	db := storetest.Open(t, t.TempDir())
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin,
 		CreatedAt: time.Now()}, false)

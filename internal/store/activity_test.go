@@ -16,7 +16,7 @@ import (
 
 func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	t.Parallel()
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	ctx := activity.WithActor(t.Context(), activity.Actor{ID: 7, Name: "Alice"})
 	for i := range 5 {
 		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Provider: "spotify", Subject: fmt.Sprint(i), Detail: strings.Repeat("å", 600)}))

@@ -12,10 +12,11 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// in is the tests' database of a folder: the file in it, or a schema of its own at the server.
+// in returns the place of a directory's database: the file in it, or a database of its own at the server. One that
+// is not there yet is empty.
 func in(t testing.TB, dir string) Place {
 	t.Helper()
-	return Place{Dir: dir, URL: postgrestest.Schema(t, dir)}
+	return Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
 }
 
 // onlyInAFile says of a test that it is about the file that SQLite keeps.
@@ -26,13 +27,17 @@ func onlyInAFile(t testing.TB) {
 	}
 }
 
-// trigger has the database itself do something, as "AFTER INSERT ON listens" says when. Without a condition, always.
+// trigger has the database itself do something, as "AFTER INSERT ON listens" says when. Without a condition,
+// always.
 func trigger(t testing.TB, s *Store, name, when, condition, do string) {
 	t.Helper()
-	steps := []string{"CREATE TRIGGER " + name + " " + when + " WHEN (" + cmp.Or(condition, "1 = 1") + ") BEGIN " + do + "; END"}
+	steps := []string{"CREATE TRIGGER " + name + " " + when + " WHEN (" + cmp.Or(condition, "1 = 1") + ") BEGIN " +
+		do + "; END"}
 	if postgrestest.On() {
-		steps = []string{"CREATE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + do + "; RETURN NEW; END $$",
-			"CREATE TRIGGER " + name + " " + when + " FOR EACH ROW WHEN (" + cmp.Or(condition, "1 = 1") + ") EXECUTE FUNCTION " + name + "()"}
+		steps = []string{"CREATE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + do +
+			"; RETURN NEW; END $$",
+			"CREATE TRIGGER " + name + " " + when + " FOR EACH ROW WHEN (" + cmp.Or(condition, "1 = 1") +
+				") EXECUTE FUNCTION " + name + "()"}
 	}
 	for _, step := range steps {
 		_, err := s.writer.Exec(step)
@@ -134,7 +139,8 @@ func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
 		spoil func(*url.URL)
 		says  string
 	}{
-		{func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong-password") }, postgresProblem("28P01", "")},
+		{func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong-password") },
+			postgresProblem("28P01", "")},
 		{func(u *url.URL) { u.User = url.UserPassword("nobody", "wrong-password") }, postgresProblem("28P01", "")},
 		{func(u *url.URL) { u.Path = "/missing" }, postgresProblem("3D000", "")},
 		{func(u *url.URL) { u.RawQuery = "sslmode=disable&search_path=missing" }, postgresProblem("3F000", "")},
@@ -149,5 +155,7 @@ func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
 		require.NotContains(t, err.Error(), "wrong-password")
 	}
 	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret))
-	require.EqualError(t, err, "database_url is no address of a Postgres server, or something behind its ? is wrong, such as sslmode or the file of a certificate. It looks like postgres://user:password@host:5432/database")
+	require.EqualError(t, err, "database_url is no address of a Postgres server, or something behind its ? is "+
+		"wrong, such as sslmode or the file of a certificate. It looks like "+
+		"postgres://user:password@host:5432/database")
 }

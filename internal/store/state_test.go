@@ -18,7 +18,7 @@ import (
 
 func TestOneFirstAccountOfTwenty(t *testing.T) {
 	t.Parallel()
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	errs := make([]error, 20)
 	var wg sync.WaitGroup
 	for i := range errs {

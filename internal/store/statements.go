@@ -8,8 +8,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// openSQLite returns a pool of connections that keep their statements prepared. Preparing takes longer than most of our
-// statements take to run.
+// openSQLite returns a pool of connections that keep their statements prepared. Preparing takes longer than most of
+// our statements take to run.
 func openSQLite(dsn string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -86,7 +86,8 @@ func (c *preparedConn) put(query string, s sqliteStmt) error {
 }
 
 // ExecContext implements driver.ExecerContext.
-func (c *preparedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *preparedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (
+	driver.Result, error) {
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func (c *preparedConn) ExecContext(ctx context.Context, query string, args []dri
 }
 
 // QueryContext implements driver.QueryerContext.
-func (c *preparedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *preparedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (
+	driver.Rows, error) {
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 func TestOneStatementCanRunTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	tx, err := s.writer.BeginTx(t.Context(), nil) // all of it on one connection
 	require.NoError(t, err)
 	defer tx.Rollback()
@@ -44,7 +44,7 @@ func TestOneStatementCanRunTwiceAtOnce(t *testing.T) {
 func TestAStatementRunsAgainAfterItFailed(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	const insert = "INSERT INTO facts (name, value) VALUES ($1, $2)"
 	require.NoError(t, s.exec(t.Context(), insert, "a", "1"))
 	require.Error(t, s.exec(t.Context(), insert, "a", "2"), "the name is taken")
@@ -55,7 +55,7 @@ func TestAStatementRunsAgainAfterItFailed(t *testing.T) {
 func TestAStatementSeesAChangedSchema(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	columns := func() int {
 		rows, err := s.writer.Query("SELECT * FROM growing")
 		require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestAStatementSeesAChangedSchema(t *testing.T) {
 func TestKeptStatementsAreBounded(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	for n := range 2 * keptStatements {
 		require.Equal(t, n, number(t, s, fmt.Sprintf("SELECT %d", n)))
 	}

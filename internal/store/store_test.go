@@ -14,6 +14,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/testdb"
 )
 
 const testSecret = "only-the-tests-use-this-key"
@@ -33,16 +34,38 @@ func openIn(t testing.TB, dir string) *Store {
 	return s
 }
 
+// template is a migrated database.
+var template = testdb.Template{Migrate: func(dir, url string) error {
+	key, err := NewKey(testSecret)
+	if err != nil {
+		return err
+	}
+	s, err := Open(context.Background(), Place{Dir: dir, URL: url}, key)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}}
+
+// fresh returns a database that holds nothing yet.
+func fresh(t testing.TB) *Store {
+	t.Helper()
+	dir := t.TempDir()
+	template.Fill(t, dir)
+	return openIn(t, dir)
+}
+
 // setup returns a fresh database with one user.
 func setup(t testing.TB) (*Store, int64) {
 	t.Helper()
-	s := openIn(t, t.TempDir())
+	s := fresh(t)
 	return s, addUser(t, s, "Alice", accounts.Admin)
 }
 
 func addUser(t testing.TB, s *Store, name, role string) int64 {
 	t.Helper()
-	u, err := s.AddUser(context.Background(), accounts.User{Name: name, PasswordHash: "hash of " + name, Role: role, CreatedAt: at(0)}, false)
+	u, err := s.AddUser(context.Background(), accounts.User{Name: name, PasswordHash: "hash of " + name, Role: role,
+		CreatedAt: at(0)}, false)
 	require.NoError(t, err)
 	return u.ID
 }
@@ -55,7 +78,8 @@ func at(minutes float64) time.Time {
 // connection is a proved connection that has not been saved.
 func connection(user int64, provider string) library.Connection {
 	return library.Connection{User: user, Provider: provider, AccountID: "id-1", Account: "alice", App: "app",
-		Credentials: library.Credentials{"token": "credential-of-" + provider}, AuthorizedAt: at(1), ExpiresAt: at(2), CreatedAt: at(3)}
+		Credentials: library.Credentials{"token": "credential-of-" + provider}, AuthorizedAt: at(1), ExpiresAt: at(2),
+		CreatedAt: at(3)}
 }
 
 func connect(t testing.TB, s *Store, user int64, provider string) library.Connection {
@@ -118,7 +142,10 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	damage := map[string]func([]byte) []byte{
-		"garbage from the start": func(b []byte) []byte { return append([]byte("this is no database at all, "), b[28:]...) },
+		"garbage from the start": func(b []byte) []byte {
+			return append([]byte("this is no database at all, "),
+				b[28:]...)
+		},
 		"pages in the middle": func(b []byte) []byte {
 			for i := 4 * 4096; i < len(b)*3/4; i++ {
 				b[i] = byte(i * 7)
@@ -142,8 +169,9 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, spoilt, 0o600))
 
 			_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret))
-			require.EqualError(t, err, "the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
-				"are copies made before an upgrade), or move it away to start anew")
+			require.EqualError(t, err,
+				"the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
+					"are copies made before an upgrade), or move it away to start anew")
 			left, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, spoilt, left)
@@ -170,7 +198,8 @@ func TestDamageFoundWhileRunningIsSaidPlainly(t *testing.T) {
 	fresh, err := sql.Open("sqlite", dsn(s.String(), "")) // without the pages that are in memory
 	require.NoError(t, err)
 	defer fresh.Close()
-	_, err = list(t.Context(), fresh, scanListen, "SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate FROM listens")
+	_, err = list(t.Context(), fresh, scanListen,
+		"SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate FROM listens")
 	require.Equal(t, "The database is damaged. Stop the server and put back a copy.", problemOf(t, err))
 }
 
@@ -205,7 +234,8 @@ func TestOpenSaysWhyThereCanBeNoDatabase(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	_, err := Open(t.Context(), in(t, filepath.Join(t.TempDir(), "missing")), testKey(t, testSecret))
-	require.Equal(t, "The database cannot be written. Check the permissions of the data directory and its files.", problemOf(t, err))
+	require.Equal(t, "The database cannot be written. Check the permissions of the data directory and its files.",
+		problemOf(t, err))
 }
 
 func TestStoppingIsNoFault(t *testing.T) {
@@ -228,7 +258,8 @@ func TestStoppingIsNoFault(t *testing.T) {
 
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	_, err = s.writer.ExecContext(ctx, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
+	_, err = s.writer.ExecContext(ctx,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n")
 	require.ErrorIs(t, local(err), context.Canceled, "a statement that is cut off")
 	require.NoError(t, s.Ping(t.Context()))
 }

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Core     *core.Core
 	Statuses *connections.Statuses
-	People   *people.Handler
+	People   *people.Users
 	Tokens   *tokens.Handler
 	Keys     *admin.Keys
 	Sources  *music.Sources
@@ -33,7 +33,7 @@ type Options struct {
 type Handler struct {
 	core     *core.Core
 	statuses *connections.Statuses
-	people   *people.Handler
+	people   *people.Users
 	tokens   *tokens.Handler
 	keys     *admin.Keys
 	sources  *music.Sources

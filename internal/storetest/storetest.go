@@ -1,0 +1,41 @@
+// Package storetest opens databases for the tests of packages that use the store.
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"reprise/internal/store"
+	"reprise/internal/testdb"
+)
+
+// Secret is what the key of the tests' databases is made from.
+const Secret = "only-the-tests-use-this-key"
+
+var template = testdb.Template{Migrate: func(dir, url string) error {
+	key, err := store.NewKey(Secret)
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(context.Background(), store.Place{Dir: dir, URL: url}, key)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}}
+
+// Open opens the database of a directory, a fresh one when there is none, on Postgres if the tests run on it. The
+// caller closes it.
+func Open(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	place := store.Place{Dir: dir, URL: template.Fill(t, dir)}
+	key, err := store.NewKey(Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(context.Background(), place, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
