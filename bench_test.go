@@ -52,7 +52,7 @@ func BenchmarkIngest(b *testing.B) {
 		provider := listenbrainz.New(listenbrainz.Config{APIURL: world.ListenBrainz.URL})
 		provider.Streams = []string{library.Listens}
 		log := slog.New(slog.DiscardHandler)
-		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})
+		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})
 		guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client,
 			Tokens: oauth.NewTokens(db, client), Registry: providers.Registry{provider}, Keys: db, Alerts: told, Log: log})
 		runs := make(chan library.Run, 100) // more than there are

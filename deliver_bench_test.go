@@ -52,7 +52,7 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	registry := providers.Registry{provider}
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Keys: db,
 		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Log: log,
-		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})})
+		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})})
 	d := delivery.New(delivery.Parts{Registry: registry, Guard: caughtUp{guard}, Store: db, Bus: bus, Log: log},
 		delivery.Options{})
 	page := make([]library.Listen, n)

@@ -42,7 +42,7 @@ func BenchmarkImport(b *testing.B) {
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
 		require.NoError(b, err)
-		r := imports.New(filepath.Join(dir, "imports"), db, &events.Bus{}, slog.New(slog.DiscardHandler))
+		r := imports.New(filepath.Join(dir, "imports"), db, &events.Bus{}, slog.New(slog.DiscardHandler), nil)
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(run) }()

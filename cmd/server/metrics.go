@@ -27,14 +27,13 @@ import (
 // counts are what is told of every attempt: the metrics, the roll-up of the health page, and the traces.
 type counts struct {
 	*metrics.Metrics
-	rollup    *metrics.Rollup
-	tracer    *tracing.Tracer // nil without a collector
-	catalogue metrics.Catalogue
+	rollup *metrics.Rollup
+	tracer *tracing.Tracer // nil without a collector
 }
 
 func newCounts(ctx context.Context, c config.Config, db *store.Store, log *slog.Logger) (n counts, err error) {
 	all := catalogue(c)
-	n = counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log), catalogue: all}
+	n = counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log)}
 	if tracing.Wanted(os.Environ()) { // the library that sends them reads the same
 		n.tracer, err = tracing.New(ctx, version, log)
 	}

@@ -114,8 +114,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	notifier := notify.New(db, bus)
-	notifier.Opened = func(v notify.Severity) { n.Told(string(v), "browser", "sent") }
+	notifier := notify.New(db, bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
 	told := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})
 	transport := newTransport(c, base, n, log, told)
 	client := resilience.NewClient(transport)
@@ -149,8 +148,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
-	files.Counted = n.Listens
+	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log, n.Listens)
 	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, n, log)
 	if err != nil {
 		return nil, err
@@ -160,8 +158,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
-	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))
-	a.server.Metrics, a.server.Rollup = n.Handler(log), n.rollup
+	a.server.Rollup = n.rollup
+	a.server.Metrics = n.Handler(states(a, a.server.Unconnected(), transport.Breakers, bus), log)
 	a.server.SetupCode, err = setupCode(ctx, db)
 	return a, err
 }

@@ -132,7 +132,7 @@ func listensOf(user int64) providers.Subject {
 func setup() (*alerts.Alerts, *memoryStore) {
 	m := &memoryStore{}
 	bus := &events.Bus{}
-	return alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus), Bus: bus,
+	return alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus, nil), Bus: bus,
 		Log: slog.New(slog.DiscardHandler)}), m
 }
 

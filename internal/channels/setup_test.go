@@ -147,7 +147,7 @@ func (h *house) start() {
 	require.NoError(t, err)
 	syncer.Restore(backoff, nil, nil, holds)
 	registry := providers.Registry{{Name: "spotify", DisplayName: "Spotify"}}
-	h.notifier = notify.New(h.db, bus)
+	h.notifier = notify.New(h.db, bus, nil)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
 		Log: log, FirstDelay: time.Second,

@@ -52,7 +52,7 @@ func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 	m := metrics.New(metrics.Catalogue{DeliveryKinds: Kinds})
 	dead := func(t *testing.T) string {
 		w := httptest.NewRecorder()
-		m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		m.Handler(nil, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		_, after, ok := strings.Cut(w.Body.String(), `reprise_dead_letters_total{category="item"} `)
 		require.True(t, ok)
 		n, _, _ := strings.Cut(after, "\n")

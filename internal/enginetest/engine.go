@@ -79,7 +79,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	if wrap != nil {
 		kept = wrap(db)
 	}
-	told := alerts.New(alerts.Options{Store: kept, Notifier: notify.New(kept, e.Bus), Bus: e.Bus, Log: log})
+	told := alerts.New(alerts.Options{Store: kept, Notifier: notify.New(kept, e.Bus, nil), Bus: e.Bus, Log: log})
 	e.Guard = syncer.NewGuard(syncer.GuardOptions{Backoff: e.Backoff, Client: e.Client, Tokens: oauth.NewTokens(db, e.Client),
 		Registry: e.Registry, Keys: db, Alerts: told, Log: log, FirstDelay: time.Second})
 	e.Syncer = syncer.NewSyncer(opt, e.Guard, kept, e.Bus)

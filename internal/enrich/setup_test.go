@@ -223,7 +223,7 @@ func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
-	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
+	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus, nil), Bus: b.bus, Log: log})
 	b.guard = syncer.NewGuard(syncer.GuardOptions{
 		Backoff: resilience.NewBackoff(resilience.Options{}),
 		Keys:    b.db,

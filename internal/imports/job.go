@@ -91,8 +91,8 @@ func (j *job) save(ctx context.Context) error {
 		return err
 	}
 	added := now.Added - j.v.Added
-	if j.r.Counted != nil {
-		j.r.Counted(now.Provider, added, now.Known-j.v.Known)
+	if j.r.counted != nil {
+		j.r.counted(now.Provider, added, now.Known-j.v.Known)
 	}
 	first := j.v.State == Waiting
 	j.v, j.at, j.plays = now, now, j.plays[:0]

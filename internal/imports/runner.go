@@ -31,22 +31,24 @@ const (
 
 // Runner takes files in and reads them. Make it with New, and run it with Run. Safe for concurrent use.
 type Runner struct {
-	dir   string
-	store Store
-	bus   *events.Bus
-	log   *slog.Logger
-	since time.Time // files from before are another process's
-	wake  chan struct{}
-	// Counted, when it is set, is told of what was stored: listens that were new, and plays that were there already.
-	Counted func(provider string, added, known int)
+	dir     string
+	store   Store
+	bus     *events.Bus
+	log     *slog.Logger
+	counted func(provider string, added, known int)
+	since   time.Time // files from before are another process's
+	wake    chan struct{}
 
 	mu        sync.Mutex
 	receiving map[int64]bool // people who are sending a file
 }
 
-// New returns a Runner that keeps files in dir until they have been read.
-func New(dir string, store Store, bus *events.Bus, log *slog.Logger) *Runner {
-	return &Runner{dir: dir, store: store, bus: bus, log: log, since: time.Now().Add(-fileClock), wake: make(chan struct{}, 1), receiving: map[int64]bool{}}
+// New returns a Runner that keeps files in dir until they have been read. It calls counted, unless that is nil, with the
+// numbers of listens that it has stored and of plays that were stored before.
+func New(dir string, store Store, bus *events.Bus, log *slog.Logger,
+	counted func(provider string, added, known int)) *Runner {
+	return &Runner{dir: dir, store: store, bus: bus, log: log, counted: counted, since: time.Now().Add(-fileClock),
+		wake: make(chan struct{}, 1), receiving: map[int64]bool{}}
 }
 
 // Receive stores a file that a person sends and looks whether it is an export of the provider. It returns the import

@@ -50,7 +50,7 @@ func setup(t *testing.T) *bench {
 }
 
 func (b *bench) runner(s imports.Store) *imports.Runner {
-	return imports.New(b.dir, s, b.bus, slog.New(slog.DiscardHandler))
+	return imports.New(b.dir, s, b.bus, slog.New(slog.DiscardHandler), nil)
 }
 
 // files are the names of the files that are kept.

@@ -37,7 +37,7 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	var err error
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
-	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log})
+	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus, nil), Bus: h.Bus, Log: h.Log})
 	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
 		Alerts: told, Log: h.Log})
 	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",

@@ -170,7 +170,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 			h.connect(p.Name)
 		}
 	}
-	notifier := notify.New(db, bus)
+	notifier := notify.New(db, bus, nil)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
 		Registry: registry, Keys: db, Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
