@@ -115,8 +115,9 @@ func (m *memoryStore) causes(user int64) (all []string) {
 	return all
 }
 
-var spotify = &providers.Provider{Name: "spotify", DisplayName: "Spotify",
-	Streams: []string{library.Listens, library.Playlists}, OAuth: &providers.OAuth{}}
+var spotify = &providers.Provider{OAuth: &providers.OAuth{},
+	Description: providers.Description{Name: "spotify", DisplayName: "Spotify",
+		Streams: []string{library.Listens, library.Playlists}}}
 
 func connectionOf(user int64) library.Connection {
 	return library.Connection{User: user, Provider: "spotify", App: "client", Generation: 1}

@@ -58,7 +58,8 @@ func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 		n, _, _ := strings.Cut(after, "\n")
 		return n
 	}
-	return &worker{registry: providers.Registry{{Name: "radio"}}, store: s, queue: newQueue(t),
+	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
+	return &worker{registry: providers.NewRegistry(radio), store: s, queue: newQueue(t),
 		log: slog.New(slog.DiscardHandler), metrics: m}, dead
 }
 

@@ -72,7 +72,7 @@ type Store interface {
 
 // Parts are what deliveries work with.
 type Parts struct {
-	Registry  providers.Registry
+	Registry  *providers.Registry
 	Guard     Guard
 	Store     Store
 	Messenger Messenger // nil: there are no channels

@@ -25,7 +25,7 @@ type listenStore interface {
 type listenDeliverer struct {
 	guard    Guard
 	store    listenStore
-	registry providers.Registry
+	registry *providers.Registry
 	metrics  attemptCounts
 }
 

@@ -60,7 +60,7 @@ var errAgain = errors.New("to be continued")
 // worker makes the attempts that River asks for, and returns to River what follows from their outcomes.
 type worker struct {
 	river.WorkerDefaults[args]
-	registry providers.Registry
+	registry *providers.Registry
 	store    workerStore
 	queue    *queue.Queue
 	log      *slog.Logger

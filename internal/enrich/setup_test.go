@@ -200,7 +200,8 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 			}, nil
 		}}
 		for i, name := range []string{"facts", "art"} {
-			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{library.Enrichment}}
+			b.provider[i] = &providers.Provider{Description: providers.Description{Name: name, DisplayName: name,
+				Streams: []string{library.Enrichment}}}
 		}
 		for i, to := range []*int64{&b.user, &b.bob} {
 			u, err := db.AddUser(context.Background(), accounts.User{

@@ -40,11 +40,13 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus, nil), Bus: h.Bus, Log: h.Log})
 	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
 		Alerts: told, Log: h.Log})
-	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
-		Streams: []string{library.Enrichment}}
+	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
+		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}}
 	h.Guard = guard
 	missing := enrich.Source{
-		Provider:  &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		Provider: &providers.Provider{
+			Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		},
 		Missing:   []string{"providers.fanarttv.keys"},
 		SettingUp: "Get a key first.",
 	}
