@@ -149,8 +149,13 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
-	files.Counted = n.Listens
+	files := imports.New(imports.Config{
+		Dir:     filepath.Join(c.DataDir, "imports"),
+		Store:   db,
+		Bus:     bus,
+		Log:     log,
+		Counted: n.Listens,
+	})
 	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, n, log)
 	if err != nil {
 		return nil, err
