@@ -20,7 +20,7 @@ import (
 
 // newCourier makes what tells people outside the browser, and sees to the channels that the settings name.
 func newCourier(ctx context.Context, c config.Config, db *store.Store, client *http.Client, transport *resilience.Transport, guard *syncer.Guard, notifier *notify.Notifier, carried *delivery.Deliveries,
-	registry providers.Registry, bus *events.Bus, log *slog.Logger) (*notify.Courier, []notify.Channel, string, error) {
+	registry *providers.Registry, bus *events.Bus, log *slog.Logger) (*notify.Courier, []notify.Channel, string, error) {
 	named, err := namedChannels(c)
 	if err != nil {
 		return nil, nil, "", err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -23,16 +24,10 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/match"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
-	"reprise/internal/providers/lastfm"
-	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/providers/navidrome"
-	"reprise/internal/providers/s3"
-	"reprise/internal/providers/spotify"
-	"reprise/internal/providers/youtube"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/store"
@@ -45,7 +40,7 @@ type app struct {
 	guard       *syncer.Guard
 	client      *http.Client // of upstream calls
 	accounts    *accounts.Accounts
-	registry    providers.Registry
+	registry    *providers.Registry
 	connections *syncer.Connections
 	deliveries  *delivery.Deliveries
 	digests     *digest.Runner
@@ -113,17 +108,16 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	notifier := notify.New(db, bus)
-	notifier.Opened = func(v notify.Severity) { n.Told(string(v), "browser", "sent") }
+	notifier := notify.New(db, bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
 	told := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})
 	transport := newTransport(c, base, n, log, told)
 	client := resilience.NewClient(transport)
 	tokens := oauth.NewTokens(db, client)
-	tube, err := newYouTube(ctx, c, db, client, n, log)
+	build := builder{config: c, store: db, client: client, counts: n, log: log}
+	registry, services, err := build.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	registry := adapters(c, tube)
 	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
 	if err := restore(ctx, backoff, registry, db); err != nil {
 		return nil, err
@@ -145,10 +139,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	digests, err := newDigests(ctx, c, db, client, guard, bus, n, log)
-	if err != nil {
-		return nil, err
-	}
+	digests := newDigests(build, services, guard, bus)
 	files := imports.New(imports.Config{
 		Dir:     filepath.Join(c.DataDir, "imports"),
 		Store:   db,
@@ -156,7 +147,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Log:     log,
 		Counted: n.Listens,
 	})
-	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, n, log)
+	music, pictures, err := newEnrichment(build, services, guard, bus)
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +156,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
 		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
-	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))
-	a.server.Metrics, a.server.Rollup = n.Handler(log), n.rollup
+	a.server.Rollup = n.rollup
+	a.server.Metrics = n.Handler(states(a, a.server.Unconnected(), transport.Breakers, bus), log)
 	a.server.SetupCode, err = setupCode(ctx, db)
 	return a, err
 }
@@ -180,26 +171,6 @@ func setupCode(ctx context.Context, db *store.Store) (string, error) {
 	return rand.Text(), nil
 }
 
-// adapters are the providers that people connect, in the order in which they see them.
-func adapters(c config.Config, tube *providers.Provider) providers.Registry {
-	if tube == nil {
-		tube = youtube.New(youtubeConfig(c))
-	}
-	brainz := listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL})
-	if hosts(c).LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)) {
-		brainz.Fields[0].Help = resilience.ContactMissing + " " + brainz.Fields[0].Help
-	}
-	return providers.Registry{
-		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
-			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
-		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
-		brainz,
-		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: match.Sure}),
-		tube,
-		s3.New(),
-	}
-}
-
 // jitter says "none" as the backoff understands it.
 func jitter(share float64) float64 {
 	if share == 0 {
@@ -208,7 +179,7 @@ func jitter(share float64) float64 {
 	return share
 }
 
-func restore(ctx context.Context, b *resilience.Backoff, known providers.Registry, db *store.Store) error {
+func restore(ctx context.Context, b *resilience.Backoff, known *providers.Registry, db *store.Store) error {
 	stops, err := db.Stops(ctx)
 	if err != nil {
 		return err
@@ -236,7 +207,8 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 // announce prints what a person needs to open the page.
 func announce(c config.Config, s server.Config, log *slog.Logger, stdout io.Writer) {
 	if c.Contact == "" {
-		log.Warn("the setting contact is empty; ListenBrainz and MusicBrainz are not asked without it")
+		names := strings.Join(providers.WantContact(registry.Descriptions()), " and ")
+		log.Warn("the setting contact is empty; " + names + " are not asked without it")
 	}
 	link := c.BaseURL
 	what := "Reprise is ready:"

@@ -146,8 +146,9 @@ func (h *house) start() {
 	holds, err := h.db.Holds(ctx)
 	require.NoError(t, err)
 	syncer.Restore(backoff, nil, nil, holds)
-	registry := providers.Registry{{Name: "spotify", DisplayName: "Spotify"}}
-	h.notifier = notify.New(h.db, bus)
+	spotify := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
+	registry := providers.NewRegistry(spotify)
+	h.notifier = notify.New(h.db, bus, nil)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
 		Log: log, FirstDelay: time.Second,

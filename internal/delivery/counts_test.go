@@ -52,13 +52,15 @@ func counted(t *testing.T, s taker) (*Deliveries, func(t *testing.T) string) {
 	m := metrics.New(metrics.Catalogue{DeliveryKinds: Kinds})
 	dead := func(t *testing.T) string {
 		w := httptest.NewRecorder()
-		m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		m.Handler(nil, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		_, after, ok := strings.Cut(w.Body.String(), `reprise_dead_letters_total{category="item"} `)
 		require.True(t, ok)
 		n, _, _ := strings.Cut(after, "\n")
 		return n
 	}
-	return &Deliveries{opt: Options{Metrics: m}, registry: providers.Registry{{Name: "radio"}}, store: s, queue: newQueue(t), log: slog.New(slog.DiscardHandler)}, dead
+	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
+	return &Deliveries{opt: Options{Metrics: m}, registry: providers.NewRegistry(radio), store: s,
+		queue: newQueue(t), log: slog.New(slog.DiscardHandler)}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {

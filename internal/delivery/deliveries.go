@@ -80,7 +80,7 @@ type Store interface {
 // Deliveries carries what is owed, and is what a person can do about it. Safe for concurrent use.
 type Deliveries struct {
 	opt      Options
-	registry providers.Registry
+	registry *providers.Registry
 	guard    Guard
 	store    Store
 	queue    *queue.Queue
@@ -101,7 +101,7 @@ type Deliveries struct {
 }
 
 // New returns Deliveries; nothing happens before Run.
-func New(opt Options, registry providers.Registry, g Guard, store Store, bus *events.Bus, log *slog.Logger) *Deliveries {
+func New(opt Options, registry *providers.Registry, g Guard, store Store, bus *events.Bus, log *slog.Logger) *Deliveries {
 	opt = opt.withDefaults()
 	store.SetAttempts(opt.Attempts())
 	return &Deliveries{opt: opt, registry: registry, guard: g, store: store, queue: store.Queue(), bus: bus, log: log, slots: make(chan struct{}, opt.Workers),

@@ -79,7 +79,7 @@ func Where(query string, args ...any) Which { return Which{query, args} }
 
 // Of selects the jobs of one person's deliveries to one provider.
 func Of(user int64, provider string) Which {
-	return Where("SELECT id FROM deliveries WHERE user_id = $1 AND provider = $2", user, provider)
+	return Where("SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2", user, provider)
 }
 
 // One selects one job.

@@ -80,14 +80,15 @@ func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources
 	access := tokens.New(k, c.Store, c.Bus)
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
-	users := people.New(people.Options{
-		Core: k, Store: c.Store, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
+	users := people.NewUsers(k, c.Store, c.Accounts)
+	entry := people.New(people.Options{
+		Core: k, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
 	})
 	return &resources{
 		Config: c,
 		base:   base,
 		core:   k,
-		people: users,
+		people: entry,
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
 			Breakers: breakers,
@@ -112,6 +113,7 @@ func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources
 			channels.New(k, c.Courier, c.PushKey),
 			health.New(k, statuses, c.Rollup, c.Breakers, c.Uplink),
 			entries,
+			entry,
 			users,
 			access,
 			keys,

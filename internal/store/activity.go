@@ -28,7 +28,7 @@ func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 		if err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, provider, subject, detail)
+		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, connection, subject, detail)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Provider,
 			cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
 	})
@@ -61,8 +61,8 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, pro
 	if installation {
 		other = 0
 	}
-	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, provider, subject, detail FROM activity
-		WHERE user_id IN ($1, $2) AND ($3 = '' OR provider = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user, other, provider, last, limit+1)
+	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject, detail FROM activity
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user, other, provider, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)

@@ -104,5 +104,5 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 	if err != nil {
 		return err
 	}
-	return insertRows(b.Context(), tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id, played_at)", 5, sources, "")
+	return insertRows(b.Context(), tx, "INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at)", 5, sources, "")
 }

@@ -21,7 +21,7 @@ func (s *Store) sealCredentials(table string, c library.Connection) (string, err
 	return s.key.seal(b, credentialsPlace(table, c.User, c.Provider)), err
 }
 
-const selectConnection = `SELECT user_id, provider, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at
+const selectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at
 	FROM connections `
 
 func (s *Store) scanConnection(r scanner) (library.Connection, error) {
@@ -46,17 +46,17 @@ func (s *Store) openCredentials(table, sealed string, c *library.Connection) err
 
 // Connections returns every connection of every user.
 func (s *Store) Connections(ctx context.Context) ([]library.Connection, error) {
-	return list(ctx, s.reader, s.scanConnection, selectConnection+"ORDER BY user_id, provider")
+	return list(ctx, s.reader, s.scanConnection, selectConnection+"ORDER BY user_id, connection")
 }
 
 // UserConnections returns one user's connections.
 func (s *Store) UserConnections(ctx context.Context, user int64) ([]library.Connection, error) {
-	return list(ctx, s.reader, s.scanConnection, selectConnection+"WHERE user_id = $1 ORDER BY provider", user)
+	return list(ctx, s.reader, s.scanConnection, selectConnection+"WHERE user_id = $1 ORDER BY connection", user)
 }
 
 // Connection returns one connection, or library.ErrNotFound.
 func (s *Store) Connection(ctx context.Context, user int64, provider string) (library.Connection, error) {
-	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND provider = $2", user, provider))
+	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND connection = $2", user, provider))
 	return c, found(err)
 }
 
@@ -69,30 +69,30 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 		return c, fmt.Errorf("encode credentials: %w", err)
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, provider, generation) VALUES ($1, $2, 1)
-			ON CONFLICT (user_id, provider) DO UPDATE SET generation = generations.generation + 1 RETURNING generation`,
+		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, connection, generation) VALUES ($1, $2, 1)
+			ON CONFLICT (user_id, connection) DO UPDATE SET generation = generations.generation + 1 RETURNING generation`,
 			c.User, c.Provider).Scan(&c.Generation)
 		if err != nil {
 			return err
 		}
 		return errors.Join(
-			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
-			execTx(ctx, tx, `DELETE FROM track_matches WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
-			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
-			execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND provider = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.provider = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
-			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND provider = $2 AND stream = ''", c.User, c.Provider),
+			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, `DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''", c.User, c.Provider),
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
-				WHERE user_id = $1 AND provider = $2`, c.User, c.Provider),
-			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2", c.User, c.Provider),
-			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND provider = $2", c.User, c.Provider),
+				WHERE user_id = $1 AND connection = $2`, c.User, c.Provider),
+			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", c.User, c.Provider),
+			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND connection = $2", c.User, c.Provider),
 			execTx(ctx, tx, `INSERT INTO connections
-				(user_id, provider, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at)
+				(user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)
-				ON CONFLICT (user_id, provider) DO UPDATE SET account_id = excluded.account_id, account = excluded.account,
+				ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id, account = excluded.account,
 				app = excluded.app, generation = excluded.generation, credentials = excluded.credentials,
 				authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0`,
 				c.User, c.Provider, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt)))
@@ -112,7 +112,7 @@ func current(ctx context.Context, tx *sql.Tx, user int64, provider string, gener
 		return nil
 	}
 	var now int64
-	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND provider = $2", user, provider).Scan(&now)
+	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2", user, provider).Scan(&now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
-	result, err := s.writer.ExecContext(ctx, "UPDATE connections SET credentials = $1 WHERE user_id = $2 AND provider = $3 AND generation = $4",
+	result, err := s.writer.ExecContext(ctx, "UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
 		sealed, c.User, c.Provider, c.Generation)
 	return changed(result, err)
 }
@@ -147,7 +147,7 @@ func changed(result sql.Result, err error) error {
 
 // SetPaused pauses a connection or lets it go on.
 func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paused bool) error {
-	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND provider = $3", flag(paused), user, provider))
+	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, provider))
 }
 
 // DeleteConnection removes a connection and all that belongs to it, except that its listens and playlists stay unless
@@ -155,20 +155,20 @@ func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paus
 // goes with the data; a delivery that is running stays, and carries nothing any more.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		const connection = "DELETE FROM connections WHERE user_id = $1 AND provider = $2"
+		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
 		if err := changed(tx.ExecContext(ctx, connection, user, provider)); err != nil {
 			return err
 		}
 		err := execSteps(ctx, tx, user, provider,
-			"DELETE FROM streams WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM gaps WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM runs WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM holds WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM oauth_states WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM forwarding WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM copies WHERE user_id = $1 AND provider = $2",
-			"DELETE FROM track_matches WHERE user_id = $1 AND provider = $2")
+			"DELETE FROM streams WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM holds WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM oauth_states WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM forwarding WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM copies WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM track_matches WHERE user_id = $1 AND connection = $2")
 		if err == nil {
 			err = parkDeliveries(ctx, tx, user, provider)
 		}
@@ -196,20 +196,20 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, provider
 		return err
 	}
 	return execSteps(ctx, tx, user, provider,
-		"DELETE FROM forwards WHERE user_id = $1 AND provider = $2",
+		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
 		`DELETE FROM listens WHERE user_id = $1 AND id IN
-			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider = $2) AND id NOT IN
-			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND provider <> $2)`,
-		"DELETE FROM listen_sources WHERE user_id = $1 AND provider = $2",
-		"DELETE FROM play_counts WHERE user_id = $1 AND provider = $2",
-		"DELETE FROM playlists WHERE user_id = $1 AND provider = $2")
+			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND connection = $2) AND id NOT IN
+			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND connection <> $2)`,
+		"DELETE FROM listen_sources WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 }
 
 // parkDeliveries parks the deliveries of a connection that was removed, except those of copies, which nobody wants any
 // more.
 func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
 	_, err := queue.In(tx).Remove(ctx, queue.Where(`SELECT id FROM deliveries
-		WHERE user_id = $1 AND provider = $2 AND kind IN ($3, $4)`,
+		WHERE user_id = $1 AND connection = $2 AND kind IN ($3, $4)`,
 		user, provider, delivery.WritePlaylist, delivery.Archive))
 	return errors.Join(err, queue.In(tx).Park(ctx, queue.Of(user, provider)), dropOrphans(ctx, tx, user, provider))
 }
@@ -238,8 +238,8 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, prov
 			p.at = instant(at)
 			return p, err
 		}
-		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l JOIN listen_sources s ON s.listen_id = l.id AND s.provider = $2
-			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.provider <> $2)`, user, provider)
+		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
+			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2)`, user, provider)
 		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.provider, plays))
 	}
 	return err
@@ -252,9 +252,9 @@ func (s *Store) SavePending(ctx context.Context, c library.Connection) error {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
 	return s.exec(ctx, `INSERT INTO pending_connections
-		(user_id, provider, account_id, account, app, credentials, authorized_at, expires_at, created_at)
+		(user_id, connection, account_id, account, app, credentials, authorized_at, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (user_id, provider) DO UPDATE SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
+		ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
 		credentials = excluded.credentials, authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, created_at = excluded.created_at`,
 		c.User, c.Provider, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt))
 }
@@ -264,8 +264,8 @@ func (s *Store) Pending(ctx context.Context, user int64, provider string) (libra
 	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
-	err := s.reader.QueryRowContext(ctx, `SELECT user_id, provider, account_id, account, app, credentials, authorized_at, expires_at, created_at
-		FROM pending_connections WHERE user_id = $1 AND provider = $2`, user, provider).
+	err := s.reader.QueryRowContext(ctx, `SELECT user_id, connection, account_id, account, app, credentials, authorized_at, expires_at, created_at
+		FROM pending_connections WHERE user_id = $1 AND connection = $2`, user, provider).
 		Scan(&c.User, &c.Provider, &c.AccountID, &c.Account, &c.App, &sealed, &authorized, &expires, &created)
 	if err != nil {
 		return c, found(err)
@@ -276,5 +276,5 @@ func (s *Store) Pending(ctx context.Context, user int64, provider string) (libra
 
 // DropPending forgets the credential that waits for a choice.
 func (s *Store) DropPending(ctx context.Context, user int64, provider string) error {
-	return s.exec(ctx, "DELETE FROM pending_connections WHERE user_id = $1 AND provider = $2", user, provider)
+	return s.exec(ctx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", user, provider)
 }

@@ -186,7 +186,7 @@ func TestDisconnecting(t *testing.T) {
 		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), library.ErrNotFound)
 
 		rows := func(user int64, provider, table string) int {
-			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND provider = $2", user, provider)
+			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND connection = $2", user, provider)
 		}
 		for _, table := range []string{"connections", "streams", "holds", "pending_connections", "oauth_states"} {
 			require.Zero(t, rows(alice, "spotify", table), table)

@@ -20,9 +20,9 @@ func (s *Store) Copy(ctx context.Context, user int64, provider, kind, ref string
 }
 
 // thisCopy is the condition for one copy; its arguments are the first four.
-const thisCopy = "user_id = $1 AND provider = $2 AND kind = $3 AND ref = $4"
+const thisCopy = "user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4"
 
-const selectCopy = "SELECT user_id, provider, kind, ref, wanted, written, remote_id, report, written_at FROM copies "
+const selectCopy = "SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at FROM copies "
 
 func scanCopy(r scanner) (c delivery.Copy, err error) {
 	var at int64
@@ -33,7 +33,7 @@ func scanCopy(r scanner) (c delivery.Copy, err error) {
 
 // Copies returns all copies of a kind that one person has anywhere.
 func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error) {
-	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY provider, ref", user, kind)
+	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY connection, ref", user, kind)
 }
 
 // SaveRemote stores the provider's id of a copy, as soon as that is known, and the report of writing it.
@@ -87,7 +87,7 @@ func (s *Store) DropCopy(ctx context.Context, user int64, provider, kind, ref st
 
 // CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is forgotten.
 func (s *Store) CopyDelivery(ctx context.Context, user int64, provider, kind, ref string) (delivery.Delivery, error) {
-	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`WHERE d.user_id = $1 AND d.provider = $2
+	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`WHERE d.user_id = $1 AND d.connection = $2
 		AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1`, user, provider, kind, ref))
 	return d, found(err)
 }
@@ -95,7 +95,7 @@ func (s *Store) CopyDelivery(ctx context.Context, user int64, provider, kind, re
 // enqueueCopies enqueues writing the copies of a playlist that has just been stored.
 func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref string) error {
 	scan := func(r scanner) (provider string, err error) { return provider, r.Scan(&provider) }
-	all, err := list(ctx, tx, scan, "SELECT provider FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
+	all, err := list(ctx, tx, scan, "SELECT connection FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
 		user, delivery.WritePlaylist, ref)
 	for _, provider := range all {
 		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Provider: provider, Kind: delivery.WritePlaylist, Ref: ref})
@@ -124,7 +124,7 @@ func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks
 			args = append(args, t)
 		}
 		rows, err := list(ctx, s.reader, scan, `SELECT track, source_id, title, artist, how, score FROM track_matches
-			WHERE user_id = $1 AND provider = $2 AND (source_id <> '' OR checked_at > $3) AND track IN `+numbered(4, len(chunk)), args...)
+			WHERE user_id = $1 AND connection = $2 AND (source_id <> '' OR checked_at > $3) AND track IN `+numbered(4, len(chunk)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -147,8 +147,8 @@ func (s *Store) SaveMatches(ctx context.Context, user int64, provider string, fo
 				m.Score, millis(time.Now()))
 		}
 		return insertRows(ctx, tx, `INSERT INTO track_matches
-			(user_id, provider, track, source_id, title, artist, how, score, checked_at)`, 9, args,
-			`ON CONFLICT (user_id, provider, track) DO UPDATE SET source_id = excluded.source_id, title = excluded.title,
+			(user_id, connection, track, source_id, title, artist, how, score, checked_at)`, 9, args,
+			`ON CONFLICT (user_id, connection, track) DO UPDATE SET source_id = excluded.source_id, title = excluded.title,
 			artist = excluded.artist, how = excluded.how, score = excluded.score, checked_at = excluded.checked_at`)
 	})
 }
@@ -161,7 +161,7 @@ func (s *Store) ForgetMatches(ctx context.Context, user int64, provider string, 
 			for _, id := range chunk {
 				args = append(args, id)
 			}
-			err := execTx(ctx, tx, "DELETE FROM track_matches WHERE user_id = $1 AND provider = $2 AND source_id IN "+
+			err := execTx(ctx, tx, "DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND source_id IN "+
 				numbered(3, len(chunk)), args...)
 			if err != nil {
 				return err

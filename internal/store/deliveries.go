@@ -18,7 +18,7 @@ import (
 // withJobs joins deliveries d with their jobs j.
 const withJobs = "deliveries d JOIN " + queue.Table + " j ON j.id = d.id "
 
-const selectDelivery = `SELECT d.id, d.user_id, d.provider, d.kind, d.ref, d.items, j.state, j.attempts, j.max_attempts,
+const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, j.state, j.attempts, j.max_attempts,
 	j.due, j.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since FROM ` + withJobs
 
 func scanDelivery(r scanner) (d delivery.Delivery, err error) {
@@ -44,7 +44,7 @@ func where(f delivery.Filter) (string, []any) {
 		add("d.id = $%d", f.ID)
 	}
 	if f.Provider != "" {
-		add(`(d.provider = $%[1]d OR d.kind = 'notify' AND EXISTS
+		add(`(d.connection = $%[1]d OR d.kind = 'notify' AND EXISTS
 			(SELECT 1 FROM channels c WHERE c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref AND c.kind = $%[1]d))`, f.Provider)
 	}
 	if f.Kind != "" {
@@ -138,7 +138,7 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 // cannot be delivered, because their connection is gone or paused, stay dead.
 func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err error) {
 	return s.jobs.TryAgain(ctx, queue.Where(`SELECT d.id FROM `+withJobs+`
-		LEFT JOIN connections c ON c.user_id = d.user_id AND c.provider = d.provider AND c.paused = 0
+		LEFT JOIN connections c ON c.user_id = d.user_id AND c.connection = d.connection AND c.paused = 0
 		WHERE `+queue.HasState(queue.Dead)+` AND j.ended_at < $1 AND (c.user_id IS NOT NULL OR d.kind = 'notify')
 		ORDER BY d.id LIMIT 1000`, queue.Time(diedBefore)))
 }
@@ -194,7 +194,7 @@ func forget(ctx context.Context, tx *sql.Tx, ids []int64) error {
 
 // dropOrphans deletes the deliveries of one person to one provider whose jobs were removed.
 func dropOrphans(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
-	return execTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND provider = $2
+	return execTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND connection = $2
 		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, provider)
 }
 

@@ -16,7 +16,7 @@ import (
 func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error) {
 	var there int
 	err := s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f
-		JOIN listen_sources s ON s.listen_id = f.listen_id AND s.provider = f.provider
+		JOIN listen_sources s ON s.listen_id = f.listen_id AND s.connection = f.connection
 		WHERE f.delivery_id = $1`, id).Scan(&there)
 	if err != nil {
 		return nil, local(err)
@@ -38,7 +38,7 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 func (s *Store) takeOutThere(ctx context.Context, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		err := execTx(ctx, tx, `DELETE FROM forwards WHERE delivery_id = $1 AND EXISTS
-			(SELECT 1 FROM listen_sources s WHERE s.listen_id = forwards.listen_id AND s.provider = forwards.provider)`, id)
+			(SELECT 1 FROM listen_sources s WHERE s.listen_id = forwards.listen_id AND s.connection = forwards.connection)`, id)
 		return errors.Join(err, recount(ctx, tx, id))
 	})
 }
@@ -107,14 +107,14 @@ func (s *Store) NoteFailure(ctx context.Context, id int64, f delivery.Failure, d
 // Revive makes the dead deliveries to a provider due that did not die of what they deliver.
 func (s *Store) Revive(ctx context.Context, user int64, provider string) error {
 	_, err := s.jobs.Redrive(ctx, queue.Where("SELECT d.id FROM "+withJobs+
-		"WHERE d.user_id = $1 AND d.provider = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead), user, provider))
+		"WHERE d.user_id = $1 AND d.connection = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead), user, provider))
 	return err
 }
 
 // Parked returns the connections to which deliveries are parked.
 func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+`WHERE EXISTS (SELECT 1 FROM `+withJobs+`
-		WHERE d.user_id = connections.user_id AND d.provider = connections.provider AND `+queue.HasState(queue.Parked)+`)`)
+		WHERE d.user_id = connections.user_id AND d.connection = connections.connection AND `+queue.HasState(queue.Parked)+`)`)
 }
 
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
@@ -135,9 +135,9 @@ func (s *Store) Waiting(ctx context.Context, user int64) (map[string]delivery.Wa
 	scan := func(r scanner) (v row, err error) {
 		return v, r.Scan(&v.provider, &v.kind, &v.parked, &v.jobs, &v.items)
 	}
-	rows, err := list(ctx, s.reader, scan, `SELECT d.provider, d.kind, `+queue.HasState(queue.Parked)+` AS parked,
+	rows, err := list(ctx, s.reader, scan, `SELECT d.connection, d.kind, `+queue.HasState(queue.Parked)+` AS parked,
 		count(*), sum(d.items) FROM `+withJobs+`WHERE d.user_id = $1 AND d.kind <> 'notify'
-		AND NOT `+queue.HasState(queue.Done, queue.Dead)+` GROUP BY d.provider, d.kind, parked`, user)
+		AND NOT `+queue.HasState(queue.Done, queue.Dead)+` GROUP BY d.connection, d.kind, parked`, user)
 	all := map[string]delivery.Waiting{}
 	for _, r := range rows {
 		o := all[r.provider]

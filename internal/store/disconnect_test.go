@@ -34,7 +34,7 @@ func carrying(t testing.TB) (s *Store, alice, bob int64) {
 
 func rowsOf(t testing.TB, s *Store, user int64, table string) int {
 	t.Helper()
-	return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND provider = 'lastfm'", user)
+	return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND connection = 'lastfm'", user)
 }
 
 func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {

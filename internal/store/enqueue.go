@@ -36,7 +36,7 @@ func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int6
 			"SELECT id FROM "+queue.Table+" j WHERE id = $1 AND "+queue.HasState(queue.Dead), id))
 		return id, err
 	}
-	err = execTx(ctx, tx, `INSERT INTO deliveries (id, user_id, provider, kind, ref, items, created_at)
+	err = execTx(ctx, tx, `INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`, id, d.User, d.Provider, d.Kind, d.Ref, d.Items(), millis(time.Now()))
 	return id, errors.Join(err, assign(ctx, tx, id, d))
 }
@@ -48,8 +48,8 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 	for _, listen := range d.Listens {
 		args = append(args, listen, d.Provider, d.User, id)
 	}
-	return insertRows(ctx, tx, "INSERT INTO forwards (listen_id, provider, user_id, delivery_id)", width, args,
-		"ON CONFLICT (listen_id, provider) DO UPDATE SET delivery_id = excluded.delivery_id")
+	return insertRows(ctx, tx, "INSERT INTO forwards (listen_id, connection, user_id, delivery_id)", width, args,
+		"ON CONFLICT (listen_id, connection) DO UPDATE SET delivery_id = excluded.delivery_id")
 }
 
 // rule is a row of forwarding.
@@ -69,8 +69,8 @@ func rules(ctx context.Context, q querier, user int64) ([]rule, error) {
 	scan := func(r scanner) (v rule, err error) {
 		return v, r.Scan(&v.provider, &v.kind, &v.batch, &v.from, &v.oldest)
 	}
-	return list(ctx, q, scan, `SELECT provider, kind, batch, from_at, oldest FROM forwarding
-		WHERE user_id = $1 ORDER BY provider`, user)
+	return list(ctx, q, scan, `SELECT connection, kind, batch, from_at, oldest FROM forwarding
+		WHERE user_id = $1 ORDER BY connection`, user)
 }
 
 // stored is a listen that has just been stored, or has got another source.
@@ -140,7 +140,7 @@ func (s *Store) Queues(ctx context.Context) ([]string, error) {
 		provider string
 	}
 	owners, err := list(ctx, s.reader, func(r scanner) (v owner, err error) { return v, r.Scan(&v.user, &v.provider) },
-		"SELECT user_id, provider FROM forwarding UNION SELECT user_id, provider FROM copies")
+		"SELECT user_id, connection FROM forwarding UNION SELECT user_id, connection FROM copies")
 	for _, o := range owners {
 		names = append(names, delivery.QueueOf(o.provider, o.user))
 	}
@@ -173,9 +173,9 @@ func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, provi
 
 // enqueueCopy notes that ours has changed, and enqueues writing its copy. It returns the id of the delivery.
 func (s *Store) enqueueCopy(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
-	err := execTx(ctx, tx, `INSERT INTO copies (user_id, provider, kind, ref, wanted, written)
+	err := execTx(ctx, tx, `INSERT INTO copies (user_id, connection, kind, ref, wanted, written)
 		VALUES ($1, $2, $3, $4, 1, 0)
-		ON CONFLICT (user_id, provider, kind, ref) DO UPDATE SET wanted = copies.wanted + 1`,
+		ON CONFLICT (user_id, connection, kind, ref) DO UPDATE SET wanted = copies.wanted + 1`,
 		d.User, d.Provider, d.Kind, d.Ref)
 	if err != nil {
 		return 0, err

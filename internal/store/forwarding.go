@@ -20,8 +20,8 @@ func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rul
 		v.From, v.Oldest, v.Since = instant(from), time.Duration(oldest)*time.Millisecond, instant(since)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT user_id, provider, kind, batch, from_at, oldest, since FROM forwarding
-		WHERE user_id = $1 ORDER BY provider`, user)
+	return list(ctx, s.reader, scan, `SELECT user_id, connection, kind, batch, from_at, oldest, since FROM forwarding
+		WHERE user_id = $1 ORDER BY connection`, user)
 }
 
 // forwardAtOnce is how many listens one transaction of StartForwarding enqueues, so that other writers do not wait long.
@@ -31,8 +31,8 @@ const forwardAtOnce = 10_000
 // provider has already. It returns how many listens that were, or months. If it breaks off halfway, the next call goes
 // on.
 func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bool) (n int, err error) {
-	err = s.exec(ctx, `INSERT INTO forwarding (user_id, provider, kind, batch, from_at, oldest, since)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (user_id, provider) DO UPDATE
+	err = s.exec(ctx, `INSERT INTO forwarding (user_id, connection, kind, batch, from_at, oldest, since)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (user_id, connection) DO UPDATE
 		SET kind = excluded.kind, batch = excluded.batch, from_at = excluded.from_at, oldest = excluded.oldest`,
 		r.User, r.Provider, r.Kind, r.Batch, millis(r.From), r.Oldest.Milliseconds(), millis(r.Since))
 	if err != nil || !earlier {
@@ -63,8 +63,8 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 
 // unforwarded selects the listens since a time that a provider has not reported, and that are not forwarded there.
 const unforwarded = `FROM listens l WHERE l.user_id = $1 AND l.approximate = 0 AND l.played_at >= $3
-	AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.provider = $2)
-	AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND f.provider = $2)`
+	AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)
+	AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND f.connection = $2)`
 
 // enqueueAllMonths enqueues every month in which there are listens.
 func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rule) (int, error) {
@@ -96,7 +96,7 @@ func (s *Store) CountUnforwarded(ctx context.Context, user int64, provider strin
 
 // StopForwarding deletes a forwarding rule. What was enqueued before stays.
 func (s *Store) StopForwarding(ctx context.Context, user int64, provider string) error {
-	return s.exec(ctx, "DELETE FROM forwarding WHERE user_id = $1 AND provider = $2", user, provider)
+	return s.exec(ctx, "DELETE FROM forwarding WHERE user_id = $1 AND connection = $2", user, provider)
 }
 
 // outcomeOf is the outcome of forwarding a listen l, from its row f of forwards and that one's job j.
@@ -113,7 +113,7 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, provider strin
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.outcome, &v.n) }
 	rows, err := list(ctx, s.reader, scan, "SELECT "+outcomeOf+` AS o, count(*) FROM forwards f
 		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
-		WHERE f.user_id = $1 AND f.provider = $2 GROUP BY o`, user, provider)
+		WHERE f.user_id = $1 AND f.connection = $2 GROUP BY o`, user, provider)
 	if err != nil {
 		return c, err
 	}
@@ -129,14 +129,14 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, provider strin
 			c.Waiting += r.n
 		}
 	}
-	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s WHERE s.user_id = $1 AND s.provider = $2
-		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.provider <> $2)
-		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.provider = $2)`, user, provider).Scan(&c.There)
+	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s WHERE s.user_id = $1 AND s.connection = $2
+		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.connection <> $2)
+		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`, user, provider).Scan(&c.There)
 	if err != nil {
 		return c, local(err)
 	}
 	var due sql.NullTime
-	err = s.reader.QueryRowContext(ctx, "SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.provider = $2 AND "+
+	err = s.reader.QueryRowContext(ctx, "SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.connection = $2 AND "+
 		queue.HasState(queue.Scheduled, queue.Retrying)+" ORDER BY j.due LIMIT 1", user, provider).Scan(&due)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -167,13 +167,13 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, provider strin
 	return list(ctx, s.reader, scan, `SELECT l.id, l.title, l.artist, l.played_at, `+outcomeOf+`,
 		j.due, j.ended_at, coalesce(s.stored_at, 0), coalesce(d.reason, ''), coalesce(f.delivery_id, 0)
 		FROM listens l
-		LEFT JOIN forwards f ON f.listen_id = l.id AND f.provider = $2
+		LEFT JOIN forwards f ON f.listen_id = l.id AND f.connection = $2
 		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
-		LEFT JOIN listen_sources s ON s.listen_id = l.id AND s.provider = $2
-			AND s.source_id = (SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.provider = $2)
+		LEFT JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
+			AND s.source_id = (SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.connection = $2)
 		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR s.listen_id IS NOT NULL AND EXISTS
-			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.provider <> $2))
+			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2))
 		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, user, provider, limit)
 }
 

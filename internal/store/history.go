@@ -18,8 +18,8 @@ const keepRuns = 48 * time.Hour
 
 // SaveRun keeps what a run came to.
 func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
-	return s.exec(ctx, `INSERT INTO runs (user_id, provider, stream, started_at, took_ms, row_count, result, category, words, detail)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, provider, stream, started_at) DO NOTHING`,
+	return s.exec(ctx, `INSERT INTO runs (user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, connection, stream, started_at) DO NOTHING`,
 		r.User, r.Provider, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category, r.Words, r.Detail)
 }
 
@@ -45,7 +45,7 @@ func (s *Store) Runs(ctx context.Context, user int64, provider string, since tim
 		return v, err
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT stream, started_at, took_ms, row_count, result, category, words, detail FROM runs
-		WHERE user_id = $1 AND provider = $2 AND started_at >= $3 AND (started_at, stream) < ($4, $5)
+		WHERE user_id = $1 AND connection = $2 AND started_at >= $3 AND (started_at, stream) < ($4, $5)
 		ORDER BY started_at DESC, stream DESC LIMIT $6`, user, provider, millis(since), at, stream, limit+1)
 	if err != nil {
 		return nil, "", err
@@ -69,7 +69,7 @@ func (s *Store) RunQuarters(ctx context.Context, user int64, provider string, si
 	}
 	return list(ctx, s.reader, scan, `SELECT stream, started_at / $4 AS quarter, count(*), sum(CASE WHEN row_count > 0 THEN 1 ELSE 0 END), sum(row_count),
 		sum(CASE WHEN result = 'retriable' THEN 1 ELSE 0 END), sum(CASE WHEN result = 'fatal' THEN 1 ELSE 0 END)
-		FROM runs WHERE user_id = $1 AND provider = $2 AND started_at >= $3 GROUP BY stream, quarter ORDER BY stream, quarter`,
+		FROM runs WHERE user_id = $1 AND connection = $2 AND started_at >= $3 GROUP BY stream, quarter ORDER BY stream, quarter`,
 		user, provider, millis(since), quarter)
 }
 
@@ -110,7 +110,7 @@ func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT c.user_id, c.provider, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
-		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.provider = c.provider AND st.stream <> ''
-		GROUP BY c.user_id, c.provider`, library.Deliveries)
+	return list(ctx, s.reader, scan, `SELECT c.user_id, c.connection, c.app, c.paused, c.expires_at, COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
+		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id AND st.connection = c.connection AND st.stream <> ''
+		GROUP BY c.user_id, c.connection`, library.Deliveries)
 }

@@ -9,7 +9,7 @@ import (
 	"reprise/internal/library"
 )
 
-const selectImport = `SELECT id, user_id, provider, name, file, size, state, entry, entry_row, bytes_done, bytes_total, row_count, added, known, skipped, bad,
+const selectImport = `SELECT id, user_id, connection, name, file, size, state, entry, entry_row, bytes_done, bytes_total, row_count, added, known, skipped, bad,
 	problems, reason, created_at, ended_at FROM imports `
 
 // openImport picks the imports of which something is still to be read.
@@ -37,7 +37,7 @@ func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (impo
 		if v.ID, err = nextIDs(ctx, tx, "imports", 1); err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, provider, name, file, size, state, bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, connection, name, file, size, state, bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			v.ID, v.User, v.Provider, v.Name, v.File, v.Size, v.State, v.BytesAll, millis(v.CreatedAt))
 	})
 	return v, err

@@ -62,7 +62,7 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 		for i := range chunk {
 			args = append(args, chunk[i].SourceID)
 		}
-		ids, err := list(ctx, tx, scan, "SELECT source_id FROM listen_sources WHERE user_id = $1 AND provider = $2 AND source_id IN "+
+		ids, err := list(ctx, tx, scan, "SELECT source_id FROM listen_sources WHERE user_id = $1 AND connection = $2 AND source_id IN "+
 			numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 	if err != nil {
 		return 0, err
 	}
-	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, provider, source_id, listen_id, played_at, stored_at)", sourceWidth, sources, ""); err != nil {
+	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at, stored_at)", sourceWidth, sources, ""); err != nil {
 		return 0, err
 	}
 	for _, r := range m.stored {
@@ -161,8 +161,8 @@ func echoes(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh 
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
-		WHERE f.user_id = $1 AND f.provider = $2 AND l.played_at BETWEEN $3 AND $4
-		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.provider = $2)`,
+		WHERE f.user_id = $1 AND f.connection = $2 AND l.played_at BETWEEN $3 AND $4
+		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)`,
 		user, provider, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)
 	if err != nil || len(all) == 0 {
 		return 0, err
@@ -195,7 +195,7 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		if !r.moved {
 			continue
 		}
-		err := execTx(ctx, tx, "UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND provider = $3 AND source_id = $4",
+		err := execTx(ctx, tx, "UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND connection = $3 AND source_id = $4",
 			r.play.id, user, r.provider, r.sourceID)
 		if err != nil {
 			return err
@@ -249,7 +249,7 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		last.reports = append(last.reports, &v)
 		return &v, nil
 	}
-	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.provider, s.source_id, s.played_at
+	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.connection, s.source_id, s.played_at
 		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
 		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`, user, millis(from), millis(to))
 	m.stored = append(m.stored, stored...)
@@ -270,7 +270,7 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tra
 		for _, t := range chunk {
 			args = append(args, t)
 		}
-		known, err := list(ctx, s.reader, scan, "SELECT track_id, plays, played_at FROM play_counts WHERE user_id = $1 AND provider = $2 AND track_id IN "+
+		known, err := list(ctx, s.reader, scan, "SELECT track_id, plays, played_at FROM play_counts WHERE user_id = $1 AND connection = $2 AND track_id IN "+
 			numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
@@ -291,8 +291,8 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error 
 			args = append(args, page.User, page.Provider, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
 		}
 	}
-	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, provider, track_id, plays, played_at)", 5, args,
-		`ON CONFLICT (user_id, provider, track_id) DO UPDATE SET plays = excluded.plays, played_at = excluded.played_at`)
+	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
+		`ON CONFLICT (user_id, connection, track_id) DO UPDATE SET plays = excluded.plays, played_at = excluded.played_at`)
 }
 
 // Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end. limit
@@ -348,8 +348,8 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 		library.Source
 	}
 	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Provider, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan, "SELECT listen_id, provider, source_id FROM listen_sources WHERE listen_id IN "+
-		numbered(1, len(args))+" ORDER BY listen_id, provider", args...)
+	sources, err := list(ctx, s.reader, scan, "SELECT listen_id, connection, source_id FROM listen_sources WHERE listen_id IN "+
+		numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
 	for _, v := range sources {
 		l := &page[index[v.listen]]
 		l.Sources = append(l.Sources, v.Source)

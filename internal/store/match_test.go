@@ -182,7 +182,7 @@ func TestRealPlaysStayAsManyAsTheyAre(t *testing.T) {
 func requireWhole(t testing.TB, s *Store, user int64) {
 	t.Helper()
 	require.Zero(t, number(t, s, "SELECT count(*) FROM listens WHERE user_id = $1 AND id NOT IN (SELECT listen_id FROM listen_sources)", user), "listens without a source")
-	require.Zero(t, number(t, s, "SELECT count(*) FROM (SELECT 1 FROM listen_sources WHERE user_id = $1 GROUP BY listen_id, provider HAVING count(*) > 1) AS twice", user),
+	require.Zero(t, number(t, s, "SELECT count(*) FROM (SELECT 1 FROM listen_sources WHERE user_id = $1 GROUP BY listen_id, connection HAVING count(*) > 1) AS twice", user),
 		"listens with two plays of one provider")
 }
 

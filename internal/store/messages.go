@@ -50,7 +50,7 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 	if err != nil {
 		return err
 	}
-	err = execTx(ctx, tx, `INSERT INTO messages (id, channel_id, notification_id, opened_at, event, severity, provider,
+	err = execTx(ctx, tx, `INSERT INTO messages (id, channel_id, notification_id, opened_at, event, severity, connection,
 		cause, category, title, message, action_url, resolved_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
@@ -88,7 +88,7 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, provider, cause, category,
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
 			title, message, action_url, opened_at, resolved_at, created_at
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		return err
@@ -120,7 +120,7 @@ func (s *Store) MessagesSent(ctx context.Context, channel int64, messages []int6
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(time.Now())
 		err := tx.QueryRowContext(ctx, `SELECT failures > 0 OR EXISTS (SELECT 1 FROM notifications n
-			WHERE n.user_id = channels.user_id AND n.provider = '' AND n.cause = $2 AND n.resolved_at = 0) FROM channels WHERE id = $1`,
+			WHERE n.user_id = channels.user_id AND n.connection = '' AND n.cause = $2 AND n.resolved_at = 0) FROM channels WHERE id = $1`,
 			channel, notify.ChannelCause(channel)).Scan(&recovered)
 		if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 			return nil

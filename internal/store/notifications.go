@@ -9,7 +9,7 @@ import (
 	"reprise/internal/notify"
 )
 
-const notificationColumns = ` id, user_id, provider, cause, generation, severity, category, title, message, detail, action_label, action_url,
+const notificationColumns = ` id, user_id, connection, cause, generation, severity, category, title, message, detail, action_label, action_url,
 	created_at, acknowledged_at, resolved_at `
 
 func scanNotification(r scanner) (n notify.Notification, err error) {
@@ -24,7 +24,7 @@ func scanNotification(r scanner) (n notify.Notification, err error) {
 func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (stored notify.Notification, opened bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var replaced bool
-		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM connections WHERE user_id = $1 AND provider = $2 AND generation > $3)",
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM connections WHERE user_id = $1 AND connection = $2 AND generation > $3)",
 			n.User, n.Provider, n.Generation).Scan(&replaced)
 		if err != nil || n.Generation > 0 && replaced {
 			return err
@@ -34,9 +34,9 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 			return err
 		}
 		stored, err = scanNotification(tx.QueryRowContext(ctx, `INSERT INTO notifications
-			(id, user_id, provider, cause, generation, severity, category, title, message, detail, action_label, action_url, created_at, acknowledged_at, resolved_at)
+			(id, user_id, connection, cause, generation, severity, category, title, message, detail, action_label, action_url, created_at, acknowledged_at, resolved_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0)
-			ON CONFLICT (user_id, provider, cause, generation) DO UPDATE SET severity = excluded.severity, category = excluded.category,
+			ON CONFLICT (user_id, connection, cause, generation) DO UPDATE SET severity = excluded.severity, category = excluded.category,
 			title = excluded.title, message = excluded.message, detail = excluded.detail, action_label = excluded.action_label,
 			action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
 			WHERE notifications.resolved_at > 0 OR $14 = 1 AND notifications.severity <> excluded.severity RETURNING`+notificationColumns,
@@ -77,7 +77,7 @@ func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider s
 }
 
 // resolveOpen closes, at an instant, what is open of a provider's and a user's; user 0 stands for every user.
-const resolveOpen = "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND provider = $2 AND ($3 = 0 OR user_id = $3)"
+const resolveOpen = "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND connection = $2 AND ($3 = 0 OR user_id = $3)"
 
 func (s *Store) resolve(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]notify.Notification, error) {
 	closed, err := list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)

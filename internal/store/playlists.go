@@ -10,7 +10,7 @@ import (
 	"reprise/internal/library"
 )
 
-const selectPlaylist = "SELECT id, provider, source_id, name, snapshot, track_count, shrunk_to, active, position FROM playlists "
+const selectPlaylist = "SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position FROM playlists "
 
 func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Provider, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active, &p.Position)
@@ -19,12 +19,12 @@ func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 
 // Playlists returns a user's playlists: by provider and, within one, in its order; those that are gone come last.
 func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error) {
-	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, provider, position, id", user)
+	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, connection, position, id", user)
 }
 
 // ProviderPlaylists returns a user's playlists of one provider.
 func (s *Store) ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error) {
-	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND provider = $2 ORDER BY position, id", user, provider)
+	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, provider)
 }
 
 // Playlist returns one playlist of a user with its tracks, or library.ErrNotFound.
@@ -51,9 +51,9 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO playlists (id, user_id, provider, source_id, name, snapshot, track_count, shrunk_to, active, position)
+		err = tx.QueryRowContext(ctx, `INSERT INTO playlists (id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
-			ON CONFLICT (user_id, provider, source_id) DO UPDATE SET name = excluded.name, snapshot = excluded.snapshot,
+			ON CONFLICT (user_id, connection, source_id) DO UPDATE SET name = excluded.name, snapshot = excluded.snapshot,
 			track_count = excluded.track_count, shrunk_to = -1, active = 1, position = excluded.position RETURNING id`,
 			id, user, provider, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
 		if err != nil {

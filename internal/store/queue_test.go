@@ -130,7 +130,7 @@ func thousands(t testing.TB, s *Store, user int64, many int, state delivery.Stat
 		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
 		many, delivery.Scrobble, queue.Time(time.Now()), delivery.QueueOf("lastfm", user))
 	require.NoError(t, err)
-	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, provider, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
+	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
 	require.NoError(t, err)
 	if state == delivery.Done {
 		_, err = s.writer.Exec("UPDATE river_job SET state = 'completed'")

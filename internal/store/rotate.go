@@ -21,8 +21,8 @@ type sealedColumn struct {
 // when the key changes.
 var sealedColumns = []sealedColumn{
 	{table: "facts", column: "value", row: []string{"name"}, mixed: true},
-	{table: "connections", column: "credentials", row: []string{"user_id", "provider"}},
-	{table: "pending_connections", column: "credentials", row: []string{"user_id", "provider"}},
+	{table: "connections", column: "credentials", row: []string{"user_id", "connection"}},
+	{table: "pending_connections", column: "credentials", row: []string{"user_id", "connection"}},
 	{table: "channels", column: "url", row: []string{"id"}},
 	{table: "oauth_states", column: "verifier", row: []string{"id"}},
 }

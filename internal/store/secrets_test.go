@@ -53,8 +53,8 @@ func TestNewKeyRefusesAShortSecret(t *testing.T) {
 func TestASecretMovedToAnotherRowOrColumnDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	moves := map[string]string{
-		"another user's row":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND provider = 'spotify') WHERE user_id = 2",
-		"another provider's":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND provider = 'listenbrainz') WHERE user_id = 2",
+		"another user's row":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND connection = 'spotify') WHERE user_id = 2",
+		"another provider's":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND connection = 'listenbrainz') WHERE user_id = 2",
 		"the waiting one's":   "UPDATE connections SET credentials = (SELECT credentials FROM pending_connections WHERE user_id = 2) WHERE user_id = 2",
 		"an earlier verifier": "UPDATE connections SET credentials = (SELECT verifier FROM oauth_states) WHERE user_id = 2",
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // upsertStream is the head of every statement that notes something about a stream.
-const upsertStream = "INSERT INTO streams (user_id, provider, stream, "
+const upsertStream = "INSERT INTO streams (user_id, connection, stream, "
 
 // Streams returns what is kept of the streams of one user's connections.
 func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord, error) {
@@ -19,14 +19,14 @@ func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord
 		v.LastSuccessAt = instant(success)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT provider, stream, reading, last_success_at, advice, detail, note
-		FROM streams WHERE user_id = $1 ORDER BY provider, stream`, user)
+	return list(ctx, s.reader, scan, `SELECT connection, stream, reading, last_success_at, advice, detail, note
+		FROM streams WHERE user_id = $1 ORDER BY connection, stream`, user)
 }
 
 // Reading returns how far reading a stream has come; empty before the first page.
 func (s *Store) Reading(ctx context.Context, user int64, provider, stream string) (string, error) {
 	var reading string
-	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND provider = $2 AND stream = $3",
+	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND connection = $2 AND stream = $3",
 		user, provider, stream).Scan(&reading)
 	if err = found(err); err == library.ErrNotFound {
 		err = nil
@@ -40,34 +40,34 @@ func (s *Store) SaveReading(ctx context.Context, user int64, provider, stream, r
 }
 
 const saveReading = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
-	ON CONFLICT (user_id, provider, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
+	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
 
 // SaveSuccess notes that a run of a stream came to its end, and forgets the failures before it.
 func (s *Store) SaveSuccess(ctx context.Context, user int64, provider, stream string, at time.Time) error {
 	return s.exec(ctx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, provider, stream) DO UPDATE SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
+		ON CONFLICT (user_id, connection, stream) DO UPDATE SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
 		user, provider, stream, millis(at))
 }
 
 // SaveFailure keeps what a person needs to know about the latest failure of a stream.
 func (s *Store) SaveFailure(ctx context.Context, user int64, provider, stream, advice, detail string) error {
 	return s.exec(ctx, upsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (user_id, provider, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
+		ON CONFLICT (user_id, connection, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
 		user, provider, stream, advice, detail)
 }
 
 // SaveStop keeps a stop, so that a restart does not send a dead credential again. When the connection has moved on to
 // another generation meanwhile, or is gone, nothing is kept: the stop speaks about a credential that nobody uses.
 func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
-	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, provider, $3, $4, $5 FROM connections
-		WHERE user_id = $1 AND provider = $2 AND generation = $6
-		ON CONFLICT (user_id, provider, stream) DO UPDATE SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
+	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, connection, $3, $4, $5 FROM connections
+		WHERE user_id = $1 AND connection = $2 AND generation = $6
+		ON CONFLICT (user_id, connection, stream) DO UPDATE SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
 		v.Key.User, v.Key.Provider, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
 }
 
 // ClearStops forgets the stops of a connection, when its person wants it tried again.
 func (s *Store) ClearStops(ctx context.Context, user int64, provider string) error {
-	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND provider = $2", user, provider)
+	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2", user, provider)
 }
 
 // Stops returns all stops.
@@ -79,14 +79,14 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 		v.Category, v.Since = resilience.ParseCategory(category), instant(since)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT s.user_id, s.provider, c.app, s.stream, c.generation, s.stop_category, s.stop_since
-		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.provider = s.provider WHERE s.stop_category <> ''`)
+	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, c.app, s.stream, c.generation, s.stop_category, s.stop_since
+		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.connection = s.connection WHERE s.stop_category <> ''`)
 }
 
 // SaveHold keeps a dictated wait, so that it is kept across a restart.
 func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
-	return s.exec(ctx, `INSERT INTO holds (provider, app, user_id, stream, category, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (provider, app, user_id, stream) DO UPDATE SET category = excluded.category, since = excluded.since,
+	return s.exec(ctx, `INSERT INTO holds (connection, app, user_id, stream, category, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (connection, app, user_id, stream) DO UPDATE SET category = excluded.category, since = excluded.since,
 		until = CASE WHEN excluded.until > holds.until THEN excluded.until ELSE holds.until END`,
 		h.Key.Provider, h.Key.App, h.Key.User, h.Key.Stream, h.Category.String(), millis(h.Since), millis(h.Until))
 }
@@ -100,5 +100,5 @@ func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
 		v.Category, v.Since, v.Until = resilience.ParseCategory(category), instant(since), instant(until)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, "SELECT provider, app, user_id, stream, category, since, until FROM holds WHERE until > $1", millis(time.Now()))
+	return list(ctx, s.reader, scan, "SELECT connection, app, user_id, stream, category, since, until FROM holds WHERE until > $1", millis(time.Now()))
 }

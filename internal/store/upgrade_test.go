@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +61,21 @@ func contents(t testing.TB, path string, only map[string]table) map[string]table
 	return all
 }
 
-// oldDatabase is the folder of a database of the previous version, and what that holds.
+// oldDatabase is the folder of a database whose newest step is the first, and what it holds.
 func oldDatabase(t testing.TB) (dir string, held map[string]table) {
 	t.Helper()
-	dump, err := os.ReadFile("testdata/version-1.sql")
+	dir, held = databaseOf(t, 1)
+	require.Equal(t, 17, len(held))
+	for name, v := range held {
+		require.NotEmpty(t, v.rows, name)
+	}
+	return dir, held
+}
+
+// databaseOf is the folder of a database whose newest step is the one given, and what it holds.
+func databaseOf(t testing.TB, step int) (dir string, held map[string]table) {
+	t.Helper()
+	dump, err := os.ReadFile(fmt.Sprintf("testdata/version-%d.sql", step))
 	require.NoError(t, err)
 	dir = t.TempDir()
 	path := filepath.Join(dir, FileName)
@@ -72,12 +84,22 @@ func oldDatabase(t testing.TB) (dir string, held map[string]table) {
 	_, err = db.Exec(string(dump))
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	held = contents(t, path, nil)
-	require.Equal(t, 17, len(held))
+	return dir, contents(t, path, nil)
+}
+
+// byConnection is what a database held, with the column by which step 10 names connections.
+func byConnection(held map[string]table) map[string]table {
+	all := map[string]table{}
 	for name, v := range held {
-		require.NotEmpty(t, v.rows, name)
+		if name != "key_cooldowns" && name != "quarters" { // what belongs to a provider
+			v.columns = slices.Clone(v.columns)
+			if i := slices.Index(v.columns, "provider"); i >= 0 {
+				v.columns[i] = "connection"
+			}
+		}
+		all[name] = v
 	}
-	return dir, held
+	return all
 }
 
 func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
@@ -88,6 +110,7 @@ func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 
 	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
 	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".1.bak"), nil), "the copy is the database as it was")
+	held = byConnection(held)
 	now := contents(t, filepath.Join(dir, FileName), held)
 	steps := now["goose_db_version"].rows
 	require.Equal(t, held["goose_db_version"].rows, steps[:2])
@@ -107,6 +130,38 @@ func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 	require.NoError(t, s.Close())
 	after := snapshot(t, dir)
 	require.Equal(t, before[FileName+".1.bak"], after[FileName+".1.bak"], "nothing to do, no other copy")
+}
+
+func TestConnectionsGetIdsWithoutLosingARow(t *testing.T) {
+	t.Parallel()
+	onlyInAFile(t)
+	dir, held := databaseOf(t, 9)
+	full := 0
+	for _, v := range held {
+		full += min(len(v.rows), 1)
+	}
+	require.Equal(t, 39, full, "tables with something in them")
+	require.NoError(t, openIn(t, dir).Close())
+	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".9.bak"), nil), "the copy is the database as it was")
+	held = byConnection(held)
+	now := contents(t, filepath.Join(dir, FileName), held)
+	delete(held, "goose_db_version")
+	delete(now, "goose_db_version")
+	require.Equal(t, held, now)
+
+	s := openIn(t, dir)
+	c, err := s.Connection(t.Context(), 1, "spotify")
+	require.NoError(t, err)
+	require.Equal(t, "spotify", c.Provider)
+	waiting, _, err := s.Deliveries(t.Context(), delivery.Filter{User: 1, Provider: "listenbrainz"}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+	runs, _, err := s.Runs(t.Context(), 1, "spotify", time.Time{}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	gaps, err := s.Gaps(t.Context(), 1, "spotify")
+	require.NoError(t, err)
+	require.Len(t, gaps, 1)
 }
 
 func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {

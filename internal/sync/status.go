@@ -78,7 +78,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 		return nil, err
 	}
 	all := make([]Status, 0, len(connections))
-	for _, p := range m.guard.opt.Registry {
+	for _, p := range m.guard.opt.Registry.All() {
 		for _, c := range connections {
 			if c.Provider == p.Name {
 				all = append(all, m.status(p, c, records, owing[p.Name]))
@@ -165,14 +165,14 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 
 // Restore puts back what the backoff must know after a restart: the stops, and the waits that upstreams dictated. Those of
 // keys are in their pools.
-func Restore(b *resilience.Backoff, known providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
+func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
 	for _, s := range stops {
 		b.RestoreStop(s)
 	}
 	for _, h := range holds {
 		b.RestoreHold(h)
 	}
-	for _, p := range known {
+	for _, p := range known.All() {
 		if s, short := p.Keys.Short(); short {
 			b.RestoreHold(resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(nil)}, Category: s.Category, Since: time.Now(), Until: s.Until})
 		}

@@ -52,13 +52,13 @@ const latest = 10
 type View struct {
 	ID       string  `json:"id"`
 	At       string  `json:"at"`
-	Actor    *string `json:"actor"` // null: the server itself
+	Actor    *string `json:"actor"` // null for the server itself
 	Action   string  `json:"action"`
 	Provider *string `json:"provider"`
 	Subject  string  `json:"subject,omitempty"`
 	Message  string  `json:"message"`
-	Trouble  bool    `json:"-"` // something began that a person would ask about
-	End      bool    `json:"-"` // it has ended
+	Trouble  bool    `json:"-"` // a problem began
+	End      bool    `json:"-"` // a problem ended
 }
 
 var (
@@ -74,7 +74,8 @@ func (h *Handler) view(e activity.Entry) View {
 			e.Action), End: slices.Contains(ends, e.Action)}
 }
 
-// entries returns a page of what is about the user, and for administrators about the installation.
+// entries returns a page of the entries about the user of a request, and for administrators also about the
+// installation.
 func (h *Handler) entries(c echo.Context, provider, before string, limit int) ([]View, string, error) {
 	u := core.UserOf(c)
 	page, next, err := h.store.Activity(c.Request().Context(), u.ID, u.Role == accounts.Admin, provider,
@@ -82,7 +83,7 @@ func (h *Handler) entries(c echo.Context, provider, before string, limit int) ([
 	return core.ViewAll(page, h.view), next, err
 }
 
-// asked returns what a request's address asks for.
+// asked returns the page of entries that the query of a request selects.
 func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
 	n, err := core.Limit(c)
 	if err != nil {
@@ -112,7 +113,7 @@ func (h *Handler) list(c echo.Context) error {
 type pageView struct {
 	Entries  []View
 	Services []core.Option
-	Provider string // the one that is asked for; empty for all
+	Provider string // empty for all
 	First    bool
 	Newest   string // addresses
 	Earlier  string

@@ -67,7 +67,7 @@ var errNoBreaker = &core.Problem{Status: http.StatusNotFound, Title: "No such en
 	Detail: "No endpoint of that name has been called since the start. " +
 		"Names are as the list of breakers gives them, percent-encoded."}
 
-// reset closes a breaker, and returns how it stood.
+// reset closes a breaker, and returns its state before.
 func (h *Breakers) reset(c echo.Context, endpoint string) (resilience.BreakerState, error) {
 	previous, ok := h.breakers.Reset(endpoint)
 	if !ok {
@@ -92,7 +92,7 @@ func (h *Breakers) resetAPI(c echo.Context) error {
 		"new_state": resilience.BreakerClosed.String()})
 }
 
-// resetForm is the button on the settings page and on the health page.
+// resetForm answers the buttons on the settings page and on the health page.
 func (h *Breakers) resetForm(c echo.Context) error {
 	if _, err := h.reset(c, c.FormValue("endpoint")); err != nil {
 		return err

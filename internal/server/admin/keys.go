@@ -44,15 +44,15 @@ func (h *Keys) API(g *echo.Group) {
 	g.POST("/admin/keys/:provider/:last4/reset", h.resetAPI, core.MustBeAdmin)
 }
 
-// KeyView is what an administrator sees of a key. A key itself is never shown.
+// KeyView is a key without its secret part, for administrators.
 type KeyView struct {
 	Provider    string  `json:"provider"`
 	DisplayName string  `json:"display_name"`
 	Project     string  `json:"project,omitempty"`
 	LastFour    string  `json:"last_four"`
 	State       string  `json:"state"`
-	Until       *string `json:"until"`            // when it is tried again, while it cools
-	Why         string  `json:"reason,omitempty"` // why it cools, or was refused
+	Until       *string `json:"until"`            // the end of its cooldown
+	Why         string  `json:"reason,omitempty"` // of its cooldown, or of the provider's refusal
 	Failures    int     `json:"failures"`
 }
 
@@ -90,7 +90,7 @@ func (h *Keys) list(c echo.Context) error {
 var errNoKey = &core.Problem{Status: http.StatusNotFound, Title: "No such key",
 	Detail: "The settings name no key of that service which ends like this."}
 
-// one returns the provider and the last four characters that a request's address names.
+// one returns the provider of the key that a request's path names, and the last four characters of the key.
 func (h *Keys) one(c echo.Context) (*providers.Provider, string, error) {
 	lastFour, err := url.PathUnescape(c.Param("last4"))
 	all := h.core.Services()
@@ -101,7 +101,7 @@ func (h *Keys) one(c echo.Context) (*providers.Provider, string, error) {
 	return all[i], lastFour, nil
 }
 
-// reset takes a key back into use, and has it used at once where something waits for it.
+// reset takes a key back into use, and wakes up what may be waiting for it.
 func (h *Keys) reset(c echo.Context) (before resilience.KeyStatus, err error) {
 	p, lastFour, err := h.one(c)
 	if err != nil {

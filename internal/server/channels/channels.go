@@ -60,7 +60,7 @@ func minutesOf(text string) (int, error) {
 	return at.Hour()*60 + at.Minute(), nil
 }
 
-// channelProblem puts a channel that could not be told into words.
+// channelProblem returns the problem for a channel whose test message failed.
 func channelProblem(err error) error {
 	if e, ok := errors.AsType[*notify.RefusedError](err); ok {
 		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "It did not work",
@@ -93,7 +93,7 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 		case other.URL == ch.URL:
 			return other, &core.Problem{Status: http.StatusConflict, Title: "There already",
 				Detail: "You are told there already, as " + other.Name + "."}
-		// the browser has another key, or another address
+		// the same browser, with another key or address
 		case endpoint != "" && (endpoint == in.Replaces || endpoint == channels.PushAddress(ch.Kind, url)):
 			other.URL = ch.URL
 			ch, err := h.courier.Change(ctx, other)
@@ -108,7 +108,7 @@ func (h *Handler) add(ctx context.Context, user int64, in channelInput) (notify.
 	return h.done(ctx, activity.ChannelAdded, ch, err)
 }
 
-// channelDone notes what a person did with a channel, or puts into words why it could not be done.
+// done notes a change of a channel in the activity log, or returns the problem with it.
 func (h *Handler) done(ctx context.Context, what activity.Action, ch notify.Channel,
 	err error) (notify.Channel, error) {
 	if err == nil {
@@ -117,7 +117,7 @@ func (h *Handler) done(ctx context.Context, what activity.Action, ch notify.Chan
 	return ch, channelProblem(err)
 }
 
-// channelOf returns the channel that a request's address names.
+// one returns the channel that a request's path names.
 func (h *Handler) one(c echo.Context) (notify.Channel, error) {
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
@@ -206,7 +206,7 @@ func (h *Handler) removeAPI(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// testChannel sends a message at once and says what came of it.
+// test sends a message at once, and returns where to look for it.
 func (h *Handler) test(c echo.Context) (string, error) {
 	ch, err := h.one(c)
 	if err != nil {
@@ -225,7 +225,7 @@ func (h *Handler) test(c echo.Context) (string, error) {
 	return sentTo(ch.Kind), err
 }
 
-// sentTo says where to look for a message that was sent.
+// sentTo returns the sentence that says where to look for a message.
 func sentTo(kind string) string {
 	k, _ := channels.KindOf(kind)
 	return k.Sent

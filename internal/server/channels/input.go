@@ -11,14 +11,14 @@ import (
 	"reprise/internal/server/core"
 )
 
-// channelInput is what is sent to add or change a channel. Of a change, what is missing stays.
+// channelInput adds or changes a channel. In a change, missing fields keep their values.
 type channelInput struct {
 	Kind          string                 `json:"kind"`
 	Name          *string                `json:"name"`
 	URL           string                 `json:"url"`
 	Fields        map[string]string      `json:"fields"`
 	Subscription  *channels.Subscription `json:"subscription"`
-	Replaces      string                 `json:"replaces"` // the address by which this browser was known before
+	Replaces      string                 `json:"replaces"` // the address that this browser had before
 	Severity      *string                `json:"severity"`
 	QuietFrom     *string                `json:"quiet_from"`
 	QuietTo       *string                `json:"quiet_to"`
@@ -31,7 +31,7 @@ func unfit(detail string) error {
 		Detail: detail}
 }
 
-// address reads where the channel is.
+// address returns the kind and the URL of the channel.
 func (in channelInput) address() (kind, url string, err error) {
 	switch {
 	case in.Subscription != nil:
@@ -53,7 +53,7 @@ const (
 	mostOwn     = 20 // channels of one person
 )
 
-// wishes fills in what was sent about the name and the wishes.
+// wishes copies the name and the wishes to ch.
 func (in channelInput) wishes(ch *notify.Channel) error {
 	if in.Name != nil {
 		if ch.Name = strings.TrimSpace(*in.Name); utf8.RuneCountInString(ch.Name) > longestName {

@@ -24,12 +24,12 @@ type channelsView struct {
 	Kinds    []channels.Kind
 	Open     string // the kind whose form is open
 	Problem  string
-	Values   map[string]string // what was typed and may be shown again
+	Values   map[string]string // what was typed, without secrets
 	Form     wishesView
-	Push     string // the key by which push services know this installation
+	Push     string // the public key of this installation for push services
 }
 
-// wishesView is what a form about a channel is filled with.
+// wishesView holds the values of a channel's form.
 type wishesView struct {
 	ID, Name, Severity, QuietFrom, QuietTo, Zone string
 	ErrorsAtNight                                bool
@@ -57,7 +57,7 @@ func (h *pages) show(c echo.Context, status int, v channelsView) error {
 	return h.core.Render(c, status, "channels", "Where you are told", v)
 }
 
-// channelForm reads a form about a channel.
+// channelForm reads a channel's form.
 func channelForm(c echo.Context) channelInput {
 	value := func(name string) *string { v := c.FormValue(name); return &v }
 	night := c.FormValue("errors_at_night") != ""
@@ -93,7 +93,7 @@ func (h *pages) addForm(c echo.Context) error {
 	return h.back(c, ch.Name+" was added. "+sentTo(ch.Kind))
 }
 
-// toChannels ends a form with a sentence on the page of channels.
+// back ends a form: it redirects to the page of channels, which shows the sentence.
 func (h *pages) back(c echo.Context, sentence string) error {
 	return h.core.Done(c, "/channels", sentence)
 }

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/server/core"
 )
 
-// channelView is a channel in the API and on its page. What is secret in its address is never shown again.
+// channelView is a channel in the API and on pages. Address leaves out the secrets.
 type channelView struct {
 	ID            string  `json:"id"`
 	Kind          string  `json:"kind"`
@@ -30,7 +30,7 @@ type channelView struct {
 	LastSentAt    *string `json:"last_sent_at"`
 	CreatedAt     string  `json:"created_at"`
 	Label         string  `json:"-"` // of its kind
-	Push          string  `json:"-"` // the browser's own address of it
+	Push          string  `json:"-"` // the address by which its browser knows it
 }
 
 func viewChannel(c notify.Channel) channelView {
@@ -51,7 +51,7 @@ func viewChannel(c notify.Channel) channelView {
 	return v
 }
 
-// clockTime writes minutes of the day as 22:30.
+// clockTime returns a minute of the day in the form 22:30; nil for none.
 func clockTime(minutes int) *string {
 	if minutes < 0 {
 		return nil

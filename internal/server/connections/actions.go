@@ -13,7 +13,7 @@ import (
 	"reprise/web"
 )
 
-// act does what a person wants done with a connection.
+// act carries out an action on a connection.
 func (h *Handler) act(ctx context.Context, user int64, provider, action string) error {
 	switch action {
 	case "sync":
@@ -83,7 +83,7 @@ func (h *Handler) disconnectAPI(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// done are the sentences after a person's action.
+// done holds the sentences that confirm an action.
 var done = map[string]string{
 	"sync":   "Reading has started.",
 	"retry":  "Trying again now.",

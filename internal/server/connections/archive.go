@@ -9,10 +9,10 @@ import (
 	"reprise/internal/server/deliveries"
 )
 
-// archivePart is what a connection's page says about the archive that is kept there.
+// archivePart is the part of a connection's page about the archive there.
 type archivePart struct {
 	Months  []monthView // the newest first
-	Earlier []monthView // the rest of them
+	Earlier []monthView // the rest, folded
 	Listens int
 	Bytes   int
 	Waiting int // months that are not up to date
@@ -21,14 +21,14 @@ type archivePart struct {
 
 type monthView struct {
 	Name      string
-	Object    string // its name there
+	Object    string // its name in the archive
 	Listens   int
 	Bytes     int
 	WrittenAt *string
-	Waits     bool // newer listens are not in it yet
+	Waits     bool // it lacks newer listens
 }
 
-// monthsShown is how many months a connection's page shows unfolded.
+// monthsShown is the number of months that a connection's page shows unfolded.
 const monthsShown = 12
 
 func (h *page) archivePart(ctx context.Context, user int64, provider string) (*archivePart, error) {

@@ -29,10 +29,10 @@ type connect struct {
 type connectView struct {
 	Provider    *providers.Provider
 	RedirectURI string
-	Settings    []string // what an administrator has to fill in before anybody can consent, and how to come by it
+	Settings    []string // missing settings of the installation
 	SettingUp   string
 	ReturnTo    string
-	Values      map[string]string // what was typed in before, without passwords
+	Values      map[string]string // what was typed, without passwords
 	Connected   bool
 	Problem     string
 }
@@ -40,13 +40,13 @@ type connectView struct {
 func (h *connect) view(c echo.Context, p *providers.Provider) connectView {
 	v := connectView{Provider: p, RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c),
 		Values: map[string]string{}}
-	v.Settings, v.SettingUp = p.Registration()
+	v.Settings, v.SettingUp = p.ToRegister()
 	_, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, p.Name)
 	v.Connected = err == nil
 	return v
 }
 
-// page shows the form of a provider, or sends the browser to the provider's own consent page.
+// page shows the form of a provider, or redirects to the provider's consent page.
 func (h *connect) page(c echo.Context) error {
 	p, err := h.core.Provider(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *connect) page(c echo.Context) error {
 	if !p.InBrowser() {
 		return h.core.Render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
 	}
-	if err := h.connections.Held(p, nil); err != nil { // else the consent would be thrown away
+	if err := h.connections.Held(p, nil); err != nil { // the consent could not be used now
 		return err
 	}
 	to, err := h.flow.Begin(c.Request().Context(), h.request(c, p, v.ReturnTo))
@@ -75,7 +75,7 @@ func (h *connect) request(c echo.Context, p *providers.Provider, returnTo string
 		RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: returnTo}
 }
 
-// callback is where a provider's consent page leads back to.
+// callback answers the redirect from a provider's consent page.
 func (h *connect) callback(c echo.Context) error {
 	p, err := h.core.Provider(c)
 	if err != nil {
@@ -101,7 +101,7 @@ func (h *connect) callback(c echo.Context) error {
 	return h.connected(c, p, grant.ReturnTo, err)
 }
 
-// begun says what a new connection begins with.
+// begun returns the sentence about what a new connection does first.
 func begun(p *providers.Provider) string {
 	if len(p.Streams) == 0 {
 		return " Writing has started."
@@ -109,8 +109,8 @@ func begun(p *providers.Provider) string {
 	return " Reading has started."
 }
 
-// connected ends a connecting: back to where the person came from, to the choice between two accounts, or to an
-// error.
+// connected answers after an attempt to connect: with a redirect to where the person came from or to the choice
+// between two accounts, or with an error.
 func (h *connect) connected(c echo.Context, p *providers.Provider, returnTo string, err error) error {
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return c.Redirect(http.StatusSeeOther,
@@ -159,12 +159,12 @@ func (h *connect) form(c echo.Context) error {
 	return err
 }
 
-// fieldsOf takes from what was sent the fields that the provider asks for.
+// fieldsOf returns the fields that the provider asks for.
 func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentials, error) {
 	fields := library.Credentials{}
 	var missing []string
 	for _, f := range p.Fields {
-		value := strings.Trim(given[f.Name], "\r\n\t") // which comes along when it is copied
+		value := strings.Trim(given[f.Name], "\r\n\t") // copied along by accident
 		if f.Kind != "password" || strings.TrimSpace(value) == "" {
 			value = strings.TrimSpace(value)
 		}
@@ -187,8 +187,8 @@ func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentia
 	return fields, nil
 }
 
-// api takes the fields of a provider as JSON. With "other_account": "accept" a different account than before is
-// taken without asking.
+// api connects with the fields of a provider as JSON. With "other_account": "accept" it takes an account other than
+// the previous one without asking.
 func (h *connect) api(c echo.Context) error {
 	p, err := h.core.Provider(c)
 	if err != nil {
@@ -278,7 +278,7 @@ func (h *connect) chooseForm(c echo.Context) error {
 	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)
 }
 
-// refused puts the failed proof of new credentials into words.
+// refused returns the problem for credentials that the provider did not accept.
 func refused(p *providers.Provider, err error) error {
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Endpoint == "" {
 		return err

@@ -34,7 +34,7 @@ type Store interface {
 	runStore
 }
 
-// forwardStore is what is read of forwarding.
+// forwardStore reads what is forwarded.
 type forwardStore interface {
 	ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error)
 	ForwardingCounts(ctx context.Context, user int64, provider string) (delivery.ForwardingCounts, error)
@@ -42,7 +42,7 @@ type forwardStore interface {
 		limit int) ([]delivery.ForwardedListen, error)
 }
 
-// runStore is what is read of runs.
+// runStore reads runs.
 type runStore interface {
 	Runs(ctx context.Context, user int64, provider string, since time.Time, before string,
 		limit int) (page []library.Run, next string, err error)

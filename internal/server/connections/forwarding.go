@@ -18,7 +18,7 @@ import (
 	"reprise/web"
 )
 
-// forwarding answers for the forwarding of listens to a provider.
+// forwarding answers for forwarding listens to a provider.
 type forwarding struct {
 	core       *core.Core
 	store      Store
@@ -27,10 +27,10 @@ type forwarding struct {
 	names      *deliveries.Namer
 }
 
-// forwardingView is what became of a person's listens on their way to a provider.
+// forwardingView counts a user's listens by what became of them at a provider.
 type forwardingView struct {
 	Enabled        bool    `json:"enabled"`
-	EarlierListens int     `json:"earlier_listens"` // that are here, not there, and on no way
+	EarlierListens int     `json:"earlier_listens"` // neither there nor waiting
 	Sent           int     `json:"sent"`
 	Waiting        int     `json:"waiting"`
 	Parked         int     `json:"parked"`
@@ -39,7 +39,7 @@ type forwardingView struct {
 	NextAttemptAt  *string `json:"next_attempt_at"`
 }
 
-// taker returns the provider that a request's address names, if listens can be forwarded there and it is connected.
+// taker returns the provider that a request's path names, if it takes listens and is connected.
 func (h *forwarding) taker(c echo.Context) (*providers.Provider, error) {
 	p, err := h.core.Provider(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *forwarding) view(ctx context.Context, user int64, p *providers.Provider
 	return v, err
 }
 
-// set switches forwarding on, or off. What is on stays as it is, unless the earlier listens are to go, too.
+// set switches forwarding on or off. With earlier it also sends the listens from before. It returns how many those are.
 func (h *forwarding) set(ctx context.Context, user int64, provider string, on, earlier bool) (sent int, err error) {
 	if !on {
 		return 0, h.deliveries.StopForwarding(ctx, user, provider)
@@ -126,16 +126,16 @@ func (h *forwarding) stopAPI(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// forwardPart is what a connection's page says about forwarding.
+// forwardPart is the part of a connection's page about forwarding.
 type forwardPart struct {
 	forwardingView
-	Oldest   string // how old a listen may be to be taken; empty for any age
+	Oldest   string // the age of the oldest listen that the provider takes; empty for any
 	Obstacle string
-	Listens  []carriedView
+	Listens  []forwardedView
 }
 
-// carriedView is a listen with what became of it.
-type carriedView struct {
+// forwardedView is a listen with what became of it.
+type forwardedView struct {
 	ID, Track, Artist, PlayedAt string
 	Outcome                     string // a state, or "there"
 	NextAttemptAt               *string
@@ -145,8 +145,8 @@ type carriedView struct {
 	Delivery                    string
 }
 
-// carriedShown is how many of the newest listens a connection's page follows.
-const carriedShown = 10
+// forwardedShown is the number of newest listens on a connection's page.
+const forwardedShown = 10
 
 func (h *forwarding) part(ctx context.Context, user int64, p *providers.Provider) (*forwardPart, error) {
 	v, err := h.view(ctx, user, p)
@@ -162,9 +162,9 @@ func (h *forwarding) part(ctx context.Context, user int64, p *providers.Provider
 	if v.Waiting+v.Parked > 0 {
 		part.Obstacle = reason
 	}
-	carried, err := h.store.ForwardedListens(ctx, user, p.Name, carriedShown)
-	for _, l := range carried {
-		view := carriedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist,
+	forwarded, err := h.store.ForwardedListens(ctx, user, p.Name, forwardedShown)
+	for _, l := range forwarded {
+		view := forwardedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist,
 			PlayedAt: library.Stamp(l.PlayedAt), Outcome: l.Outcome,
 			EndedAt: core.Moment(l.EndedAt), ThereSince: core.Moment(l.ThereSince), Reason: l.Reason,
 			Delivery: strconv.FormatInt(l.Delivery, 10)}
@@ -179,7 +179,7 @@ func (h *forwarding) part(ctx context.Context, user int64, p *providers.Provider
 	return part, err
 }
 
-// span says a length of time in days or weeks; empty for none.
+// span returns a duration in days or weeks; empty for zero.
 func span(d time.Duration) string {
 	days := int(d / (24 * time.Hour))
 	switch {
@@ -191,7 +191,7 @@ func span(d time.Duration) string {
 	return web.Count(days, "day", "days")
 }
 
-// manyListens is from how many earlier listens on a person is asked once more.
+// manyListens is the number of earlier listens above which the user must confirm.
 const manyListens = 2000
 
 func (h *forwarding) form(c echo.Context) error {

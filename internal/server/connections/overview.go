@@ -13,7 +13,7 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// overview is the page of all connections, on which a user begins.
+// overview answers for the start page, which shows all connections.
 type overview struct {
 	core     *core.Core
 	store    Store
@@ -48,9 +48,9 @@ func (h *overview) page(c echo.Context) error {
 			v.Trouble++
 		}
 	}
-	// What needs a person stands first.
+	// Connections that need a person come first.
 	slices.SortStableFunc(v.Connections, func(a, b View) int { return attention(b) - attention(a) })
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if !slices.ContainsFunc(all, func(v View) bool { return v.Provider == p.Name }) {
 			v.Offers = append(v.Offers, p)
 		}

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/server/imports"
 )
 
-// page is the page of one connection.
+// page answers for the page of one connection.
 type page struct {
 	core       *core.Core
 	store      Store
@@ -24,15 +24,15 @@ type page struct {
 	activity   *activity.Handler
 }
 
-// connectionDetails is what the page of a connection shows.
+// connectionDetails is the page of a connection. Parts that do not apply are nil.
 type connectionDetails struct {
 	Connection View
-	Forward    *forwardPart // where listens can be sent
+	Forward    *forwardPart // if the provider takes listens
 	Archive    *archivePart
 	Owed       int       // listens that wait to be sent there
-	Runs       *runsPart // where something is read
+	Runs       *runsPart // if something is read
 	Gaps       []gapView
-	Import     *imports.Part // where an export can be read
+	Import     *imports.Part // if its export can be imported
 	Activity   []activity.View
 }
 
@@ -71,7 +71,7 @@ func (h *page) show(c echo.Context) error {
 	return h.core.Render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
 }
 
-// gapView is a stretch of time in which a connection was not read.
+// gapView is a time in which a connection was not read.
 type gapView struct {
 	From, To         string
 	LostTo, FilledAt *string
@@ -79,7 +79,7 @@ type gapView struct {
 	Filled           int
 }
 
-// gapsShown is how many gaps a connection's page tells of.
+// gapsShown is the number of gaps on a connection's page.
 const gapsShown = 5
 
 func (h *page) gaps(ctx context.Context, user int64, provider string) ([]gapView, error) {

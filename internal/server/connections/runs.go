@@ -33,7 +33,7 @@ type runView struct {
 	Detail    *string `json:"detail"`
 	Took      string  `json:"-"`
 	Brought   string  `json:"-"`
-	Outcome   string  `json:"-"` // as cells of a strip have it
+	Outcome   string  `json:"-"` // as in cellView
 }
 
 func viewRun(r library.Run) runView {
@@ -50,7 +50,7 @@ func viewRun(r library.Run) runView {
 	return v
 }
 
-// runsPart are the runs of a connection on its page.
+// runsPart is the part of a connection's page about its runs.
 type runsPart struct {
 	From   string
 	Strips []stripView
@@ -58,10 +58,10 @@ type runsPart struct {
 	More   bool
 }
 
-// newestRuns is how many runs stand on the page of a connection.
+// newestRuns is the number of runs on a connection's page.
 const newestRuns = 30
 
-// part returns the runs of a connection in the last 24 hours; nil where nothing is read.
+// part returns the runs of a connection in the last 24 hours; nil if nothing is read there.
 func (h *runs) part(ctx context.Context, user int64, p *providers.Provider) (*runsPart, error) {
 	if len(p.Streams) == 0 {
 		return nil, nil
@@ -77,7 +77,7 @@ func (h *runs) part(ctx context.Context, user int64, p *providers.Provider) (*ru
 	return v, err
 }
 
-// asked returns a page of the runs that a request asks for.
+// asked returns a connection and the page of its runs that a request selects.
 func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if _, err = h.core.Provider(c); err != nil {

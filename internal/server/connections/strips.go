@@ -9,11 +9,11 @@ import (
 	"reprise/web"
 )
 
-// stripView is the last day of a stream: one cell for every quarter of an hour.
+// stripView draws the last day of a stream, with one cell for each quarter of an hour.
 type stripView struct {
 	Stream, Title string
 	Width         int
-	Cells         []cellView // in which something ran
+	Cells         []cellView // those in which something ran
 }
 
 type cellView struct {
@@ -21,7 +21,7 @@ type cellView struct {
 	Outcome, Words string // "full", "empty", "retriable" or "fatal"
 }
 
-// strips draw the last day of every stream that is read.
+// strips returns the strips of all streams.
 func strips(streams []string, quarters []library.RunQuarter, from time.Time) (all []stripView) {
 	for _, stream := range streams {
 		v := stripView{Stream: stream, Width: cellWidth * dayCells}
@@ -44,10 +44,10 @@ func strips(streams []string, quarters []library.RunQuarter, from time.Time) (al
 	return all
 }
 
-// dayCells is how many quarters of an hour a day has.
+// dayCells is the number of quarters of an hour in a day.
 const dayCells = int(24 * time.Hour / metrics.QuarterLength)
 
-// outcomeOf is the gravest of what the runs of a quarter of an hour came to.
+// outcomeOf returns the worst outcome of the runs in a quarter of an hour.
 func outcomeOf(q library.RunQuarter) string {
 	switch {
 	case q.Fatal > 0:
@@ -60,7 +60,7 @@ func outcomeOf(q library.RunQuarter) string {
 	return "empty"
 }
 
-// runWords says what runs came to.
+// runWords describes the outcome of runs.
 func runWords(stream string, q library.RunQuarter) string {
 	if q.Runs == 0 {
 		return "nothing ran"
@@ -75,7 +75,7 @@ func runWords(stream string, q library.RunQuarter) string {
 	return text
 }
 
-// broughtBy says what runs of a stream brought.
+// broughtBy describes what the runs of a stream read.
 func broughtBy(stream string, rows int) string {
 	switch {
 	case rows == 0:
@@ -86,5 +86,5 @@ func broughtBy(stream string, rows int) string {
 	return web.Count(rows, "new listen", "new listens")
 }
 
-// cellWidth is the width of a quarter of an hour, the last unit of which stays free.
+// cellWidth is the width of a quarter of an hour, with one unit of space.
 const cellWidth = 5

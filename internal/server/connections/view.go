@@ -25,8 +25,8 @@ type View struct {
 	ParkedDeliveries    int          `json:"parked_deliveries"`
 	Streams             []StreamView `json:"streams"`
 	Actions             []ActionView `json:"actions"`
-	Reads               bool         `json:"-"` // else things are only sent there
-	Every               string       `json:"-"` // how often the stream is read that is read most often
+	Reads               bool         `json:"-"` // false: things are only sent there
+	Every               string       `json:"-"` // the shortest interval of its streams
 }
 
 type StreamView struct {
@@ -37,7 +37,7 @@ type StreamView struct {
 	Note          string  `json:"note,omitempty"`
 	HistoryDone   int     `json:"history_done,omitempty"`
 	HistoryTotal  int     `json:"history_total,omitempty"`
-	Every         string  `json:"-"` // how often it is read
+	Every         string  `json:"-"` // the interval
 }
 
 type ActionView struct {
@@ -46,7 +46,7 @@ type ActionView struct {
 	URL    string `json:"url,omitempty"`
 }
 
-// messages are the sentences for conditions that no failure explains.
+// messages holds the sentences for conditions without a failure.
 var messages = map[syncer.Condition]string{
 	syncer.Healthy: "Everything is in order.",
 	syncer.Syncing: "Reading now.",
@@ -54,7 +54,7 @@ var messages = map[syncer.Condition]string{
 	syncer.Paused:  "Paused by you. Nothing is read or sent until you press Resume.",
 }
 
-// plainMessage is the sentence for a condition that no failure explains.
+// plainMessage returns the sentence for a condition without a failure.
 func plainMessage(s syncer.Status) (string, bool) {
 	m, ok := messages[s.Condition]
 	waiting := s.Waiting.String()
@@ -98,7 +98,7 @@ func (h *Statuses) view(c syncer.Status) View {
 	return v
 }
 
-// rhythm says how often something is done, after "every"; empty for zero.
+// rhythm returns an interval as it is said after "every"; empty for zero.
 func rhythm(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration
@@ -116,7 +116,7 @@ func rhythm(d time.Duration) string {
 	return ""
 }
 
-// actionsFor lists what the person can do, the most sensible first.
+// actionsFor returns what the person can do, the most useful first.
 func actionsFor(s syncer.Status) []ActionView {
 	sync := ActionView{Action: "sync", Label: "Sync now"}
 	retry := ActionView{Action: "retry", Label: "Try again"}
@@ -135,7 +135,7 @@ func actionsFor(s syncer.Status) []ActionView {
 	case syncer.Held, syncer.Syncing:
 		return []ActionView{pause}
 	}
-	if len(s.Provider.Streams) == 0 { // there is nothing to read
+	if len(s.Provider.Streams) == 0 { // nothing is read there
 		return []ActionView{pause}
 	}
 	return []ActionView{sync, pause}

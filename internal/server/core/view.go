@@ -34,7 +34,7 @@ func Text(s string) *string {
 	return &s
 }
 
-// Took writes how long something took, as exactly as matters.
+// Took returns a duration in words, rounded to what matters.
 func Took(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -47,7 +47,7 @@ func Took(d time.Duration) string {
 	return Minutes(d)
 }
 
-// Minutes writes a span of up to a day or so.
+// Minutes returns a duration in minutes.
 func Minutes(d time.Duration) string {
 	switch n := int(d.Round(time.Minute) / time.Minute); {
 	case d == 0:

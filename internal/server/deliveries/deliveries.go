@@ -54,7 +54,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.DELETE("/deliveries/:id", h.discardAPI)
 }
 
-// page returns a page of what a request's address picks, and the cursor of the next.
+// page returns the page of deliveries that a request selects, and the cursor of the next page.
 func (h *Handler) page(c echo.Context, f delivery.Filter) (views []View, next string, err error) {
 	n, err := core.Limit(c)
 	if err != nil {
@@ -69,7 +69,7 @@ func (h *Handler) page(c echo.Context, f delivery.Filter) (views []View, next st
 	return core.ViewAll(page, names.View), next, err
 }
 
-// counts counts what a filter picks by state, whatever state it names, with a zero for states without any.
+// counts returns the number of deliveries in each state, including zeros. It ignores the state in f.
 func (h *Handler) counts(ctx context.Context, f delivery.Filter) (map[delivery.State]int, error) {
 	f.State = ""
 	counts, err := h.store.CountDeliveries(ctx, f)
@@ -82,7 +82,7 @@ func (h *Handler) counts(ctx context.Context, f delivery.Filter) (map[delivery.S
 	return counts, nil
 }
 
-// queryFilter reads the filter of a request's address.
+// queryFilter reads the filter in a request's query.
 func (h *Handler) queryFilter(c echo.Context) (in filter, f delivery.Filter, err error) {
 	in = filter{State: c.QueryParam("state"), Provider: c.QueryParam("provider"), Kind: c.QueryParam("kind"),
 		Category: c.QueryParam("category")}
@@ -106,7 +106,7 @@ func (h *Handler) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"deliveries": page, "counts": counts, "next": core.Text(next)})
 }
 
-// one returns the delivery that a request's address names, and its view.
+// one returns the delivery that a request's path names, and its view.
 func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
 	var none delivery.Delivery
 	id, err := core.Number(c.Param("id"))
@@ -125,7 +125,7 @@ func (h *Handler) one(c echo.Context) (delivery.Delivery, View, error) {
 	return page[0], names.View(page[0]), err
 }
 
-// Why something cannot be done with a delivery in its state.
+// cannotRedrive says why a delivery in a state cannot be re-driven.
 var cannotRedrive = map[delivery.State]string{
 	delivery.Scheduled: "It has not been attempted yet, and goes out by itself.",
 	delivery.Running:   "It is going out at this moment.",
@@ -133,12 +133,13 @@ var cannotRedrive = map[delivery.State]string{
 	delivery.Done:      "It has been carried already.",
 }
 
+// cannotDiscard says why a delivery in a state cannot be discarded.
 var cannotDiscard = map[delivery.State]string{
 	delivery.Running: "It is going out at this moment. Try again when this attempt has ended.",
 	delivery.Done:    "It has been carried already, so there is nothing to discard.",
 }
 
-// redriveOne makes the delivery that a request's address names due.
+// redriveOne makes the delivery that a request's path names due.
 func (h *Handler) redriveOne(c echo.Context) (View, error) {
 	d, v, err := h.one(c)
 	if err != nil {
@@ -149,7 +150,7 @@ func (h *Handler) redriveOne(c echo.Context) (View, error) {
 	}
 	n, err := h.deliveries.Redrive(c.Request().Context(),
 		delivery.Filter{User: d.User, ID: d.ID, Provider: d.Provider}, false)
-	if err == nil && n == 0 { // it was faster
+	if err == nil && n == 0 { // it has started in the meantime
 		err = &core.Problem{Status: http.StatusConflict, Title: "Not re-driven",
 			Detail: cannotRedrive[delivery.Running]}
 	}
@@ -188,8 +189,7 @@ func (h *Handler) discardAPI(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// redriveFilter reads the filter of a re-drive. Where it names neither a state nor a delivery, it means the dead
-// letters.
+// redriveFilter reads the filter of a re-drive. Without a state and a delivery it selects the dead letters.
 func (h *Handler) redriveFilter(user int64, in filter) (delivery.Filter, error) {
 	if in.State == "" && in.ID == "" {
 		in.State = string(delivery.Dead)

@@ -14,7 +14,7 @@ import (
 	"reprise/internal/server/core"
 )
 
-// filter is a filter as it stands in an address, a form or a call.
+// filter selects deliveries, as written in a query, a form or a call.
 type filter struct {
 	State    string `json:"state" query:"state" form:"state"`
 	Provider string `json:"provider" query:"provider" form:"provider"`
@@ -23,15 +23,15 @@ type filter struct {
 	ID       string `json:"id"`
 }
 
-// read reads a filter, and refuses names that mean nothing.
-func (in filter) read(registry providers.Registry, user int64) (f delivery.Filter, err error) {
+// read checks the names in a filter and returns it for the store.
+func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filter, err error) {
 	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
 		Category: in.Category}
 	var states, names, categories []string
 	for _, state := range delivery.States {
 		states = append(states, string(state))
 	}
-	for _, p := range registry {
+	for _, p := range registry.All() {
 		if !p.Takes.Nothing() {
 			names = append(names, p.Name)
 		}
@@ -59,7 +59,7 @@ func (in filter) read(registry providers.Registry, user int64) (f delivery.Filte
 	return f, err
 }
 
-// address is a page's with this filter; more are further names and values.
+// address returns the address of a page with this filter. more are further names and values.
 func (f filter) address(path string, more ...string) string {
 	q := url.Values{}
 	pairs := append([]string{"state", f.State, "provider", f.Provider, "kind", f.Kind, "category",
@@ -75,7 +75,7 @@ func (f filter) address(path string, more ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// in is the filter with another state.
+// in returns the filter with another state.
 func (f filter) in(state delivery.State) filter {
 	f.State = string(state)
 	return f

@@ -35,12 +35,12 @@ func NewNamer(k *core.Core, store NameStore, connections *syncer.Connections, co
 	return &Namer{core: k, store: store, connections: connections, courier: courier}
 }
 
-// Names is what is needed to speak about deliveries: the state of each connection, and what they are about.
+// Names describes deliveries in words. It knows the state of each connection, and what each delivery is about.
 type Names struct {
-	registry providers.Registry
+	registry *providers.Registry
 	statuses map[string]syncer.Status
 	subjects map[int64]delivery.Subject
-	channels map[string]notify.Channel // by the name that stands for each in its deliveries
+	channels map[string]notify.Channel // by the provider name in their deliveries
 }
 
 func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (n Names, err error) {
@@ -53,12 +53,12 @@ func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (
 	for _, st := range statuses {
 		n.statuses[st.Provider.Name] = st
 	}
-	ids, tells := make([]int64, len(all)), false
+	ids, messages := make([]int64, len(all)), false
 	for i := range all {
-		tells = tells || all[i].Kind == delivery.Notify
+		messages = messages || all[i].Kind == delivery.Notify
 		ids[i] = all[i].ID
 	}
-	if tells {
+	if messages {
 		told, err := h.courier.All(ctx, user)
 		if err != nil {
 			return n, err
@@ -71,15 +71,15 @@ func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (
 	return n, err
 }
 
-// service is whom a delivery goes to: a provider, or the kind of a channel.
+// service returns where a delivery goes: a provider, or a kind of channel.
 func (n Names) service(d delivery.Delivery) string {
 	if d.Kind == delivery.Notify {
-		return n.channels[d.Provider].Kind // empty once it was removed
+		return n.channels[d.Provider].Kind // empty if it was removed
 	}
 	return d.Provider
 }
 
-// provider is a provider's name as people know it, also of one that this installation has no more.
+// provider returns the display name of a provider, or its name if the installation no longer has it.
 func (n Names) provider(name string) string {
 	if p := n.registry.Get(name); p != nil {
 		return p.DisplayName
@@ -87,7 +87,7 @@ func (n Names) provider(name string) string {
 	return name
 }
 
-// channel is a channel's name, and of what kind it is where the name does not say so.
+// channel returns a channel's name, and its kind if the name does not say it.
 func (n Names) channel(name string) string {
 	ch, ok := n.channels[name]
 	kind, _ := channels.KindOf(ch.Kind)
@@ -100,7 +100,7 @@ func (n Names) channel(name string) string {
 	return ch.Name + " (" + kind.Label + ")"
 }
 
-// subject says what is carried where.
+// subject says what is sent where.
 func (n Names) subject(d delivery.Delivery) string {
 	about, to := n.subjects[d.ID], " to "+n.provider(d.Provider)
 	switch {
@@ -120,7 +120,7 @@ func (n Names) subject(d delivery.Delivery) string {
 	return web.Count(d.Items, "listen", "listens") + to
 }
 
-// MonthName writes a month such as 2026-11 in words.
+// MonthName returns a month such as 2026-11 in words.
 func MonthName(ref string) string {
 	at, err := time.Parse("2006-01", ref)
 	if err != nil {
@@ -129,7 +129,7 @@ func MonthName(ref string) string {
 	return at.Format("January 2006")
 }
 
-// why says why a delivery is not done yet, and until when that is so at least.
+// why says why a delivery is not done yet, and when that ends at the earliest.
 func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	switch d.State {
 	case delivery.Done, delivery.Running:
@@ -138,7 +138,7 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 		return d.Reason, time.Time{}
 	}
 	if d.Kind == delivery.Notify {
-		return n.whyNotTold(d), until
+		return n.whyNotSent(d), until
 	}
 	reason, until = n.Obstacle(d.Provider, d.Kind)
 	switch {
@@ -152,8 +152,8 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	return d.Reason, until
 }
 
-// whyNotTold says why a channel has not been told yet.
-func (n Names) whyNotTold(d delivery.Delivery) string {
+// whyNotSent says why a message has not been sent to its channel yet.
+func (n Names) whyNotSent(d delivery.Delivery) string {
 	ch, ok := n.channels[d.Provider]
 	switch {
 	case !ok:
@@ -168,8 +168,8 @@ func (n Names) whyNotTold(d delivery.Delivery) string {
 	return ""
 }
 
-// Obstacle says what stands between a provider and the deliveries of a kind, and until when at least; empty for
-// nothing.
+// Obstacle says why a provider gets no deliveries of a kind now, and when that ends at the earliest. The words are
+// empty if there is no reason.
 func (n Names) Obstacle(provider, kind string) (words string, until time.Time) {
 	name := n.provider(provider)
 	st, connected := n.statuses[provider]
@@ -182,7 +182,7 @@ func (n Names) Obstacle(provider, kind string) (words string, until time.Time) {
 	listens := kind == delivery.SubmitListens || kind == delivery.Scrobble
 	for _, stream := range st.Streams {
 		state := stream.State
-		reads := stream.Stream == library.Listens && listens // what is there is looked at first
+		reads := stream.Stream == library.Listens && listens // sending waits until the provider's listens are read
 		if stream.Stream != library.Deliveries && !reads {
 			continue
 		}

@@ -25,14 +25,14 @@ type pageView struct {
 	Providers  []core.Option
 	Kinds      []core.Option
 	Deliveries []View
-	Newest     string // address of the first page, when this is a Later one
+	Newest     string // address of the first page, if this is another one
 	Earlier    string // address of the next page
 	Redrivable int    // dead or retrying, under this filter
 	RedriveAll string
 	Takers     []*providers.Provider // connected, and able to take listens
 }
 
-// chipView is a state with its number, and leads to those that are in it.
+// chipView is a state with its number of deliveries and a link to them.
 type chipView struct {
 	State   string // empty for all of them
 	Count   int
@@ -40,7 +40,7 @@ type chipView struct {
 	Current bool
 }
 
-// kindWords are the kinds of deliveries in words.
+// kindWords holds the kinds of deliveries in words.
 var kindWords = map[string]string{
 	delivery.SubmitListens: "Listens, submitted",
 	delivery.Scrobble:      "Listens, scrobbled",
@@ -78,7 +78,7 @@ func (h *pages) listPage(c echo.Context) error {
 		}
 	}
 	kinds := map[string]bool{delivery.Notify: true}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if p.Takes.Nothing() {
 			continue
 		}
@@ -101,7 +101,7 @@ func (h *pages) listPage(c echo.Context) error {
 	return h.core.Render(c, http.StatusOK, "deliveries", "Deliveries", v)
 }
 
-// addCounts fills in the numbers by state, and how many could be re-driven.
+// addCounts fills in the number of deliveries in each state, and how many can be re-driven.
 func (h *pages) addCounts(c echo.Context, v *pageView, f delivery.Filter) error {
 	counts, err := h.counts(c.Request().Context(), f)
 	if err != nil {
@@ -200,7 +200,7 @@ func (h *pages) discardPage(c echo.Context) error {
 		Action: "/deliveries/" + v.ID + "/discard", Button: "Discard", Warn: true, Back: back})
 }
 
-// lossOf says what is lost with a delivery.
+// lossOf says what is lost if a delivery is discarded.
 func lossOf(d delivery.Delivery, p *providers.Provider) string {
 	to := d.Provider
 	if p != nil {

@@ -56,10 +56,10 @@ func (h *Handler) API(g *echo.Group) {
 	g.POST("/digest", h.askAPI)
 }
 
-// spendingMonths is how far back spending is summed up.
+// spendingMonths is the number of months of spending on the page.
 const spendingMonths = 12
 
-// obstacle says what stands in the way in words for this person.
+// obstacle says whether the model can be called now, in words for an administrator or a member.
 func (h *Handler) obstacle(admin bool) obstacleView {
 	p := h.digests.Provider()
 	if p == nil {
@@ -94,9 +94,9 @@ type pageView struct {
 	Enabled    bool
 	Digests    []digestView
 	Obstacle   obstacleView
-	Busy       bool // one is due or was asked for
+	Busy       bool // one is to be written
 	Week       string
-	Monday     string // the same, as a form sends it
+	Monday     string // its date, as the form sends it
 	Plays      int
 	Preview    *promptView // of the last week; nil when there is a digest of it, or nothing was heard
 	Mine       []spendingView
@@ -130,16 +130,18 @@ func (h *Handler) page(c echo.Context) error {
 			v.Preview = viewPrompt(prompt)
 		}
 	}
-	if v.Mine, v.Everybody, err = h.months(ctx, user.ID, admin); err != nil {
+	if v.Mine, v.Everybody, err = months(ctx, h.store, h.digests.Options().Zone, user.ID, admin); err != nil {
 		return err
 	}
 	return h.core.Render(c, http.StatusOK, "digest", "Digest", v)
 }
 
-func (h *Handler) months(ctx context.Context, user int64, admin bool) (mine, everybody []spendingView, err error) {
-	zone := h.digests.Options().Zone
+// months returns the spending on the digests of a user by month; for an administrator also that of everybody, if others
+// have any.
+func months(ctx context.Context, store Store, zone *time.Location, user int64,
+	admin bool) (mine, everybody []spendingView, err error) {
 	since := time.Now().In(zone).AddDate(0, -spendingMonths, 0)
-	spent, err := h.store.DigestsSpent(ctx, user, since)
+	spent, err := store.DigestsSpent(ctx, user, since)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +149,7 @@ func (h *Handler) months(ctx context.Context, user int64, admin bool) (mine, eve
 	if !admin {
 		return mine, nil, nil
 	}
-	total, err := h.store.DigestsSpent(ctx, 0, since)
+	total, err := store.DigestsSpent(ctx, 0, since)
 	if len(total) > len(spent) { // else they are the same
 		everybody = byMonth(total, zone)
 	}
@@ -168,7 +170,7 @@ func (h *Handler) list(c echo.Context) error {
 		"model": h.obstacle(user.Role == accounts.Admin), "digests": core.ViewAll(all, viewDigest)})
 }
 
-// turn switches the weekly digest on or off. It cannot be switched on where there is nobody to write it.
+// turn switches the weekly digest on or off. It cannot be switched on without a model.
 func (h *Handler) turn(c echo.Context, on bool) error {
 	if on && h.digests.Provider() == nil {
 		return digest.ErrOff
@@ -208,7 +210,7 @@ func (h *Handler) askAPI(c echo.Context) error {
 }
 
 func (h *Handler) askForm(c echo.Context) error {
-	if week := c.FormValue("week"); week != "" && week != h.digests.Week().Name() { // what it shows is what is sent
+	if week := c.FormValue("week"); week != "" && week != h.digests.Week().Name() { // the form showed another prompt
 		return digest.ErrAnother
 	}
 	err := h.digests.Ask(c.Request().Context(), core.UserOf(c).ID)
@@ -218,7 +220,7 @@ func (h *Handler) askForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/digest")
 }
 
-// retryForm is an administrator's "Try again".
+// retryForm answers the administrator's button "Try again".
 func (h *Handler) retryForm(c echo.Context) error {
 	if p := h.digests.Provider(); p != nil {
 		if state, held := h.guard.RetryForAll(c.Request().Context(), p); held {

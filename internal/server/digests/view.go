@@ -12,7 +12,7 @@ import (
 	"reprise/internal/server/core"
 )
 
-// digestView is what was written about a week.
+// digestView is the digest of a week.
 type digestView struct {
 	ID               string      `json:"id"`
 	Week             string      `json:"week"`
@@ -33,7 +33,7 @@ type digestView struct {
 	Paragraphs []string `json:"-"`
 }
 
-// promptView is what was sent to a model, to the letter.
+// promptView is the exact text that is sent to a model.
 type promptView struct {
 	Instructions string `json:"instructions"`
 	Text         string `json:"text"`
@@ -58,13 +58,13 @@ func viewCost(c digest.Cost) *costView {
 	return &costView{amount(c.Micros), c.Currency}
 }
 
-// amount writes millionths as a decimal number with two places, or as many as it takes.
+// amount returns millionths as a decimal number with at least two places.
 func amount(micros int64) string {
 	places := fmt.Sprintf("%06d", micros%1e6)
 	return fmt.Sprintf("%d.%s%s", micros/1e6, places[:2], strings.TrimRight(places[2:], "0"))
 }
 
-// weekName is a week as people call it, by the date of its Monday.
+// weekName returns a week in words, given the date of its Monday.
 func weekName(monday string) string {
 	from, err := time.Parse(time.DateOnly, monday)
 	if err != nil {
@@ -97,16 +97,16 @@ func viewDigest(d digest.Digest) digestView {
 	return v
 }
 
-// spendingView is what a month's digests have cost.
+// spendingView is the cost of a month's digests.
 type spendingView struct {
 	Month            string
 	Digests          int
 	PromptTokens     int
 	CompletionTokens int
-	Cost             *costView // nil when it is not known
+	Cost             *costView // nil if it is not known
 }
 
-// byMonth sums up what was spent, the newest month first, each currency by itself.
+// byMonth sums up spending by month and currency, the newest month first.
 func byMonth(all []digest.Spent, zone *time.Location) (months []spendingView) {
 	var sum int64
 	currency := ""
@@ -125,7 +125,7 @@ func byMonth(all []digest.Spent, zone *time.Location) (months []spendingView) {
 	return months
 }
 
-// obstacleView is what stands against calls of the model now.
+// obstacleView says whether the model can be called now.
 type obstacleView struct {
 	State         string  `json:"state"` // ready, waiting, held or needs_admin
 	Message       string  `json:"message,omitempty"`

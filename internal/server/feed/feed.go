@@ -12,10 +12,10 @@ import (
 	"reprise/internal/server/core"
 )
 
-// pingEvery is how often an open stream shows that it lives, and looks whether its session still does.
+// pingEvery is the interval at which a stream sends a ping and checks its session.
 const pingEvery = 30 * time.Second
 
-// message is one message to a browser.
+// message is a message to a browser.
 type message struct {
 	Type string `json:"type"`
 	Seq  uint64 `json:"seq"` // grows within one stream
@@ -38,7 +38,7 @@ type feed struct {
 	changes *events.Subscription
 }
 
-// run tells the browser until it is gone, too slow, signed out, or the server stops.
+// run sends messages until the browser is gone, too slow or signed out, or the server stops.
 func (f *feed) run(ctx context.Context) error {
 	if err := f.snapshot(ctx); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// gather takes what else has happened meanwhile and drops what says nothing new, so that a burst costs little.
+// gather returns first and the events that wait behind it, without repetitions, so that a burst costs little.
 func (f *feed) gather(first events.Event) []events.Event {
 	batch := []events.Event{first}
 	for {
@@ -121,7 +121,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 		"notifications": core.ViewAll(open, core.ViewNotification)})
 }
 
-// tell turns an event, which only says where to look, into what is true now.
+// tell sends the current state of what an event is about.
 func (f *feed) tell(ctx context.Context, e events.Event) error {
 	switch e.Type {
 	case events.Connection:

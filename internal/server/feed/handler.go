@@ -29,7 +29,7 @@ type Options struct {
 	Bus      *events.Bus
 	Notifier *notify.Notifier
 	Statuses *connections.Statuses
-	Host     string          // of our own pages; a websocket from another is refused
+	Host     string          // of our own pages; websockets from others are refused
 	Closing  <-chan struct{} // closed when the server stops
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// serverSentEvents is the same stream as the websocket, for networks that break websockets.
+// serverSentEvents answers with the same stream as the websocket, for networks that break websockets.
 func (h *Handler) serverSentEvents(c echo.Context) error {
 	f, err := h.open(c)
 	if err != nil {
@@ -22,10 +22,10 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	w := c.Response()
 	w.Header().Set(echo.HeaderContentType, "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx holds streams back otherwise
+	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Time{}); err != nil { // the stream outlives the time for a request
+	if err := control.SetReadDeadline(time.Time{}); err != nil { // a stream has no end
 		return err
 	}
 	write := func(format string, args ...any) error {
@@ -49,7 +49,7 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 	return nil
 }
 
-// ended logs why a stream ended, when that is not the ordinary course of things.
+// ended logs why a stream ended, unless it ended in an ordinary way.
 func (h *Handler) ended(err error) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errClosing), errors.Is(err, errSession):

@@ -19,14 +19,14 @@ import (
 
 const (
 	writeTimeout = 5 * time.Second
-	closeWithin  = 300 * time.Millisecond // how long a tab may take to say goodbye
-	readLimit    = 4 << 10                // bytes of one message of a browser, which only acknowledges
+	closeWithin  = 300 * time.Millisecond // for the browser's close frame
+	readLimit    = 4 << 10                // bytes; browsers only send acknowledgements
 )
 
-// encode writes a message as both kinds of stream carry it.
+// encode returns a message as both kinds of stream send it.
 func encode(m message) ([]byte, error) { return json.Marshal(m) }
 
-// websocket keeps a browser up to date, and takes its acknowledgements.
+// websocket answers with the stream, and takes acknowledgements from it.
 func (h *Handler) websocket(c echo.Context) error {
 	f, err := h.open(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Handler) websocket(c echo.Context) error {
 	g.Go(func() error {
 		err := f.run(ctx)
 		code, reason := closing(err)
-		mute := time.AfterFunc(closeWithin, stopReading) // a tab that sleeps does not say goodbye
+		mute := time.AfterFunc(closeWithin, stopReading) // a sleeping tab sends no close frame
 		defer mute.Stop()
 		_ = socket.Close(code, reason) // ends readAcks
 		return err
@@ -92,8 +92,7 @@ func closing(err error) (websocket.StatusCode, string) {
 	return websocket.StatusNormalClosure, ""
 }
 
-// readAcks takes what the browser says until it is gone. What is not understood is left alone: a newer page may
-// say it.
+// readAcks reads acknowledgements until the browser is gone. It ignores other messages, which newer pages may send.
 func (h *Handler) readAcks(ctx context.Context, socket *websocket.Conn, f *feed) error {
 	for {
 		_, data, err := socket.Read(ctx)

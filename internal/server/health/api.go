@@ -12,7 +12,7 @@ import (
 	"reprise/internal/server/core"
 )
 
-// endpointView is how an endpoint does, in the API.
+// endpointView is the health of an endpoint in the API.
 type endpointView struct {
 	Provider string    `json:"provider"`
 	Endpoint string    `json:"endpoint"`
@@ -56,7 +56,7 @@ func (h *Handler) list(c echo.Context) error {
 	if err == nil {
 		endpoints, _, err = h.rollup.Health(ctx)
 	}
-	if err != nil { // the process can answer: that its database cannot is the answer
+	if err != nil { // the server works, only its database does not
 		return c.JSON(http.StatusOK, map[string]any{"database": h.core.Problem(c, err).Detail,
 			"connections": []line{}, "endpoints": []endpointView{}})
 	}
@@ -65,7 +65,7 @@ func (h *Handler) list(c echo.Context) error {
 			"connections": core.ViewAll(all, func(v connections.View) line { return line{v.Provider, v.State} })})
 }
 
-// quarterView is a quarter of an hour of an endpoint, in the API.
+// quarterView is a quarter of an hour of an endpoint in the API.
 type quarterView struct {
 	Start    string `json:"start"`
 	Provider string `json:"provider"`
@@ -73,7 +73,7 @@ type quarterView struct {
 	tallyView
 }
 
-// quartersAPI answers with the quarters of an hour of one day from an instant on.
+// quartersAPI answers with the quarters of an hour of the 24 hours after a time.
 func (h *Handler) quartersAPI(c echo.Context) error {
 	now := time.Now()
 	from := now.Truncate(metrics.QuarterLength).Add(metrics.QuarterLength - 24*time.Hour)

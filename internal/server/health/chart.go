@@ -9,22 +9,21 @@ import (
 	"reprise/web"
 )
 
-// The pictures of a day: each quarter of an hour has a cell of this width, the last unit of which stays free.
+// Sizes of charts. A cell is a quarter of an hour, with one unit of space.
 const (
 	cellWidth   = 5
 	chartHeight = 32
 	stripHeight = 16
 )
 
-// chart is a day of an endpoint: how often it was asked in every quarter of an hour, and how many of the attempts
-// failed.
+// chart draws a day of an endpoint: the attempts in each quarter of an hour, and how many of them failed.
 type chart struct {
 	Title, Desc            string
 	Width                  int
 	Attempts, Failed, Open string // paths
 }
 
-// drawDay draws quarters of an hour, the first of which began at from.
+// drawDay draws quarters of an hour. The first one began at from.
 func drawDay(name string, quarters []metrics.Tally, from time.Time) chart {
 	c := chart{Width: cellWidth * len(quarters)}
 	var all metrics.Tally
@@ -42,7 +41,7 @@ func drawDay(name string, quarters []metrics.Tally, from time.Time) chart {
 			from.Add(time.Duration(worst)*metrics.QuarterLength).Format("15:04 MST"), w.Failures,
 			web.Count(w.Attempts, "attempt", "attempts"))
 	}
-	const foot = 4 // below the bars, for the time in which it was left alone
+	const foot = 4 // below the bars, for the time in which the breaker was open
 	var attempts, failed, open strings.Builder
 	for i, t := range quarters {
 		x := i * cellWidth

@@ -43,12 +43,12 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/health/quarters", h.quartersAPI)
 }
 
-// healthView is the page on which everybody sees how the services do.
+// healthView is the health page.
 type healthView struct {
 	Headline, Lead string
-	State          string // of all, as shapes are named
-	Day            string // of a day that is over; empty for the last 24 hours
-	From           string // when the first quarter of an hour began
+	State          string // of all services, by the name of its shape
+	Day            string // a past day; empty for the last 24 hours
+	From           string // the start of the first quarter of an hour
 	Days           []dayLink
 	Providers      []providerHealth
 }
@@ -58,7 +58,7 @@ type dayLink struct {
 	Current    bool
 }
 
-// providerHealth is a service on the health page, with the endpoints that are called there.
+// providerHealth is a service on the health page, with its endpoints.
 type providerHealth struct {
 	endpointHealth
 	Provider  string
@@ -69,7 +69,7 @@ type providerHealth struct {
 
 type endpointHealth struct {
 	Name   string
-	State  string // as shapes are named
+	State  string // the name of its shape
 	Word   string
 	Facts  []figure
 	Chart  chart
@@ -77,10 +77,10 @@ type endpointHealth struct {
 	open   []resilience.BreakerStatus
 }
 
-// figure is a number with what it says.
+// figure is a number with its label.
 type figure struct{ Label, Value string }
 
-// remark is what is not as it should be at an endpoint, and the breaker that an administrator may reset.
+// remark is a problem with an endpoint, and the breaker that an administrator may reset.
 type remark struct {
 	Endpoint, Text string
 	Breaker        *admin.BreakerView
@@ -125,15 +125,15 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Render(c, http.StatusOK, "health", "Health of the services", v)
 }
 
-// keptDays is how many days before today can be looked at.
+// keptDays is the number of days before today that can be shown.
 const keptDays = int(metrics.KeepQuarters / (24 * time.Hour))
 
-// midnight is the beginning of the day so many days after t's, in its zone.
+// midnight returns the start of the day that is days after t's, in the zone of t.
 func midnight(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
 }
 
-// dayLinks lead to today and the days before; the one from from to to is shown now.
+// dayLinks returns links to today and to the days before. The page shows from until to.
 func dayLinks(now, from, to time.Time) []dayLink {
 	links := []dayLink{{Label: "Last 24 hours", URL: "/health", Current: from.Equal(to) ||
 		to.After(midnight(now, 0))}}
@@ -145,7 +145,7 @@ func dayLinks(now, from, to time.Time) []dayLink {
 	return links
 }
 
-// byProvider puts what was counted together by service, those that do badly first.
+// byProvider groups the counts by service, the worst first.
 func (h *Handler) byProvider(all []metrics.Health, from time.Time, live, mayReset bool) []providerHealth {
 	open := map[[2]string][]resilience.BreakerStatus{}
 	if live {
@@ -191,7 +191,7 @@ func (e *endpointHealth) gravity() int {
 	return int(e.health.Trend)
 }
 
-// fill puts the numbers into words and a picture.
+// fill sets the words and the chart for the numbers.
 func (e *endpointHealth) fill(from time.Time, live bool) {
 	h := e.health
 	e.Chart = drawDay(e.Name, h.Quarters, from)
@@ -206,7 +206,7 @@ func (e *endpointHealth) fill(from time.Time, live bool) {
 		figure{"Time taken, mean", meanOf(h.Day)}, opened)
 }
 
-// standing is how it does now, by the name of a shape and in words.
+// standing returns the present state, as the name of a shape and in words.
 func (e *endpointHealth) standing() (state, word string) {
 	switch {
 	case slices.ContainsFunc(e.open,
@@ -228,7 +228,7 @@ func (e *endpointHealth) standing() (state, word string) {
 	return "healthy", "Answers well"
 }
 
-// remarks are the sentences about what is not as it should be.
+// remarks returns the sentences about problems.
 func (e *endpointHealth) remarks(mayReset bool) (all []remark) {
 	trend := ""
 	if e.health.Trend != metrics.Steady {
@@ -255,7 +255,7 @@ func (e *endpointHealth) remarks(mayReset bool) (all []remark) {
 	return all
 }
 
-// hours adds quarters up by the hour, the newest first, and leaves out those in which nothing was asked.
+// hours sums up quarters by the hour, the newest first, without hours that had no attempts.
 func hours(quarters []metrics.Tally, from time.Time) (all []hourView) {
 	const each = int(time.Hour / metrics.QuarterLength)
 	for i := (len(quarters) - 1) / each * each; i >= 0; i -= each {

@@ -12,7 +12,7 @@ import (
 	"reprise/web"
 )
 
-// trendWords says in what an endpoint is worse than it should be.
+// trendWords says how an endpoint is worse than usual.
 func trendWords(h metrics.Health) string {
 	of := percent(h.Hour.FailureRate()) + " of " + web.Count(h.Hour.Attempts, "attempt", "attempts") +
 		" in the last hour"
@@ -28,7 +28,7 @@ func trendWords(h metrics.Health) string {
 	return "Fails more often than usual: " + of + ", usually " + percent(h.Usual.FailureRate()) + "."
 }
 
-// summarise puts all of it into one sentence.
+// summarise sets the headline of the page.
 func (h *Handler) summarise(v *healthView) {
 	v.State = "healthy"
 	_, offline := h.uplink.Offline()
@@ -60,7 +60,7 @@ func (h *Handler) summarise(v *healthView) {
 	}
 }
 
-// headline is the sentence for the services that do badly; there is at least one.
+// headline returns the sentence about the services with problems. There is at least one.
 func headline(all []providerHealth) string {
 	n := slices.IndexFunc(all, func(p providerHealth) bool { return p.gravity() == 0 })
 	if n < 0 {
@@ -73,7 +73,7 @@ func headline(all []providerHealth) string {
 	case len(first.open) > 0:
 		return first.Name + " fails, and is left alone for a while"
 	}
-	var hour metrics.Tally // of the endpoints that are meant
+	var hour metrics.Tally // of the endpoints with the same trend
 	for _, e := range first.Endpoints {
 		if e.health.Trend == first.health.Trend {
 			hour.Add(e.health.Hour)
@@ -90,7 +90,7 @@ func headline(all []providerHealth) string {
 	return first.Name + " fails more often than usual" + of
 }
 
-// percent writes a share, from 0 to 1. What is not nothing is not written as such.
+// percent returns a share from 0 to 1 in percent. Only zero is written as 0.
 func percent(share float64) string {
 	p := 100 * share
 	text := strconv.Itoa(int(math.Round(p)))
@@ -100,7 +100,7 @@ func percent(share float64) string {
 	return text + "\u00a0%"
 }
 
-// shortRate is a rate where it is plain of what.
+// shortRate returns a failure rate without naming the attempts.
 func shortRate(t metrics.Tally) string {
 	if t.Attempts == 0 {
 		return "none asked"

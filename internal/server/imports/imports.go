@@ -88,7 +88,7 @@ func (h *Handler) viewImport(v imports.Import) importView {
 	return view
 }
 
-// all are a person's imports, of one provider or, with an empty name, of all.
+// all returns a user's imports from a provider, or from all if the name is empty.
 func (h *Handler) all(ctx context.Context, user int64, provider string) ([]importView, error) {
 	all, err := h.store.Imports(ctx, user)
 	views := []importView{}
@@ -100,10 +100,10 @@ func (h *Handler) all(ctx context.Context, user int64, provider string) ([]impor
 	return views, err
 }
 
-// receive takes in the file that a request carries: as its body, or in a form.
+// receive stores the file that a request carries as its body or in a form.
 func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	r := c.Request()
-	const form = 64 << 10 // what a form has around the file
+	const form = 64 << 10 // the most that a form adds to the file
 	if r.ContentLength > imports.MaxFile+form {
 		return v, imports.ErrTooLarge
 	}
@@ -180,11 +180,11 @@ func (h *Handler) cancelAPI(c echo.Context) error {
 type importsView struct {
 	Readers  []readerView
 	Imports  []importView
-	Provider string // whose file was sent last
-	Problem  string // with that
+	Provider string // of the file that was sent last
+	Problem  string // with that file
 }
 
-// readerView is a service whose export can be read.
+// readerView is a service whose export can be imported.
 type readerView struct{ Name, DisplayName, Expected string }
 
 func (h *Handler) page(c echo.Context) error {
@@ -192,7 +192,7 @@ func (h *Handler) page(c echo.Context) error {
 }
 
 func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if imports.Reads(p.Name) {
 			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName, imports.Expected(p.Name)})
 		}
@@ -213,14 +213,14 @@ func (h *Handler) sendForm(c echo.Context) error {
 }
 
 func (h *Handler) cancelForm(c echo.Context) error {
-	// it may have been forgotten in another tab
+	// it may have been removed in another tab
 	if err := h.cancel(c); err != nil && !errors.Is(err, library.ErrNotFound) {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, h.core.CameFrom(c))
 }
 
-// Part is what a connection's page says about imports.
+// Part is the part of a connection's page about imports.
 type Part struct {
 	readerView
 	Imports []importView

@@ -11,10 +11,10 @@ import (
 	"reprise/internal/server/core"
 )
 
-// sendWithin is how long a sender of a file may be silent.
+// sendWithin is the longest pause while a file is sent.
 const sendWithin = 30 * time.Second
 
-// sending is the body of a request that may take as long as it makes progress.
+// sending is a request body without a deadline for the whole: it may take as long as it makes progress.
 type sending struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -22,7 +22,7 @@ type sending struct {
 
 // Read implements io.Reader.
 func (b *sending) Read(p []byte) (int, error) {
-	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // where it cannot be set, there is none
+	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // an error means that there is no deadline
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &core.Problem{Status: http.StatusBadRequest, Title: "Not sent whole",

@@ -52,7 +52,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/music/:kind/:id", h.musicAPI)
 }
 
-// picture answers with a picture. Its name stands for its content, so browsers may keep it.
+// picture answers with a picture. Its name is a hash of its content, so browsers may keep it.
 func (h *Handler) picture(c echo.Context) error {
 	if h.rows.art == nil {
 		return core.HTTPProblem(http.StatusNotFound)
@@ -83,7 +83,7 @@ func (h *Handler) music(c echo.Context) (view, error) {
 		return view{}, err
 	}
 	v := h.viewMusic(m)
-	if v.Picture == nil && m.Kind != library.KindArtist { // that of the album, or of the artist
+	if v.Picture == nil && m.Kind != library.KindArtist { // use the album's or the artist's
 		links, err := h.rows.links(ctx, library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album})
 		if err != nil {
 			return v, err

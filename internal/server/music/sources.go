@@ -42,7 +42,7 @@ func (h *Sources) Pages(g *echo.Group) {
 // API adds the routes of the API.
 func (h *Sources) API(g *echo.Group) { g.GET("/enrichment", h.list) }
 
-// notSetUp is the state of a source of facts that the installation has not set up.
+// notSetUp is the state of a source of facts without its settings.
 const notSetUp = "off"
 
 // SourceView is a source of facts.
@@ -109,7 +109,7 @@ func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView
 	return v
 }
 
-// idle says why a source is not being asked.
+// idle says why a source is not being asked now.
 func idle(p enrich.Progress) string {
 	switch {
 	case p.Total() == 0:

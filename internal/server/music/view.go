@@ -9,13 +9,13 @@ import (
 	"reprise/internal/server/core"
 )
 
-// view is what is known of an artist, an album or a track.
+// view is an artist, an album or a track with the facts about it.
 type view struct {
 	ID          string     `json:"id"`
 	Kind        string     `json:"kind"`
 	Name        string     `json:"name"`
 	Artist      string     `json:"artist"`
-	Album       *string    `json:"album"` // that a track was played from
+	Album       *string    `json:"album"` // of a track
 	Plays       int        `json:"plays"`
 	LastHeardAt *string    `json:"last_heard_at"`
 	MBID        *string    `json:"mbid"`
@@ -25,14 +25,14 @@ type view struct {
 	Sources     []toldView `json:"sources"`
 
 	Portrait bool `json:"-"` // the picture is the artist's
-	// By whom a fact is told, for people.
+	// The display names of the sources of the facts.
 	MBIDFrom, ReleasedFrom, TagsFrom, PictureFrom string `json:"-"`
-	// as a source writes the name, where that differs
+	// the name at a source, if it differs
 	AlsoKnownAs string `json:"-"`
 	AlsoFrom    string `json:"-"`
 }
 
-// toldView is what a source tells of it.
+// toldView is what a source says.
 type toldView struct {
 	Provider    string   `json:"provider"`
 	DisplayName string   `json:"display_name"`
@@ -57,7 +57,7 @@ func (h *Handler) viewMusic(m enrich.Music) view {
 	rank := func(t enrich.Told) int {
 		return slices.IndexFunc(all, func(e enrich.Source) bool { return e.Provider.Name == t.Source })
 	}
-	// A fact is told of as by the first source that has it: those that come later may only repeat it.
+	// A fact is credited to the first source that has it. Later ones may only repeat it.
 	slices.SortStableFunc(m.Told, func(a, b enrich.Told) int { return rank(a) - rank(b) })
 	for _, t := range m.Told {
 		told := toldView{Provider: t.Source, DisplayName: t.Source, State: string(t.State), Tells: []string{},
@@ -71,7 +71,7 @@ func (h *Handler) viewMusic(m enrich.Music) view {
 	return v
 }
 
-// take adds what a source tells.
+// take adds the facts of a source.
 func (v *view) take(t enrich.Told, told *toldView, picture string) {
 	first := func(what string, known, unknown bool, from *string) bool {
 		if !known || !unknown {

@@ -73,9 +73,8 @@ func (h *Handler) acknowledge(c echo.Context) error {
 	return h.notifier.Acknowledge(ctx, user, id)
 }
 
-// unseen names the element of the page that a person goes on with, who has seen the notification of that id: the
-// next one
-// that they have not seen, or the whole list.
+// unseen returns the element that gets the focus after the notification id was acknowledged: the next one that was
+// not, or the whole list.
 func (h *Handler) unseen(c echo.Context, id string) (element string, err error) {
 	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, true)
 	i := slices.IndexFunc(all, func(n notify.Notification) bool { return strconv.FormatInt(n.ID, 10) == id })

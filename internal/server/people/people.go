@@ -14,24 +14,17 @@ import (
 	"reprise/internal/server/core"
 )
 
-// Store lists the accounts.
-type Store interface {
-	Users(context.Context) ([]accounts.User, error)
-}
-
 // Options are what a Handler is made from.
 type Options struct {
 	Core     *core.Core
-	Store    Store
 	Accounts *accounts.Accounts
 	Courier  *notify.Courier
 	Named    []notify.Channel // the channels of the settings, which the first account gets
 }
 
-// Handler answers for accounts: the first one, signing in and out, and adding more.
+// Handler answers for making the first account, and for signing in and out.
 type Handler struct {
 	core     *core.Core
-	store    Store
 	accounts *accounts.Accounts
 	courier  *notify.Courier
 	named    []notify.Channel
@@ -39,7 +32,7 @@ type Handler struct {
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{core: o.Core, store: o.Store, accounts: o.Accounts, courier: o.Courier, named: o.Named}
+	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier, named: o.Named}
 }
 
 // Open adds the routes for people who are not signed in.
@@ -53,16 +46,11 @@ func (h *Handler) Open(g *echo.Group) {
 	g.POST("/api/v1/session", h.loginAPI, slow)
 }
 
-// Pages adds the routes of the pages. The forms that add an account and change a password belong to the settings
-// page.
+// Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) { g.POST("/logout", h.logoutForm) }
 
 // API adds the routes of the API.
-func (h *Handler) API(g *echo.Group) {
-	g.DELETE("/session", h.logoutAPI)
-	g.GET("/admin/users", h.list, core.MustBeAdmin)
-	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
-}
+func (h *Handler) API(g *echo.Group) { g.DELETE("/session", h.logoutAPI) }
 
 // Credentials are what a person types about an account.
 type Credentials struct {
@@ -119,7 +107,7 @@ func (h *Handler) setupForm(c echo.Context) error {
 	}
 	if err != nil {
 		p := h.core.Problem(c, err)
-		if !h.core.Sessions.Setup.Is(in.Code) { // the form would not serve
+		if !h.core.Sessions.Setup.Is(in.Code) { // the form would not work
 			in.Code = ""
 		}
 		return h.core.Render(c, p.Status, "setup", "Welcome",
@@ -141,7 +129,7 @@ func (h *Handler) setupAPI(c echo.Context) error {
 
 type loginView struct {
 	Name, Problem string
-	After         string // the page that the person wanted to see
+	After         string // the page to go to afterwards
 }
 
 func (h *Handler) loginPage(c echo.Context) error {
@@ -176,9 +164,8 @@ func (h *Handler) loginForm(c echo.Context) error {
 	}
 	after := core.LocalPath(c.FormValue("after"))
 	if strings.HasPrefix(after, "/connect/") {
-		// It leads on to the provider's own page, and the policy of our pages lets no form lead to another site.
-		// So the form
-		// ends here, and the browser goes on by itself.
+		// It redirects to the provider's page, and the content policy of our pages lets no form lead to another
+		// site. So the form ends here, and the browser goes on by itself.
 		c.Response().Header().Set("Refresh", "0; url="+after)
 		return h.core.Render(c, http.StatusOK, "onward", "Signed in", after)
 	}

@@ -14,14 +14,40 @@ import (
 	"reprise/internal/server/core"
 )
 
+// Store lists the accounts.
+type Store interface {
+	Users(context.Context) ([]accounts.User, error)
+}
+
+// Users answers for the accounts that there are.
+type Users struct {
+	core     *core.Core
+	store    Store
+	accounts *accounts.Accounts
+}
+
+// NewUsers returns Users.
+func NewUsers(k *core.Core, store Store, a *accounts.Accounts) *Users {
+	return &Users{core: k, store: store, accounts: a}
+}
+
+// Pages adds no routes: the forms that add an account and change a password belong to the settings page.
+func (h *Users) Pages(*echo.Group) {}
+
+// API adds the routes of the API.
+func (h *Users) API(g *echo.Group) {
+	g.GET("/admin/users", h.list, core.MustBeAdmin)
+	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
+}
+
 // All returns the views of all accounts.
-func (h *Handler) All(ctx context.Context) ([]View, error) {
+func (h *Users) All(ctx context.Context) ([]View, error) {
 	users, err := h.store.Users(ctx)
 	return core.ViewAll(users, view), err
 }
 
 // Add adds an account.
-func (h *Handler) Add(c echo.Context, in Credentials) error {
+func (h *Users) Add(c echo.Context, in Credentials) error {
 	u, err := h.accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
 	if err == nil {
 		h.noteAdded(c, u)
@@ -30,7 +56,7 @@ func (h *Handler) Add(c echo.Context, in Credentials) error {
 }
 
 // ChangePassword changes the password of the user of a request, and ends all other sessions of that user.
-func (h *Handler) ChangePassword(c echo.Context, old, password string) error {
+func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 	ctx, u := c.Request().Context(), core.UserOf(c)
 	err := h.accounts.ChangePassword(ctx, u.Name, old, password)
 	if err == nil {
@@ -57,7 +83,7 @@ func view(u accounts.User) View {
 	return View{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: library.Stamp(u.CreatedAt)}
 }
 
-func (h *Handler) list(c echo.Context) error {
+func (h *Users) list(c echo.Context) error {
 	users, err := h.store.Users(c.Request().Context())
 	if err != nil {
 		return err
@@ -69,7 +95,7 @@ func (h *Handler) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"users": views})
 }
 
-func (h *Handler) addAPI(c echo.Context) error {
+func (h *Users) addAPI(c echo.Context) error {
 	in, err := core.Body[Credentials](c)
 	if err != nil {
 		return err
@@ -87,13 +113,13 @@ func (h *Handler) addAPI(c echo.Context) error {
 	return c.JSON(http.StatusCreated, v)
 }
 
-// addedUser is an account that was asked for, with whether it was there before.
+// addedUser is an account that was asked for, and whether it existed before.
 type addedUser struct {
 	View
 	Previous string `json:"previous_state"`
 	New      string `json:"new_state"`
 }
 
-func (h *Handler) noteAdded(c echo.Context, u accounts.User) {
+func (h *Users) noteAdded(c echo.Context, u accounts.User) {
 	h.core.Note(c.Request().Context(), activity.Entry{Action: activity.UserAdded, Subject: u.Name})
 }

@@ -13,9 +13,19 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/match"
 	"reprise/internal/providers"
+	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
 )
+
+// copies answers for the copies of playlists at other providers.
+type copies struct {
+	core       *core.Core
+	store      Store
+	deliveries *delivery.Deliveries
+	statuses   *connections.Statuses
+	names      *deliveries.Namer
+}
 
 // copyView is a provider's copy of a playlist.
 type copyView struct {
@@ -28,7 +38,7 @@ type copyView struct {
 	Report      *delivery.Report `json:"report"`
 }
 
-// Missing are the tracks that were not found.
+// Missing returns the tracks that were not found.
 func (v copyView) Missing() (tracks []delivery.ReportTrack) {
 	for _, t := range v.Report.Tracks {
 		if t.How == match.ByNothing {
@@ -38,10 +48,9 @@ func (v copyView) Missing() (tracks []delivery.ReportTrack) {
 	return tracks
 }
 
-// writer returns the playlist's number and the provider that a request's address names, if the one can be written
-// to the
-// other.
-func (h *Handler) writer(c echo.Context) (int64, *providers.Provider, error) {
+// writer returns the ID of the playlist and the provider that a request's path names, if the playlist can be written
+// there.
+func (h *copies) writer(c echo.Context) (int64, *providers.Provider, error) {
 	p, err := h.core.Provider(c)
 	if err != nil {
 		return 0, nil, err
@@ -61,7 +70,7 @@ func (h *Handler) writer(c echo.Context) (int64, *providers.Provider, error) {
 	return id, p, err
 }
 
-func (h *Handler) copyOf(ctx context.Context, user, playlist int64, p *providers.Provider) (copyView, error) {
+func (h *copies) one(ctx context.Context, user, playlist int64, p *providers.Provider) (copyView, error) {
 	v := copyView{Provider: p.Name, DisplayName: p.DisplayName}
 	ref := strconv.FormatInt(playlist, 10)
 	kept, err := h.store.Copy(ctx, user, p.Name, delivery.WritePlaylist, ref)
@@ -77,7 +86,7 @@ func (h *Handler) copyOf(ctx context.Context, user, playlist int64, p *providers
 		v.Report = &report
 	}
 	d, err := h.store.CopyDelivery(ctx, user, p.Name, delivery.WritePlaylist, ref)
-	if errors.Is(err, library.ErrNotFound) { // done long ago, or discarded
+	if errors.Is(err, library.ErrNotFound) { // removed after it was done, or discarded
 		return v, nil
 	}
 	if err != nil {
@@ -89,8 +98,8 @@ func (h *Handler) copyOf(ctx context.Context, user, playlist int64, p *providers
 	return v, err
 }
 
-// copies are the copies of a playlist at those connected providers that could hold one.
-func (h *Handler) copies(ctx context.Context, user int64, id, from string) (views []copyView, err error) {
+// all returns the copies of a playlist at the connected providers that take playlists.
+func (h *copies) all(ctx context.Context, user int64, id, from string) (views []copyView, err error) {
 	playlist, err := core.Number(id)
 	if err != nil {
 		return nil, err
@@ -99,12 +108,12 @@ func (h *Handler) copies(ctx context.Context, user int64, id, from string) (view
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if !p.Takes.Playlists || p.Name == from ||
 			!slices.ContainsFunc(connected, func(c library.Connection) bool { return c.Provider == p.Name }) {
 			continue
 		}
-		v, err := h.copyOf(ctx, user, playlist, p)
+		v, err := h.one(ctx, user, playlist, p)
 		if err != nil {
 			return nil, err
 		}
@@ -113,16 +122,16 @@ func (h *Handler) copies(ctx context.Context, user int64, id, from string) (view
 	return views, nil
 }
 
-func (h *Handler) copyAPI(c echo.Context) error {
-	return h.answerCopy(c, http.StatusOK, func(context.Context, int64, int64, string) error { return nil })
+func (h *copies) oneAPI(c echo.Context) error {
+	return h.answer(c, http.StatusOK, func(context.Context, int64, int64, string) error { return nil })
 }
 
-func (h *Handler) writeCopyAPI(c echo.Context) error {
-	return h.answerCopy(c, http.StatusAccepted, h.deliveries.WritePlaylist)
+func (h *copies) writeAPI(c echo.Context) error {
+	return h.answer(c, http.StatusAccepted, h.deliveries.WritePlaylist)
 }
 
-// answerCopy does something with a copy, and answers with how it stands then.
-func (h *Handler) answerCopy(c echo.Context, status int, do func(ctx context.Context, user, playlist int64,
+// answer calls do for a copy, and answers with its state afterwards.
+func (h *copies) answer(c echo.Context, status int, do func(ctx context.Context, user, playlist int64,
 	provider string) error) error {
 	id, p, err := h.writer(c)
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
@@ -132,14 +141,14 @@ func (h *Handler) answerCopy(c echo.Context, status int, do func(ctx context.Con
 	if err != nil {
 		return err
 	}
-	v, err := h.copyOf(ctx, user, id, p)
+	v, err := h.one(ctx, user, id, p)
 	if err != nil {
 		return err
 	}
 	return c.JSON(status, v)
 }
 
-func (h *Handler) stopCopyAPI(c echo.Context) error {
+func (h *copies) stopAPI(c echo.Context) error {
 	id, p, err := h.writer(c)
 	if err == nil {
 		err = h.deliveries.StopWriting(c.Request().Context(), core.UserOf(c).ID, id, p.Name)
@@ -150,7 +159,7 @@ func (h *Handler) stopCopyAPI(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-func (h *Handler) copyForm(c echo.Context) error {
+func (h *copies) form(c echo.Context) error {
 	id, p, err := h.writer(c)
 	if err != nil {
 		return err

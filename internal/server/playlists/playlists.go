@@ -26,33 +26,33 @@ type Store interface {
 
 // Handler answers for playlists and for their copies at other providers.
 type Handler struct {
-	core       *core.Core
-	store      Store
-	deliveries *delivery.Deliveries
-	statuses   *connections.Statuses
-	names      *deliveries.Namer
+	core   *core.Core
+	store  Store
+	copies *copies
 }
 
 // New returns a Handler.
 func New(k *core.Core, store Store, d *delivery.Deliveries, statuses *connections.Statuses,
 	names *deliveries.Namer) *Handler {
-	return &Handler{core: k, store: store, deliveries: d, statuses: statuses, names: names}
+	return &Handler{core: k, store: store, copies: &copies{
+		core: k, store: store, deliveries: d, statuses: statuses, names: names,
+	}}
 }
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/playlists", h.listPage)
 	g.GET("/playlists/:id", h.onePage)
-	g.POST("/playlists/:id/copies/:provider", h.copyForm)
+	g.POST("/playlists/:id/copies/:provider", h.copies.form)
 }
 
 // API adds the routes of the API.
 func (h *Handler) API(g *echo.Group) {
 	g.GET("/playlists", h.list)
 	g.GET("/playlists/:id", h.oneAPI)
-	g.GET("/playlists/:id/copies/:provider", h.copyAPI)
-	g.PUT("/playlists/:id/copies/:provider", h.writeCopyAPI)
-	g.DELETE("/playlists/:id/copies/:provider", h.stopCopyAPI)
+	g.GET("/playlists/:id/copies/:provider", h.copies.oneAPI)
+	g.PUT("/playlists/:id/copies/:provider", h.copies.writeAPI)
+	g.DELETE("/playlists/:id/copies/:provider", h.copies.stopAPI)
 }
 
 type view struct {
@@ -141,7 +141,7 @@ func (h *Handler) onePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	copies, err := h.copies(c.Request().Context(), core.UserOf(c).ID, p.ID, p.Provider)
+	copies, err := h.copies.all(c.Request().Context(), core.UserOf(c).ID, p.ID, p.Provider)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Core     *core.Core
 	Statuses *connections.Statuses
-	People   *people.Handler
+	People   *people.Users
 	Tokens   *tokens.Handler
 	Keys     *admin.Keys
 	Sources  *music.Sources
@@ -33,7 +33,7 @@ type Options struct {
 type Handler struct {
 	core     *core.Core
 	statuses *connections.Statuses
-	people   *people.Handler
+	people   *people.Users
 	tokens   *tokens.Handler
 	keys     *admin.Keys
 	sources  *music.Sources
@@ -90,13 +90,13 @@ func (h *Handler) show(c echo.Context, status int, v pageView) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		item := providerSetting{Provider: p}
 		if p.InBrowser() {
 			item.RedirectURI = connections.RedirectURI(h.core, p.Name)
 		}
 		if !p.Registered() {
-			item.Missing, _ = p.Registration()
+			item.Missing, _ = p.ToRegister()
 		}
 		if i := slices.IndexFunc(all, func(v connections.View) bool { return v.Provider == p.Name }); i >= 0 {
 			item.Connection = &all[i]

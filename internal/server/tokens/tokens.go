@@ -50,7 +50,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.DELETE("/tokens/:id", h.revokeAPI)
 }
 
-// View is a personal token. Secret is only there when it has just been made.
+// View is a personal token. Secret is set only right after it was made.
 type View struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`
@@ -69,7 +69,7 @@ func view(t accounts.Token) View {
 		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now())}
 }
 
-// input is what a call says about a new token.
+// input is the body of a call that makes a token.
 type input struct {
 	Name      string  `json:"name"`
 	Scope     string  `json:"scope"`
@@ -91,7 +91,7 @@ func (h *Handler) Make(c echo.Context, name, scope string, expires time.Time) (V
 	return v, nil
 }
 
-// scopeWords say what each scope is good for.
+// scopeWords says what each scope allows.
 var scopeWords = map[accounts.Scope]string{
 	accounts.Read:    "reading",
 	accounts.Operate: "reading and changing what is its owner's",
@@ -113,7 +113,7 @@ func (h *Handler) revoke(c echo.Context) (accounts.Token, error) {
 	return t, nil
 }
 
-// one returns the token that a request's address names.
+// one returns the token that a request's path names.
 func (h *Handler) one(c echo.Context) (accounts.Token, error) {
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
@@ -186,7 +186,7 @@ func (h *Handler) revokeForm(c echo.Context) error {
 	return h.core.Done(c, "/settings#tokens", "The token “"+t.Name+"” is revoked.")
 }
 
-// AfterPassword says that a new password ends no token, to those who have some.
+// AfterPassword returns the sentence that a new password ends no tokens; empty if the user has none.
 func (h *Handler) AfterPassword(c echo.Context) string {
 	all, err := h.store.Tokens(c.Request().Context(), core.UserOf(c).ID)
 	if err != nil || len(all) == 0 {
