@@ -140,7 +140,13 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		return nil, err
 	}
 	digests := newDigests(build, services, guard, bus)
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log, n.Listens)
+	files := imports.New(imports.Config{
+		Dir:     filepath.Join(c.DataDir, "imports"),
+		Store:   db,
+		Bus:     bus,
+		Log:     log,
+		Counted: n.Listens,
+	})
 	music, pictures, err := newEnrichment(build, services, guard, bus)
 	if err != nil {
 		return nil, err
