@@ -70,10 +70,6 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
 		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, b.bus)
-	deliveries := delivery.New(deliveryOptions(c, n.Metrics), registry,
-		syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, b.bus, log)
-	db.SetArchiveEvery(c.ListensEvery)
-	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
 	people, err := accounts.New(db)
 	if err != nil {
 		return nil, err
@@ -91,7 +87,12 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err := courier.Adopt(ctx, named); err != nil {
 		return nil, err
 	}
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, b.bus, log, n.Listens)
+	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Bus: b.bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
+	db.SetArchiveEvery(c.ListensEvery)
+	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
+	files := imports.New(imports.Config{Dir: filepath.Join(c.DataDir, "imports"), Store: db, Bus: b.bus, Log: log,
+		Counted: n.Listens})
 	digests := b.digests(services, guard)
 	music, pictures, err := b.enrichment(services, client, guard)
 	if err != nil {

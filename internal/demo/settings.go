@@ -2,8 +2,8 @@ package demo
 
 import "strings"
 
-// Settings returns the settings, by path, with which a server uses the simulated services, without limiting its requests
-// to them.
+// Settings returns the settings, by path, with which a server uses the simulated services. They set no limit to the
+// rate of requests.
 func (w *World) Settings() map[string]string {
 	return map[string]string{
 		"allow_private_upstreams": "true",

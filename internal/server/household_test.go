@@ -176,7 +176,8 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		Registry: registry, Keys: db, Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
-	carried := delivery.New(opt, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
+	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
 	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
