@@ -26,6 +26,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/providers/registry"
 )
 
 // installation is the program as it is wired, without its web side, in a bubble of fake time: the real settings, database,
@@ -82,7 +83,7 @@ func (i *installation) start(dir string) {
 	settings := demoSettings(i.world)
 	maps.Copy(settings, lifelike)
 	settings["data_dir"], i.dir = dir, dir
-	c, err := config.Load("", nil, settings)
+	c, err := config.Load("", nil, settings, registry.Descriptions())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	db, err := dataDir(c).Open(ctx)

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
+	"reprise/internal/providers/registry"
 )
 
 // The paces of the demo: a minute has to show what takes hours in life.
@@ -52,7 +53,7 @@ func runDemo(ctx context.Context, o cli.Options, environ []string, overrides map
 	if o.Config == "" && !slices.ContainsFunc(environ, func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }) {
 		overrides["log.level"] = "warn" // the link is not to drown in attempts at simulated services
 	}
-	c, err := config.Load(o.Config, environ, overrides)
+	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}

@@ -24,6 +24,7 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/library"
 	"reprise/internal/promtest"
+	"reprise/internal/providers/registry"
 )
 
 // evening is the demo's household as it is wired, at a pace at which a minute takes a second, watched by a real Prometheus.
@@ -51,7 +52,7 @@ func newEvening(t *testing.T) *evening {
 	settings := demoSettings(e.world)
 	maps.Copy(settings, eveningPace)
 	settings["data_dir"] = t.TempDir()
-	c, err := config.Load("", nil, settings)
+	c, err := config.Load("", nil, settings, registry.Descriptions())
 	require.NoError(t, err)
 	c.Simulated = true
 	ctx, cancel := context.WithCancel(context.Background())

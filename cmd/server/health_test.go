@@ -10,6 +10,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/metrics"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
 
@@ -19,7 +20,7 @@ const mostEndpoints = 100
 
 func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load("", nil, nil)
+	c, err := config.Load("", nil, nil, registry.Descriptions())
 	require.NoError(t, err)
 	n := 0
 	for _, p := range catalogue(c).Providers {

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/doctor"
+	"reprise/internal/providers/registry"
 	"reprise/internal/server"
 )
 
@@ -83,9 +84,10 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemory)
 	}
-	c, err := config.Load(o.Config, environ, overrides)
+	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
 	if o.Check {
 		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c), UserAgent: userAgent(c),
+			Known:  registry.Descriptions(),
 			Listen: server.Listen}, stdout)
 	}
 	if err != nil {

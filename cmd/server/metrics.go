@@ -15,9 +15,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
-	"reprise/internal/providers/fanarttv"
-	"reprise/internal/providers/musicbrainz"
-	"reprise/internal/providers/openai"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -27,14 +25,13 @@ import (
 // counts are what is told of every attempt: the metrics, the roll-up of the health page, and the traces.
 type counts struct {
 	*metrics.Metrics
-	rollup    *metrics.Rollup
-	tracer    *tracing.Tracer // nil without a collector
-	catalogue metrics.Catalogue
+	rollup *metrics.Rollup
+	tracer *tracing.Tracer // nil without a collector
 }
 
 func newCounts(ctx context.Context, c config.Config, db *store.Store, log *slog.Logger) (n counts, err error) {
 	all := catalogue(c)
-	n = counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log), catalogue: all}
+	n = counts{Metrics: metrics.New(all), rollup: metrics.NewRollup(all, db, log)}
 	if tracing.Wanted(os.Environ()) { // the library that sends them reads the same
 		n.tracer, err = tracing.New(ctx, version, log)
 	}
@@ -69,37 +66,32 @@ func catalogue(c config.Config) metrics.Catalogue {
 	for _, s := range delivery.States {
 		all.DeliveryStates = append(all.DeliveryStates, string(s))
 	}
-	hosts := map[string]config.Provider{"spotify": c.Spotify, "lastfm": c.LastFM, "listenbrainz": c.ListenBrainz, "youtube": c.YouTube,
-		"musicbrainz": c.MusicBrainz, "fanarttv": c.FanartTV, "openai": {APIURL: c.OpenAI.APIURL}}
-	own := []*providers.Provider{musicbrainz.Provider(), fanarttv.Provider(nil), openai.Provider(nil)}
-	pooled := []string{"youtube", "fanarttv", "openai"}
-	add := func(p *providers.Provider, connects bool) {
-		v := metrics.Provider{Name: p.Name, Connects: connects, Pool: slices.Contains(pooled, p.Name)}
-		if connects {
-			v.Streams = p.Streams
-		}
-		for _, e := range p.Endpoints {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(hosts[p.Name].APIURL), Name: e})
-		}
-		if p.OAuth != nil {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(hosts[p.Name].TokenURL), Name: providers.TokenEndpoint})
-		}
-		if p.Name == "fanarttv" {
-			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})
-		}
-		all.Providers = append(all.Providers, v)
-	}
-	for _, p := range adapters(c, nil) {
-		add(p, true)
-	}
-	for _, p := range own {
-		add(p, false)
+	for _, d := range registry.Descriptions() {
+		all.Providers = append(all.Providers, counted(d, c.Providers[d.Name]))
 	}
 	for _, k := range channels.Kinds() {
 		v := metrics.Provider{Name: k.Name, Endpoints: []metrics.Endpoint{{Name: k.Endpoint}}}
 		all.Providers = append(all.Providers, v)
 	}
 	return all
+}
+
+// counted is what may be counted of a provider.
+func counted(d providers.Description, s providers.Settings) metrics.Provider {
+	v := metrics.Provider{Name: d.Name, Connects: d.Connects(), Pool: d.Pool != nil}
+	if v.Connects {
+		v.Streams = d.Streams
+	}
+	for _, e := range d.Endpoints {
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: d.APIHost(s), Name: e})
+	}
+	if token := s.Text("token_url"); token != "" {
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token), Name: providers.TokenEndpoint})
+	}
+	if d.Enriches != nil && len(d.Enriches.Pictures) > 0 {
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})
+	}
+	return v
 }
 
 // states pulls what a scrape tells of the present.
@@ -120,7 +112,7 @@ func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bu
 			s.Deliveries[string(state)] = n
 		}
 		s.Providers = map[string]metrics.ProviderState{}
-		for _, p := range slices.Concat([]*providers.Provider(a.registry), own) {
+		for _, p := range slices.Concat(a.registry.All(), own) {
 			v := surveys[p.Name]
 			state := metrics.ProviderState{Connections: map[string]int{}, NextAttempt: v.NextAttempt, HoldUntil: v.HoldUntil, LastSuccess: v.LastSuccess, Ends: v.Ends, Keys: p.Keys.Keys()}
 			for condition, n := range v.Conditions {

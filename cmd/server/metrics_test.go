@@ -17,6 +17,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/promtest"
+	"reprise/internal/providers/registry"
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
@@ -44,7 +45,7 @@ func crowd(t testing.TB, a *app, people int) {
 	for n := range people {
 		u, err := a.store.AddUser(ctx, accounts.User{Name: fmt.Sprintf("Person %d", n), PasswordHash: "-", Role: accounts.Member, CreatedAt: now}, false)
 		require.NoError(t, err)
-		for _, p := range a.registry {
+		for _, p := range a.registry.All() {
 			c := library.Connection{User: u.ID, Provider: p.Name, AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
 				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf("http://music-%d.example.org", n), "token": "t"}}
 			_, err := a.store.SaveConnection(ctx, c)
@@ -59,7 +60,7 @@ func crowd(t testing.TB, a *app, people int) {
 // wired is the program on a database of the test, with nothing running and no way to any upstream.
 func wired(t testing.TB) *app {
 	t.Helper()
-	c, err := config.Load("", nil, map[string]string{"data_dir": inMemory(t), "contact": "test@example.org", "providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"})
+	c, err := config.Load("", nil, map[string]string{"data_dir": inMemory(t), "contact": "test@example.org", "providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"}, registry.Descriptions())
 	require.NoError(t, err)
 	db, err := dataDir(c).Open(context.Background())
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestTheNumberOfSeriesDoesNotGrowWithPeople(t *testing.T) {
 // than 20 ms (issue 5, "Cost").
 func BenchmarkScrape(b *testing.B) {
 	a := wired(b)
-	crowd(b, a, 1000/len(a.registry)+1)
+	crowd(b, a, 1000/len(a.registry.All())+1)
 	owe(b, a.store, 0, 5_000)
 	require.NoError(b, a.store.Queue().Park(context.Background(), queue.Of(1, "lastfm")))
 	owe(b, a.store, 5_000, 10_000)

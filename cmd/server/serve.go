@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -23,16 +24,11 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/match"
+	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
-	"reprise/internal/providers/lastfm"
-	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/providers/navidrome"
-	"reprise/internal/providers/s3"
-	"reprise/internal/providers/spotify"
-	"reprise/internal/providers/youtube"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/store"
@@ -45,7 +41,7 @@ type app struct {
 	guard       *syncer.Guard
 	client      *http.Client // of upstream calls
 	accounts    *accounts.Accounts
-	registry    providers.Registry
+	registry    *providers.Registry
 	connections *syncer.Connections
 	deliveries  *delivery.Deliveries
 	digests     *digest.Runner
@@ -113,17 +109,16 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	notifier := notify.New(db, bus)
-	notifier.Opened = func(v notify.Severity) { n.Told(string(v), "browser", "sent") }
+	notifier := notify.New(db, bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
 	told := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})
 	transport := newTransport(c, base, n, log, told)
 	client := resilience.NewClient(transport)
 	tokens := oauth.NewTokens(db, client)
-	tube, err := newYouTube(ctx, c, db, client, n, log)
+	build := builder{config: c, store: db, client: client, counts: n, log: log}
+	registry, services, err := build.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	registry := adapters(c, tube)
 	backoff := resilience.NewBackoff(resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: jitter(c.BackoffJitter)})
 	if err := restore(ctx, backoff, registry, db); err != nil {
 		return nil, err
@@ -132,38 +127,46 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Alerts: told, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, bus)
-	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
-		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
-		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
-	db.SetArchiveEvery(c.ListensEvery)
-	courier, named, pushKey, err := newCourier(ctx, c, db, client, transport, guard, notifier, carried, registry, bus, log)
+	courier, named, pushKey, err := newCourier(ctx, c, db, client, transport, guard, notifier, registry, bus, log)
 	if err != nil {
 		return nil, err
 	}
 	courier.Told = n.Told
+	deliveries := delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
+		Store: db, Messenger: courier, Bus: bus, Log: log}, deliveryOptions(c, n.Metrics))
+	db.SetArchiveEvery(c.ListensEvery)
 	people, err := accounts.New(db)
 	if err != nil {
 		return nil, err
 	}
-	digests, err := newDigests(ctx, c, db, client, guard, bus, n, log)
+	digests := newDigests(build, services, guard, bus)
+	files := imports.New(imports.Config{
+		Dir:     filepath.Join(c.DataDir, "imports"),
+		Store:   db,
+		Bus:     bus,
+		Log:     log,
+		Counted: n.Listens,
+	})
+	music, pictures, err := newEnrichment(build, services, guard, bus)
 	if err != nil {
 		return nil, err
 	}
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log)
-	files.Counted = n.Listens
-	music, pictures, err := newEnrichment(ctx, c, db, client, guard, bus, n, log)
-	if err != nil {
-		return nil, err
-	}
-	a := &app{store: db, guard: guard, client: client, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
+	a := &app{store: db, guard: guard, client: client, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, deliveries, db, bus), deliveries: deliveries, digests: digests,
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
-	n.Pull(n.catalogue, states(a, a.server.Unconnected(), transport.Breakers, bus))
-	a.server.Metrics, a.server.Rollup = n.Handler(log), n.rollup
+	a.server.Rollup = n.rollup
+	a.server.Metrics = n.Handler(states(a, a.server.Unconnected(), transport.Breakers, bus), log)
 	a.server.SetupCode, err = setupCode(ctx, db)
 	return a, err
+}
+
+func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
+	return delivery.Options{
+		Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
+		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
+		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: m}
 }
 
 // setupCode lets whoever sees the server's output make the first account; empty when there is one.
@@ -175,26 +178,6 @@ func setupCode(ctx context.Context, db *store.Store) (string, error) {
 	return rand.Text(), nil
 }
 
-// adapters are the providers that people connect, in the order in which they see them.
-func adapters(c config.Config, tube *providers.Provider) providers.Registry {
-	if tube == nil {
-		tube = youtube.New(youtubeConfig(c))
-	}
-	brainz := listenbrainz.New(listenbrainz.Config{APIURL: c.ListenBrainz.APIURL})
-	if hosts(c).LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)) {
-		brainz.Fields[0].Help = resilience.ContactMissing + " " + brainz.Fields[0].Help
-	}
-	return providers.Registry{
-		spotify.New(spotify.Config{APIURL: c.Spotify.APIURL, AuthURL: c.Spotify.AuthURL, TokenURL: c.Spotify.TokenURL,
-			ClientID: c.Spotify.ClientID, ClientSecret: string(c.Spotify.ClientSecret)}),
-		lastfm.New(lastfm.Config{APIURL: c.LastFM.APIURL, AuthURL: c.LastFM.AuthURL, ClientID: c.LastFM.ClientID, ClientSecret: string(c.LastFM.ClientSecret)}),
-		brainz,
-		navidrome.New(navidrome.Config{ClientName: "reprise", Choose: match.Sure}),
-		tube,
-		s3.New(),
-	}
-}
-
 // jitter says "none" as the backoff understands it.
 func jitter(share float64) float64 {
 	if share == 0 {
@@ -203,7 +186,7 @@ func jitter(share float64) float64 {
 	return share
 }
 
-func restore(ctx context.Context, b *resilience.Backoff, known providers.Registry, db *store.Store) error {
+func restore(ctx context.Context, b *resilience.Backoff, known *providers.Registry, db *store.Store) error {
 	stops, err := db.Stops(ctx)
 	if err != nil {
 		return err
@@ -231,7 +214,8 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 // announce prints what a person needs to open the page.
 func announce(c config.Config, s server.Config, log *slog.Logger, stdout io.Writer) {
 	if c.Contact == "" {
-		log.Warn("the setting contact is empty; ListenBrainz and MusicBrainz are not asked without it")
+		names := strings.Join(providers.WantContact(registry.Descriptions()), " and ")
+		log.Warn("the setting contact is empty; " + names + " are not asked without it")
 	}
 	link := c.BaseURL
 	what := "Reprise is ready:"

@@ -7,14 +7,18 @@ import (
 
 	"reprise/internal/alerts"
 	"reprise/internal/config"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
 
-// hosts is the policy that the settings make. MetaBrainz blocks addresses whose owner it cannot reach; servers of others
-// that speak the same API do not.
+// hosts is the policy that the settings make. Some services block callers that they cannot reach; servers of others that
+// speak the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
-	return resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact,
-		NeedContact: []string{"listenbrainz.org", "musicbrainz.org"}}
+	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact}
+	for _, d := range registry.Descriptions() {
+		policy.NeedContact = append(policy.NeedContact, d.Contact.Domains...)
+	}
+	return policy
 }
 
 // newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the
@@ -28,8 +32,7 @@ func newTransport(c config.Config, base http.RoundTripper, n counts, log *slog.L
 				n.breaker(ch)
 				told.BreakerChanged(ctx, ch)
 			}}),
-		Paces: resilience.NewPaces(map[string]float64{resilience.HostOf(c.LastFM.APIURL): c.LastFM.Rate, resilience.HostOf(c.ListenBrainz.APIURL): c.ListenBrainz.Rate,
-			resilience.HostOf(c.MusicBrainz.APIURL): c.MusicBrainz.Rate}),
+		Paces: resilience.NewPaces(rates(c)),
 	}
 }
 
@@ -42,20 +45,26 @@ func userAgent(c config.Config) string {
 	return agent
 }
 
-// upstreams are the hosts that are reached over the uplink, with the name of who runs them. A server at home is none of
-// them.
+// rates are the requests per second that the settings allow, by host.
+func rates(c config.Config) map[string]float64 {
+	all := map[string]float64{}
+	for _, d := range registry.Descriptions() {
+		if s := c.Providers[d.Name]; s.Rate() > 0 {
+			all[d.APIHost(s)] = s.Rate()
+		}
+	}
+	return all
+}
+
+// upstreams are the hosts that are reached over the uplink, each with its owner. A server at home is none of them.
 func upstreams(c config.Config) map[string]string {
 	all := map[string]string{}
-	for owner, services := range map[string][]config.Provider{"spotify": {c.Spotify}, "lastfm": {c.LastFM}, "metabrainz": {c.ListenBrainz, c.MusicBrainz},
-		"google": {c.YouTube}, "fanarttv": {c.FanartTV}, "openai": {{APIURL: c.OpenAI.APIURL}}} {
-		for _, p := range services {
-			for _, host := range []string{resilience.HostOf(p.APIURL), resilience.HostOf(p.TokenURL)} {
-				if c.Simulated || resilience.IsPublicHost(host) {
-					all[host] = owner
-				}
+	for _, d := range registry.Descriptions() {
+		for _, host := range d.Hosts(c.Providers[d.Name]) {
+			if c.Simulated || resilience.IsPublicHost(host) {
+				all[host] = d.Owner
 			}
 		}
 	}
-	delete(all, "")
 	return all
 }

@@ -39,15 +39,22 @@ func (j *journal) note(ctx context.Context, e activity.Entry) {
 }
 
 // trouble notes what happened to a subject, once until a person has done something about it.
-func (j *journal) trouble(ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail string) {
+func (j *journal) trouble(
+	ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail string,
+) {
 	about := troubleOf(s, st)
 	j.mu.Lock()
 	known := j.down[about] == what
 	j.down[about] = what
 	j.mu.Unlock()
 	if !known {
-		j.note(ctx, activity.Entry{User: about.User, Action: what, Provider: about.Provider, Subject: about.Stream, Detail: detail})
+		j.note(ctx, entry(about, what, detail))
 	}
+}
+
+func entry(about resilience.Key, what activity.Action, detail string) activity.Entry {
+	return activity.Entry{User: about.User, Action: what, Provider: about.Provider, Subject: about.Stream,
+		Detail: detail}
 }
 
 // troubleOf returns the key of what a state is about.
@@ -74,7 +81,8 @@ func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilie
 	about := troubleOf(s, ch.State)
 	ended := []resilience.Key{about}
 	if ch.After.Kind == resilience.Ready { // nothing else stands against it
-		ended = slices.Compact([]resilience.Key{providers.AppKey(s.Connection), providers.KeyOf(s.Connection, ""), s.Key()})
+		c := s.Connection
+		ended = slices.Compact([]resilience.Key{providers.AppKey(c), providers.KeyOf(c, ""), s.Key()})
 	}
 	j.mu.Lock()
 	ended = slices.DeleteFunc(ended, func(k resilience.Key) bool {
@@ -88,7 +96,7 @@ func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilie
 		if k == about {
 			since = library.Stamp(ch.State.Since)
 		}
-		j.note(ctx, activity.Entry{User: k.User, Action: activity.Recovered, Provider: k.Provider, Subject: k.Stream, Detail: since})
+		j.note(ctx, entry(k, activity.Recovered, since))
 	}
 }
 

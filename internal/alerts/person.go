@@ -3,7 +3,6 @@ package alerts
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,8 +16,8 @@ import (
 // Note adds an entry to the activity log. A failure to do so is logged and stops nothing.
 func (a *Alerts) Note(ctx context.Context, e activity.Entry) { a.journal.note(ctx, e) }
 
-// Acted notes that a person has done something about a trouble of a connection or, without a user, of a provider. If the
-// trouble goes on, that is noted once more.
+// Acted notes that a person has done something about a trouble of a connection or, without a user, of a provider. If
+// the trouble goes on, that is noted once more.
 func (a *Alerts) Acted(ctx context.Context, e activity.Entry) {
 	a.journal.renew(e.User, e.Provider)
 	a.journal.note(ctx, e)
@@ -29,15 +28,15 @@ func (a *Alerts) Acted(ctx context.Context, e activity.Entry) {
 func (a *Alerts) Connected(ctx context.Context, p *providers.Provider, user int64) error {
 	a.journal.forget(user, p.Name)
 	a.journal.forget(0, p.Name)
-	a.forget(user, p.Name)
-	return errors.Join(a.closeAll(ctx, p, user), a.notifier.Resolve(ctx, 0, p.Name, appCauses...))
+	a.memory.forget(user, p.Name)
+	return errors.Join(a.teller.closeAll(ctx, p, user), a.notifier.Resolve(ctx, 0, p.Name, appCauses...))
 }
 
 // Disconnected closes every alert about a connection that has been removed, and about its app if that was its last one.
 func (a *Alerts) Disconnected(ctx context.Context, p *providers.Provider, user int64) error {
 	a.journal.forget(user, p.Name)
-	a.forget(user, p.Name)
-	err := a.closeAll(ctx, p, user)
+	a.memory.forget(user, p.Name)
+	err := a.teller.closeAll(ctx, p, user)
 	all, listErr := a.store.Connections(ctx)
 	if listErr == nil && !slices.ContainsFunc(all, func(c library.Connection) bool { return c.Provider == p.Name }) {
 		err = errors.Join(err, a.notifier.Resolve(ctx, 0, p.Name, appCauses...))
@@ -45,26 +44,12 @@ func (a *Alerts) Disconnected(ctx context.Context, p *providers.Provider, user i
 	return err
 }
 
-// forget drops what is known of the outcomes of a connection's calls. What is owed was about the old credential.
-func (a *Alerts) forget(user int64, provider string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	forget(a.failed, user, provider)
-	forget(a.closed, user, provider)
-	forget(a.owed, user, provider)
-	forget(a.stored, user, provider)
-}
-
-func forget[V any](m map[resilience.Key]V, user int64, provider string) {
-	maps.DeleteFunc(m, func(k resilience.Key, _ V) bool { return k.User == user && k.Provider == provider })
-}
-
 // closeAll closes the alerts about one connection.
-func (a *Alerts) closeAll(ctx context.Context, p *providers.Provider, user int64) error {
-	err := a.notifier.Resolve(ctx, user, p.Name)
+func (t teller) closeAll(ctx context.Context, p *providers.Provider, user int64) error {
+	err := t.notifier.Resolve(ctx, user, p.Name)
 	for _, stream := range p.Guarded() {
 		_, admins := causesOf(user, stream)
-		err = errors.Join(err, a.notifier.Resolve(ctx, 0, p.Name, admins...))
+		err = errors.Join(err, t.notifier.Resolve(ctx, 0, p.Name, admins...))
 	}
 	return err
 }
@@ -83,8 +68,8 @@ var notices = []notice{
 	{30 * 24 * time.Hour, notify.CauseEnds30, notify.Info},
 }
 
-// Ending tells a person in time that an authorization will end. Each notice is opened once per credential, and takes the
-// place of the one before it.
+// Ending tells a person in time that an authorization will end. Each notice is opened once per credential, and takes
+// the place of the one before it.
 func (a *Alerts) Ending(ctx context.Context, p *providers.Provider, c library.Connection) error {
 	left := time.Until(c.ExpiresAt)
 	i := slices.IndexFunc(notices, func(n notice) bool { return left <= n.ahead })

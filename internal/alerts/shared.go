@@ -17,7 +17,7 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 	var err error
 	if offline {
 		a.log.Warn("uplink lost")
-		err = a.tellOffline(ctx)
+		err = a.teller.offline(ctx)
 	} else {
 		a.log.Info("uplink there")
 		err = a.notifier.Resolve(ctx, 0, "", notify.CauseOffline)
@@ -31,11 +31,11 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 	}
 }
 
-func (a *Alerts) tellOffline(ctx context.Context) error {
-	admins, err := a.store.Admins(ctx)
+func (t teller) offline(ctx context.Context) error {
+	admins, err := t.store.Admins(ctx)
 	words := notify.WhenOffline()
 	for _, id := range admins {
-		err = errors.Join(err, a.notifier.Open(ctx, notify.Notification{User: id, Cause: notify.CauseOffline,
+		err = errors.Join(err, t.notifier.Open(ctx, notify.Notification{User: id, Cause: notify.CauseOffline,
 			Severity: notify.Warning, Category: resilience.Network.String(), Title: words.Title, Message: words.Message,
 			Action: notify.Action{Label: "Look at it", URL: "/"}}))
 	}

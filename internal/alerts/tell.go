@@ -11,6 +11,13 @@ import (
 	"reprise/internal/resilience"
 )
 
+// teller opens the notifications that failures call for.
+type teller struct {
+	store    Store
+	notifier *notify.Notifier
+	journal  *journal
+}
+
 // alert is a notification in the making.
 type alert struct {
 	subject  providers.Subject
@@ -22,39 +29,41 @@ type alert struct {
 }
 
 // tell opens the notification that a failure calls for, if it does, and notes it in the activity log.
-func (a *Alerts) tell(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
+func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Failure) error {
 	state := f.Change.State
-	al := alert{subject: s, category: f.Verdict.Category, severity: notify.Warning, detail: resilience.Excerpt(f.Error())}
+	al := alert{subject: s, category: f.Verdict.Category, severity: notify.Warning,
+		detail: resilience.Excerpt(f.Error())}
+	forAll := state.Scope == resilience.ScopeApp || s.Installation()
 	switch {
 	case f.Change.Kind == resilience.BecameFatal:
-		return a.tellStop(ctx, al, f)
+		return t.tellStop(ctx, al, f)
 	case f.Change.Kind == resilience.StillFailing:
 		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, state)
-		if err := a.open(ctx, al, s.Installation()); err != nil {
+		if err := t.open(ctx, al, s.Installation()); err != nil {
 			return err
 		}
-		a.journal.trouble(ctx, s, state, activity.StillFailing, "")
-	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && (state.Scope == resilience.ScopeApp || s.Installation()):
+		t.journal.trouble(ctx, s, state, activity.StillFailing, "")
+	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && forAll:
 		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
-		return a.open(ctx, al, true)
+		return t.open(ctx, al, true)
 	}
 	return nil
 }
 
 // tellStop tells who has to act about a stop, and stores it.
-func (a *Alerts) tellStop(ctx context.Context, al alert, f *resilience.Failure) error {
+func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) error {
 	s, c, state := al.subject, al.subject.Connection, f.Change.State
 	al.category, al.severity = state.Category, notify.Error
 	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
-	if state.Scope == resilience.ScopeApp || s.Installation() { // not stored: a changed setting ends it, and needs a restart
+	if state.Scope == resilience.ScopeApp || s.Installation() { // not stored: other settings may end it
 		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
-		if err := a.open(ctx, al, true); err != nil {
+		if err := t.open(ctx, al, true); err != nil {
 			return err
 		}
-		a.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
+		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
 		return nil
 	}
-	waiting, err := a.store.WaitingFor(ctx, c.User, c.Provider)
+	waiting, err := t.store.WaitingFor(ctx, c.User, c.Provider)
 	if err != nil {
 		return err
 	}
@@ -63,32 +72,36 @@ func (a *Alerts) tellStop(ctx context.Context, al alert, f *resilience.Failure) 
 	if forAdmins {
 		al.cause = notify.Of(al.cause, c.User)
 	}
-	err = a.open(ctx, al, forAdmins)
+	err = t.open(ctx, al, forAdmins)
 	if state.Category == resilience.Auth { // it has ended, so that it will end is no news
-		err = errors.Join(err, a.notifier.Resolve(ctx, c.User, c.Provider, notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
+		err = errors.Join(err, t.notifier.Resolve(ctx, c.User, c.Provider,
+			notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
+	}
+	if err != nil {
+		return err
 	}
 	// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
-	err = errors.Join(err, a.store.SaveStop(ctx, resilience.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
-		Category: state.Category, Since: state.Since}))
+	err = t.store.SaveStop(ctx, resilience.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
+		Category: state.Category, Since: state.Since})
 	if err == nil {
-		a.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
+		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
 	}
 	return err
 }
 
 // open opens an alert for the connection's person or, with forAdmins, once for every administrator.
-func (a *Alerts) open(ctx context.Context, al alert, forAdmins bool) error {
+func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
 	c := al.subject.Connection
 	if !forAdmins {
-		return a.notifier.Open(ctx, al.notification(c.User, c.Generation))
+		return t.notifier.Open(ctx, al.notification(c.User, c.Generation))
 	}
-	admins, err := a.store.Admins(ctx)
+	admins, err := t.store.Admins(ctx)
 	for _, id := range admins {
 		n := al.notification(id, 0)
 		if id != c.User || al.category != resilience.Contract { // one about their own connection leads there
 			n.Action = adminAction(al.subject)
 		}
-		err = errors.Join(err, a.notifier.Open(ctx, n))
+		err = errors.Join(err, t.notifier.Open(ctx, n))
 	}
 	return err
 }
@@ -100,8 +113,9 @@ func (al alert) notification(user, generation int64) notify.Notification {
 	if al.category == resilience.Auth || al.category == resilience.Config {
 		action = notify.Action{Label: "Reconnect", URL: "/connect/" + provider}
 	}
-	return notify.Notification{User: user, Provider: provider, Cause: al.cause, Generation: generation, Severity: al.severity,
-		Category: al.category.String(), Title: al.words.Title, Message: al.words.Message, Detail: al.detail, Action: action}
+	return notify.Notification{User: user, Provider: provider, Cause: al.cause, Generation: generation,
+		Severity: al.severity, Category: al.category.String(), Title: al.words.Title, Message: al.words.Message,
+		Detail: al.detail, Action: action}
 }
 
 // pages are where administrators look after what the installation itself asks for, by stream.
@@ -114,10 +128,13 @@ func adminAction(s providers.Subject) notify.Action {
 	return notify.Action{Label: "Open settings", URL: "/settings"}
 }
 
+// stopping are the categories of failures that stop a stream or a connection.
+var stopping = []resilience.Category{resilience.Auth, resilience.Permission, resilience.Config, resilience.Contract}
+
 // causesOf are the causes of alerts about one stream of a connection and about the connection as a whole: its person's
 // own, and the administrators'.
 func causesOf(user int64, stream string) (own, admins []string) {
-	for _, category := range []resilience.Category{resilience.Auth, resilience.Permission, resilience.Config, resilience.Contract} {
+	for _, category := range stopping {
 		for _, scope := range []resilience.Scope{resilience.ScopeConnection, resilience.ScopeStream} {
 			cause := notify.Cause(category.String(), scope, stream)
 			own, admins = append(own, cause), append(admins, notify.Of(cause, user))
@@ -162,18 +179,4 @@ func adminAdvice(err error) string {
 		return "The setting " + e.Setting + " is missing or wrong. " + e.Problem
 	}
 	return AdviceOf(err)
-}
-
-// advise keeps what the latest failure of an app advises.
-func (a *Alerts) advise(c library.Connection, advice string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.advice[providers.AppKey(c)] = advice
-}
-
-// Advice returns what the latest failure of a connection's app said should be done about it; empty for nothing.
-func (a *Alerts) Advice(c library.Connection) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.advice[providers.AppKey(c)]
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/providers/fanarttv"
 	"reprise/internal/providers/musicbrainz"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
@@ -31,7 +33,8 @@ func (b bundle) transport() *resilience.Transport {
 func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{RetryAfter: 90 * time.Second})
-	source := musicbrainz.New(resilience.NewClient(b.transport()), musicbrainz.Config{APIURL: b.MusicBrainz.URL})
+	source := providertest.NewIn(providers.Installation{Client: resilience.NewClient(b.transport())},
+		musicbrainz.Describe(), "api_url", b.MusicBrainz.URL).Enricher
 	cat := theCatalog()
 	count := map[string]int{}
 	enrich := func(e library.Entity) (facts library.Facts, err error) {
@@ -86,8 +89,9 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
 	pool := resilience.NewKeyPool(FanartTV, []resilience.PoolKey{{Secret: resilience.Secret(b.FanartTV.Keys[0])}, {Secret: resilience.Secret(b.FanartTV.Keys[1])}}, resilience.Options{})
-	client := resilience.NewClient(&resilience.KeyTransport{Base: b.transport(), Pool: pool, Put: fanarttv.PutKey, Advice: fanarttv.KeyAdvice})
-	source := fanarttv.New(client, fanarttv.Config{APIURL: b.FanartTV.URL})
+	client := resilience.NewClient(&resilience.KeyTransport{Base: b.transport(), Pool: pool, Put: fanarttv.Describe().Pool.Put})
+	source := providertest.NewIn(providers.Installation{Client: client},
+		fanarttv.Describe(), "api_url", b.FanartTV.URL).Enricher
 	kinds, without := map[string]int{}, 0
 	seen := map[string]bool{}
 	for _, a := range theCatalog().albums {

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
 	"reprise/internal/library"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/store"
@@ -35,11 +36,11 @@ func checked(t testing.TB, dir string, env []string, overrides ...string) ([]str
 	}
 	file := set["config"]
 	delete(set, "config")
-	c, err := config.Load(file, env, set)
+	c, err := config.Load(file, env, set, registry.Descriptions())
 	var out strings.Builder
 	err = Run(t.Context(), Options{Config: c, Settings: err, Dir: datadir.Dir{Path: c.DataDir},
 		Hosts:     resilience.HostPolicy{AllowPrivate: true, Contact: c.Contact, NeedContact: []string{"listenbrainz.org"}},
-		UserAgent: "Reprise/test", Listen: server.Listen}, &out)
+		UserAgent: "Reprise/test", Known: registry.Descriptions(), Listen: server.Listen}, &out)
 	return strings.Split(strings.TrimSpace(out.String()), "\n"), err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/config"
 	"reprise/internal/datadir"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/web"
@@ -77,7 +78,8 @@ func (d *doctor) local(ctx context.Context) []finding {
 	}
 	all = append(all, d.database(ctx)...)
 	if d.c.Contact == "" {
-		all = append(all, found(warn, "The setting contact is empty. Set your e-mail or web address: ListenBrainz and MusicBrainz are not asked without, and other services block whom they cannot reach."))
+		all = append(all, found(warn, "The setting contact is empty. Set your e-mail or web address: %s are not asked without, "+
+			"and other services block whom they cannot reach.", strings.Join(providers.WantContact(d.Known), " and ")))
 	} else {
 		all = append(all, found(fine, "Services that want to know who calls them are told %s.", d.c.Contact))
 	}

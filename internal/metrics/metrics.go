@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -17,9 +18,10 @@ const prefix = "reprise_"
 
 // Metrics are the counters of one process.
 type Metrics struct {
-	registry *prometheus.Registry
-	attempts map[place]*attempts
-	stray    map[string]*attempts // by provider, what it does not list
+	catalogue Catalogue
+	registry  *prometheus.Registry
+	attempts  map[place]*attempts
+	stray     map[string]*attempts // by provider, what it does not list
 
 	runs         *prometheus.CounterVec
 	runTime      *prometheus.HistogramVec
@@ -60,7 +62,8 @@ var (
 
 // New returns counters for everything in the catalogue, each at zero.
 func New(c Catalogue) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), attempts: map[place]*attempts{}, stray: map[string]*attempts{}, endpoints: c.names()}
+	m := &Metrics{catalogue: c, registry: prometheus.NewRegistry(), attempts: map[place]*attempts{},
+		stray: map[string]*attempts{}, endpoints: c.names()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.runs = m.counter("sync_runs_total", "Runs of a stream that have ended: ok, retriable (tried again by itself), fatal (needs a person), canceled (by us).", "provider", "stream", "result")
 	m.runTime = m.histogram("sync_duration_seconds", "How long runs of a stream took.", runBuckets, "provider", "stream")
@@ -155,10 +158,17 @@ func each(v *prometheus.CounterVec, sets ...[]string) {
 	walk(nil, sets)
 }
 
-// Handler answers scrapes. What it cannot tell at the moment it leaves out, and says so in the log.
-func (m *Metrics) Handler(log *slog.Logger) http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
-		MaxRequestsInFlight: 4})
+// Handler returns the handler of scrapes. It calls states, unless that is nil, at every scrape, and leaves out and logs
+// what it cannot read at the moment.
+func (m *Metrics) Handler(states func(context.Context) (States, error), log *slog.Logger) http.Handler {
+	all := prometheus.Gatherers{m.registry}
+	if states != nil {
+		pulled := prometheus.NewRegistry()
+		pulled.MustRegister(m.puller(states))
+		all = append(all, pulled)
+	}
+	return promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError),
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
 }
 
 // Attempt counts an attempt at an upstream.

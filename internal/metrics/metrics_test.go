@@ -27,8 +27,16 @@ var catalogue = metrics.Catalogue{
 // scrape returns the values of our series.
 func scrape(t *testing.T, m *metrics.Metrics) map[string]string {
 	t.Helper()
+	return scrapeWith(t, m, nil)
+}
+
+// states returns the present state for a scrape.
+type states = func(context.Context) (metrics.States, error)
+
+func scrapeWith(t *testing.T, m *metrics.Metrics, of states) map[string]string {
+	t.Helper()
 	w := httptest.NewRecorder()
-	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler(of, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	values := map[string]string{}
 	for line := range strings.Lines(w.Body.String()) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(line, "reprise_") {
@@ -99,7 +107,7 @@ func TestABreakerThatManyServersShareShowsTheWorst(t *testing.T) {
 		return resilience.BreakerStatus{Provider: "home", Host: host, Route: "GET /rest/ping", State: s}
 	}
 	var all []resilience.BreakerStatus
-	m.Pull(catalogue, func(context.Context) (metrics.States, error) { return metrics.States{Breakers: all}, nil })
+	of := func(context.Context) (metrics.States, error) { return metrics.States{Breakers: all}, nil }
 	for _, c := range []struct {
 		states []resilience.BreakerStatus
 		want   string
@@ -110,7 +118,7 @@ func TestABreakerThatManyServersShareShowsTheWorst(t *testing.T) {
 		{[]resilience.BreakerStatus{at("a", resilience.BreakerHalfOpen), at("b", resilience.BreakerOpen)}, "1"},
 	} {
 		all = c.states
-		require.Equal(t, c.want, scrape(t, m)[`breaker_state{endpoint="GET home/rest/ping"}`])
+		require.Equal(t, c.want, scrapeWith(t, m, of)[`breaker_state{endpoint="GET home/rest/ping"}`])
 	}
 }
 
@@ -118,11 +126,10 @@ func TestABreakerThatManyServersShareShowsTheWorst(t *testing.T) {
 func TestAScrapeTellsWhatItCanWhenTheDatabaseDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
-	m.Pull(catalogue, func(context.Context) (metrics.States, error) {
+	all := scrapeWith(t, m, func(context.Context) (metrics.States, error) {
 		return metrics.States{Clients: 3, Breakers: []resilience.BreakerStatus{{Provider: "radio", Host: "api.example.org", Route: "GET /plays", State: resilience.BreakerOpen}}},
 			errors.New("disk I/O error")
 	})
-	all := scrape(t, m)
 	require.Equal(t, "3", all["websocket_clients"])
 	require.Equal(t, "1", all[`breaker_state{endpoint="GET api.example.org/plays"}`])
 	require.Equal(t, "0", all[`sync_runs_total{provider="radio",result="ok",stream="listens"}`])

@@ -34,13 +34,13 @@ type ProviderState struct {
 // pullTime bounds how long a scrape may wait for what is pulled.
 const pullTime = 10 * time.Second
 
-// Pull has states asked for at every scrape. It is called once. With an error, what comes from the database is left out of
-// that scrape: breakers and browsers are told of all the same.
-func (m *Metrics) Pull(c Catalogue, states func(context.Context) (States, error)) {
+// puller returns a collector that calls states at every scrape. After an error it leaves out what comes from the
+// database; breakers and browsers are always in.
+func (m *Metrics) puller(states func(context.Context) (States, error)) *puller {
 	gauge := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)
 	}
-	p := &puller{m: m, c: c, states: states,
+	p := &puller{m: m, c: m.catalogue, states: states,
 		connections: gauge("connections", "Connections by state: healthy, syncing, waiting (a backoff), held (the upstream asks us to wait), needs_reconnect (its person has to act), needs_admin (the administrator has to), paused, new (not read yet).", "provider", "state"),
 		lastSuccess: gauge("sync_last_success_timestamp_seconds", "When a connection was last read to its end or written to, as a Unix time, the latest of all; 0 for never.", "provider"),
 		nextAttempt: gauge("backoff_next_attempt_timestamp_seconds", "The soonest attempt of those that wait after a failure, as a Unix time; 0 when none does.", "provider"),
@@ -54,7 +54,7 @@ func (m *Metrics) Pull(c Catalogue, states func(context.Context) (States, error)
 		dropped:     gauge("events_dropped_total", "Events that did not reach a browser: slow_reader counts browsers that were too slow and come back to a snapshot, thinned_out news of progress that gave way.", "reason"),
 	}
 	p.endpoints = append(slices.Sorted(maps.Values(m.endpoints)), other)
-	m.registry.MustRegister(p)
+	return p
 }
 
 // puller is a prometheus.Collector.

@@ -153,7 +153,8 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	// no listens: what a service has already need not be read before something is sent
 	reads := []string{library.Playlists}
-	registry := providers.Registry{
+	registry := providers.NewRegistry()
+	for _, d := range []providers.Description{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
 		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble,
 			Batch: 50, Oldest: 14 * 24 * time.Hour}},
@@ -163,20 +164,21 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
 		{Name: "youtube", DisplayName: "YouTube", Streams: reads,
 			Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
-	}
-	for _, p := range registry {
-		p.App = func(library.Credentials) string { return p.Name }
-		p.Open = func(*http.Client, library.Credentials) providers.Adapter { return h.far }
-		if p.Name != "youtube" {
-			h.connect(p.Name)
+	} {
+		registry.Replace(&providers.Provider{Description: d,
+			App:  func(library.Credentials) string { return d.Name },
+			Open: func(*http.Client, library.Credentials) providers.Adapter { return h.far }})
+		if d.Name != "youtube" {
+			h.connect(d.Name)
 		}
 	}
-	notifier := notify.New(db, bus)
+	notifier := notify.New(db, bus, nil)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
 		Registry: registry, Keys: db, Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
-	carried := delivery.New(opt, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
+	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
 	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),

@@ -23,7 +23,7 @@ type GuardOptions struct {
 	Backoff  *resilience.Backoff
 	Client   *http.Client // on a resilience.Transport
 	Tokens   *oauth.Tokens
-	Registry providers.Registry
+	Registry *providers.Registry
 	Keys     KeyStore
 	Alerts   *alerts.Alerts
 	Log      *slog.Logger

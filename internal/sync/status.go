@@ -63,8 +63,14 @@ type StatusStore interface {
 	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
 }
 
+// statuses looks at connections.
+type statuses struct {
+	guard  *Guard
+	syncer *Syncer
+}
+
 // StatusOf returns the status of every connection of a user, in the order of the registry.
-func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStore) ([]Status, error) {
+func (m *statuses) StatusOf(ctx context.Context, user int64, store StatusStore) ([]Status, error) {
 	connections, err := store.UserConnections(ctx, user)
 	if err != nil {
 		return nil, err
@@ -78,7 +84,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 		return nil, err
 	}
 	all := make([]Status, 0, len(connections))
-	for _, p := range m.guard.opt.Registry {
+	for _, p := range m.guard.opt.Registry.All() {
 		for _, c := range connections {
 			if c.Provider == p.Name {
 				all = append(all, m.status(p, c, records, owing[p.Name]))
@@ -88,7 +94,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	return all, nil
 }
 
-func (m *Connections) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
+func (m *statuses) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
 			if r.Provider == c.Provider && r.Stream == stream {
@@ -132,7 +138,7 @@ func (m *Connections) status(p *providers.Provider, c library.Connection, record
 	return s
 }
 
-func (m *Connections) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
+func (m *statuses) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
 	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
 	if stream == library.Listens {
 		if pos, err := parsePosition(r.Reading); err == nil {
@@ -165,14 +171,14 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 
 // Restore puts back what the backoff must know after a restart: the stops, and the waits that upstreams dictated. Those of
 // keys are in their pools.
-func Restore(b *resilience.Backoff, known providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
+func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
 	for _, s := range stops {
 		b.RestoreStop(s)
 	}
 	for _, h := range holds {
 		b.RestoreHold(h)
 	}
-	for _, p := range known {
+	for _, p := range known.All() {
 		if s, short := p.Keys.Short(); short {
 			b.RestoreHold(resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(nil)}, Category: s.Category, Since: time.Now(), Until: s.Until})
 		}

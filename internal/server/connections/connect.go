@@ -40,7 +40,7 @@ type connectView struct {
 func (h *connect) view(c echo.Context, p *providers.Provider) connectView {
 	v := connectView{Provider: p, RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c),
 		Values: map[string]string{}}
-	v.Settings, v.SettingUp = p.Registration()
+	v.Settings, v.SettingUp = p.ToRegister()
 	_, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, p.Name)
 	v.Connected = err == nil
 	return v

@@ -50,7 +50,7 @@ func (h *overview) page(c echo.Context) error {
 	}
 	// Connections that need a person come first.
 	slices.SortStableFunc(v.Connections, func(a, b View) int { return attention(b) - attention(a) })
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if !slices.ContainsFunc(all, func(v View) bool { return v.Provider == p.Name }) {
 			v.Offers = append(v.Offers, p)
 		}

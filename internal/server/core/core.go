@@ -43,7 +43,7 @@ type Options struct {
 	DemoUser    int64             // signed in without a password; zero: nobody
 	Store       Store
 	Sessions    scs.CtxStore
-	Registry    providers.Registry    // the providers that people connect
+	Registry    *providers.Registry   // the providers that people connect
 	Unconnected []*providers.Provider // those that only the installation calls
 	Bus         *events.Bus
 	Log         *slog.Logger
@@ -52,7 +52,7 @@ type Options struct {
 // Core is shared by all resources. Make it with New.
 type Core struct {
 	BaseURL  string
-	Registry providers.Registry
+	Registry *providers.Registry
 	Log      *slog.Logger
 	Sessions *Sessions
 	Access   *Access
@@ -106,7 +106,7 @@ func (k *Core) Provider(c echo.Context) (*providers.Provider, error) {
 
 // Services returns all providers: those that people connect, and those that only the installation calls.
 func (k *Core) Services() []*providers.Provider {
-	return slices.Concat(k.Registry, k.unconnected)
+	return slices.Concat(k.Registry.All(), k.unconnected)
 }
 
 // NameOf returns the display name of a provider or of a kind of channel.

@@ -108,7 +108,7 @@ func (h *copies) all(ctx context.Context, user int64, id, from string) (views []
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if !p.Takes.Playlists || p.Name == from ||
 			!slices.ContainsFunc(connected, func(c library.Connection) bool { return c.Provider == p.Name }) {
 			continue

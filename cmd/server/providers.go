@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/config"
+	"reprise/internal/digest"
+	"reprise/internal/events"
+	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
+)
+
+// builder makes live providers from their settings.
+type builder struct {
+	config config.Config
+	store  *store.Store
+	client *http.Client
+	counts counts
+	log    *slog.Logger
+}
+
+// all builds every provider: those that people connect to, and apart from them those that the installation uses.
+func (b builder) all(ctx context.Context) (connected, services *providers.Registry, err error) {
+	connected, services = providers.NewRegistry(), providers.NewRegistry()
+	for _, d := range registry.Descriptions() {
+		p, err := b.build(ctx, d, b.config.Providers[d.Name])
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.Connects() {
+			connected.Replace(p)
+		} else {
+			services.Replace(p)
+		}
+	}
+	return connected, services, nil
+}
+
+// build makes one provider. It makes no call.
+func (b builder) build(ctx context.Context, d providers.Description, s providers.Settings) (*providers.Provider, error) {
+	in := providers.Installation{Client: b.client, Contact: b.config.Contact}
+	if keys := d.Keys(s); len(keys) > 0 {
+		waits, err := b.store.Cooldowns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		in.Keys = resilience.NewKeyPool(d.Name, keys, resilience.Options{Base: b.config.BackoffBase,
+			Max: b.config.BackoffMax, Jitter: jitter(b.config.BackoffJitter)})
+		in.Keys.Restore(waits)
+		in.Keyed = resilience.NewClient(b.keyed(d, in.Keys))
+	}
+	return d.New(s, in)
+}
+
+// keyed returns a transport that puts a key of the pool on every request and keeps the pool's waits across restarts.
+func (b builder) keyed(d providers.Description, pool *resilience.KeyPool) *resilience.KeyTransport {
+	return &resilience.KeyTransport{Base: b.client.Transport, Pool: pool,
+		Put: d.Pool.Put, Advice: d.Pool.Advice, Spent: d.Pool.Spent,
+		Save: func(ctx context.Context, begun []resilience.Cooldown) error {
+			err := b.store.SaveCooldowns(ctx, begun)
+			for _, w := range begun {
+				if w.Until.IsZero() {
+					note := activity.Entry{Action: activity.KeyRefused, Provider: d.Name, Subject: w.LastFour}
+					err = errors.Join(err, b.store.Note(ctx, note))
+				}
+			}
+			return err
+		},
+		Failed:  func(err error) { b.log.Error("waits of keys cannot be stored", "provider", d.Name, "err", err) },
+		Rotated: func(why resilience.Category) { b.counts.Rotation(d.Name, why) },
+	}
+}
+
+// latePlays is how long to wait after a week ends for late plays, from phones that were offline.
+const latePlays = 3 * time.Hour
+
+// newDigests returns the writer of the weekly digests; without a model it never writes one.
+func newDigests(b builder, services *providers.Registry, guard digest.Guard, bus *events.Bus) *digest.Runner {
+	c := digest.Config{Options: digest.Options{Late: latePlays}, Guard: guard, Store: b.store, Bus: bus, Log: b.log}
+	for _, p := range services.All() {
+		s := b.config.Providers[p.Name]
+		if p.Model == nil || len(p.Missing) > 0 {
+			continue
+		}
+		c.Provider, c.Model, c.Options.Host = p, p.Model, p.APIHost(s)
+		in, known := s.Number("price_in")
+		if out, both := s.Number("price_out"); known && both {
+			c.Options.Prices = digest.Prices{In: in, Out: out, Currency: s.Text("currency")}
+		}
+	}
+	return digest.New(c)
+}

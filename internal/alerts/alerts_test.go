@@ -1,0 +1,273 @@
+package alerts_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/activity"
+	"reprise/internal/alerts"
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const admin, member = 1, 2
+
+// memoryStore keeps in memory what alerts store. It is also the store of the notifications.
+type memoryStore struct {
+	mu     sync.Mutex
+	open   []notify.Notification
+	stops  []resilience.Stop
+	holds  []resilience.Hold
+	log    []activity.Entry
+	failed int  // times that a failure was stored
+	full   bool // nothing can be opened
+}
+
+var errFull = errors.New("disk full")
+
+func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification) (notify.Notification, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.full {
+		return n, false, errFull
+	}
+	known := slices.ContainsFunc(m.open, func(o notify.Notification) bool {
+		return o.User == n.User && o.Cause == n.Cause
+	})
+	if !known {
+		m.open = append(m.open, n)
+	}
+	return n, !known, nil
+}
+
+func (m *memoryStore) ResolveNotifications(
+	_ context.Context, user int64, provider string, causes ...string,
+) (closed []notify.Notification, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open = slices.DeleteFunc(m.open, func(n notify.Notification) bool {
+		concerned := len(causes) == 0 && n.Generation > 0 || slices.Contains(causes, n.Cause)
+		if !concerned || n.Provider != provider || user != 0 && n.User != user {
+			return false
+		}
+		closed = append(closed, n)
+		return true
+	})
+	return closed, nil
+}
+
+func (m *memoryStore) AckNotification(context.Context, int64, int64) (bool, error) { return true, nil }
+
+func (m *memoryStore) SaveSuccess(context.Context, int64, string, string, time.Time) error {
+	return nil
+}
+
+func (m *memoryStore) SaveFailure(context.Context, int64, string, string, string, string) error {
+	m.failed++
+	return nil
+}
+
+func (m *memoryStore) SaveStop(_ context.Context, s resilience.Stop) error {
+	m.stops = append(m.stops, s)
+	return nil
+}
+
+func (m *memoryStore) SaveHold(_ context.Context, h resilience.Hold) error {
+	m.holds = append(m.holds, h)
+	return nil
+}
+
+func (m *memoryStore) Admins(context.Context) ([]int64, error) { return []int64{admin}, nil }
+
+func (m *memoryStore) Connections(context.Context) ([]library.Connection, error) {
+	return []library.Connection{connectionOf(admin), connectionOf(member)}, nil
+}
+
+func (m *memoryStore) WaitingFor(context.Context, int64, string) (string, error) {
+	return "37 listens", nil
+}
+
+func (m *memoryStore) Note(_ context.Context, e activity.Entry) error {
+	m.log = append(m.log, e)
+	return nil
+}
+
+// causes are those of the user's open notifications.
+func (m *memoryStore) causes(user int64) (all []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range m.open {
+		if n.User == user {
+			all = append(all, n.Cause)
+		}
+	}
+	return all
+}
+
+var spotify = &providers.Provider{OAuth: &providers.OAuth{},
+	Description: providers.Description{Name: "spotify", DisplayName: "Spotify",
+		Streams: []string{library.Listens, library.Playlists}}}
+
+func connectionOf(user int64) library.Connection {
+	return library.Connection{User: user, Provider: "spotify", App: "client", Generation: 1}
+}
+
+func listensOf(user int64) providers.Subject {
+	s := providers.OfConnection(connectionOf(user), library.Listens)
+	s.Provider = spotify
+	return s
+}
+
+// setup returns Alerts over an empty store, as after a start.
+func setup() (*alerts.Alerts, *memoryStore) {
+	m := &memoryStore{}
+	bus := &events.Bus{}
+	return alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus, nil), Bus: bus,
+		Log: slog.New(slog.DiscardHandler)}), m
+}
+
+// stop is a failure with which something stops.
+func stop(c resilience.Category, scope resilience.Scope, seq uint64) *resilience.Failure {
+	state := resilience.State{Kind: resilience.Stopped, Category: c, Scope: scope, Since: time.Now(), Failures: 1}
+	return &resilience.Failure{Err: errors.New("refused"),
+		Verdict: resilience.Verdict{Class: resilience.Fatal, Category: c, Scope: scope},
+		Change:  resilience.Change{Kind: resilience.BecameFatal, State: state, After: state, Seq: seq}}
+}
+
+// success is one after which all streams are ready.
+func success(seq uint64) resilience.Change { return resilience.Change{AllReady: true, Seq: seq} }
+
+func TestALateSuccessClosesNothing(t *testing.T) {
+	a, m := setup()
+	ctx := t.Context()
+	require.NoError(t, a.Failed(ctx, listensOf(member), stop(resilience.Auth, resilience.ScopeConnection, 5)))
+	require.NoError(t, a.Succeeded(ctx, listensOf(member), success(4)))
+	require.Equal(t, []string{"auth"}, m.causes(member), "the failure is newer")
+	require.NoError(t, a.Succeeded(ctx, listensOf(member), success(6)))
+	require.Empty(t, m.causes(member))
+}
+
+func TestAFailureThatArrivesLateIsStillClosed(t *testing.T) {
+	a, m := setup()
+	ctx := t.Context()
+	require.NoError(t, a.Succeeded(ctx, listensOf(member), success(4)))
+	require.NoError(t, a.Succeeded(ctx, listensOf(member), success(7)))
+	require.NoError(t, a.Failed(ctx, listensOf(member), stop(resilience.Auth, resilience.ScopeConnection, 5)))
+	require.Equal(t, []string{"auth"}, m.causes(member))
+	require.NoError(t, a.Succeeded(ctx, listensOf(member), success(8)))
+	require.Empty(t, m.causes(member))
+}
+
+func TestAnAppsAlertIsClosedByNewerSuccessesOnly(t *testing.T) {
+	a, m := setup()
+	ctx := t.Context()
+	require.NoError(t, a.Succeeded(ctx, listensOf(admin), success(3)))
+	require.NoError(t, a.Failed(ctx, listensOf(member), stop(resilience.Config, resilience.ScopeApp, 5)))
+	require.Equal(t, []string{"config:app"}, m.causes(admin))
+	require.Empty(t, m.causes(member), "it is the administrator's business")
+	require.Empty(t, m.stops, "other settings may end it")
+	require.NoError(t, a.Succeeded(ctx, listensOf(admin), success(4)))
+	require.NotEmpty(t, m.causes(admin))
+	require.NoError(t, a.Succeeded(ctx, listensOf(admin), success(6)))
+	require.Empty(t, m.causes(admin))
+}
+
+func TestAStopIsStoredOnlyAfterItWasTold(t *testing.T) {
+	a, m := setup()
+	ctx, s := t.Context(), listensOf(member)
+	m.full = true
+	require.ErrorIs(t, a.Failed(ctx, s, stop(resilience.Auth, resilience.ScopeConnection, 5)), errFull)
+	require.Empty(t, m.stops, "after a restart it has to be found, and told, again")
+	require.ErrorIs(t, a.Finish(ctx, s.Key()), errFull)
+	m.full = false
+	require.NoError(t, a.Finish(ctx, s.Key()))
+	require.Equal(t, []string{"auth"}, m.causes(member))
+	require.Equal(t, []resilience.Stop{{Key: providers.KeyOf(s.Connection, ""), Generation: 1,
+		Category: resilience.Auth, Since: m.stops[0].Since}}, m.stops)
+	require.NoError(t, a.Finish(ctx, s.Key()), "nothing is owed any more")
+	require.Len(t, m.stops, 1)
+	require.Len(t, m.log, 1, "noted once")
+}
+
+func TestWhatIsOwedEndsWithTheConnection(t *testing.T) {
+	a, m := setup()
+	ctx, s := t.Context(), listensOf(member)
+	m.full = true
+	require.Error(t, a.Failed(ctx, s, stop(resilience.Auth, resilience.ScopeConnection, 5)))
+	m.full = false
+	require.NoError(t, a.Connected(ctx, spotify, member))
+	require.NoError(t, a.Finish(ctx, s.Key()))
+	require.Empty(t, m.causes(member))
+}
+
+func TestOneWarningForAllStreamsGoesWithTheLast(t *testing.T) {
+	a, m := setup()
+	ctx, s := t.Context(), listensOf(member)
+	f := stop(resilience.Upstream, resilience.ScopeStream, 5)
+	f.Verdict.Class = resilience.Retriable
+	f.Change.Kind, f.Change.State.Kind = resilience.StillFailing, resilience.Waiting
+	require.NoError(t, a.Failed(ctx, s, f))
+	require.Equal(t, []string{notify.CauseStill}, m.causes(member))
+	require.NoError(t, a.Succeeded(ctx, s, resilience.Change{Seq: 6}))
+	require.Equal(t, []string{notify.CauseStill}, m.causes(member), "another stream fails still")
+	other := s
+	other.Stream = library.Playlists
+	require.NoError(t, a.Succeeded(ctx, other, success(7)))
+	require.Empty(t, m.causes(member))
+}
+
+func TestOfAChannelOnlyItsHoldIsStored(t *testing.T) {
+	a, m := setup()
+	f := stop(resilience.RateLimit, resilience.ScopeApp, 5)
+	f.Change.Kind, f.Change.NewHold = resilience.Began, true
+	f.Change.State.Kind, f.Change.State.Until = resilience.Held, time.Now().Add(time.Hour)
+	require.NoError(t, a.Failed(t.Context(), providers.OfChannel(member, "channel-7", "ntfy", 1), f))
+	require.Equal(t, []resilience.Hold{{Key: resilience.Key{Provider: "channel-7"}, Category: resilience.RateLimit,
+		Since: f.Change.State.Since, Until: f.Change.State.Until}}, m.holds)
+	require.Empty(t, m.open)
+	require.Empty(t, m.log)
+	require.Zero(t, m.failed)
+}
+
+// TestOpeningAndClosingTogether lets failures and successes of an app's connections meet: whatever their order, an
+// alert is open in the end if, and only if, the latest outcome was a failure.
+func TestOpeningAndClosingTogether(t *testing.T) {
+	for _, last := range []string{"failure", "success"} {
+		t.Run(last, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, m := setup()
+				var all sync.WaitGroup
+				for i := range uint64(50) {
+					user := []int64{admin, member}[i%2]
+					all.Go(func() {
+						_ = a.Failed(t.Context(), listensOf(user), stop(resilience.Config, resilience.ScopeApp, 2*i))
+					})
+					all.Go(func() { _ = a.Succeeded(t.Context(), listensOf(user), success(2*i+1)) })
+				}
+				if last == "failure" {
+					all.Go(func() {
+						_ = a.Failed(t.Context(), listensOf(admin), stop(resilience.Config, resilience.ScopeApp, 200))
+					})
+				}
+				all.Wait()
+				if last == "failure" {
+					require.Equal(t, []string{"config:app"}, m.causes(admin))
+					return
+				}
+				require.NoError(t, a.Succeeded(t.Context(), listensOf(admin), success(200)))
+				require.Empty(t, m.causes(admin))
+			})
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package alerts
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// memory is what is known of the outcomes of calls since the start.
+type memory struct {
+	mu sync.Mutex
+	// failed is the Seq of the latest failure of a stream, a connection or an app.
+	failed map[resilience.Key]uint64
+	// closed are the streams whose alerts were closed after their latest failure: a further success need not look.
+	closed map[resilience.Key]bool
+	// owed are the consequences that could not be stored, by stream.
+	owed map[resilience.Key]func(context.Context) error
+	// advice is what the latest failure of an app advised, for all its users.
+	advice map[resilience.Key]string
+	// stored is when a success of a stream of deliveries was stored last.
+	stored map[resilience.Key]time.Time
+}
+
+func newMemory() *memory {
+	return &memory{failed: map[resilience.Key]uint64{}, closed: map[resilience.Key]bool{},
+		owed:   map[resilience.Key]func(context.Context) error{},
+		advice: map[resilience.Key]string{}, stored: map[resilience.Key]time.Time{}}
+}
+
+// fail notes a failure, after which alerts of everything that it concerns may be open.
+func (m *memory) fail(at resilience.Key, seq uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failed[at] = max(m.failed[at], seq)
+	maps.DeleteFunc(m.closed, func(k resilience.Key, _ bool) bool {
+		return k.Provider == at.Provider && (k.User == at.User || at.User == 0)
+	})
+}
+
+// failedSince reports whether a failure of the stream, its connection or its app is newer than a success.
+func (m *memory) failedSince(s providers.Subject, success uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range []resilience.Key{s.Key(), providers.KeyOf(s.Connection, ""), providers.AppKey(s.Connection)} {
+		if m.failed[k] > success {
+			return true
+		}
+	}
+	return false
+}
+
+// succeed drops what is owed for a stream, and reports whether its alerts have been closed already.
+func (m *memory) succeed(k resilience.Key) (closed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owed, k)
+	return m.closed[k]
+}
+
+// close notes that the alerts of a stream have been closed.
+func (m *memory) close(k resilience.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed[k] = true
+	delete(m.failed, k)
+}
+
+// draw calls consequences, and keeps them if they fail.
+func (m *memory) draw(ctx context.Context, k resilience.Key, consequences func(context.Context) error) error {
+	err := consequences(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owed, k)
+	if err != nil {
+		m.owed[k] = consequences
+	}
+	return err
+}
+
+// redraw draws the consequences that were kept for a stream, if there are any.
+func (m *memory) redraw(ctx context.Context, k resilience.Key) error {
+	m.mu.Lock()
+	owed := m.owed[k]
+	m.mu.Unlock()
+	if owed == nil {
+		return nil
+	}
+	return m.draw(ctx, k, owed)
+}
+
+func (m *memory) setAdvice(app resilience.Key, advice string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.advice[app] = advice
+}
+
+func (m *memory) adviceFor(app resilience.Key) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.advice[app]
+}
+
+// storeEvery is how often a success of deliveries is stored: a backlog makes many calls.
+const storeEvery = time.Minute
+
+// store reports whether a success of a stream is to be stored now, and takes it for stored.
+func (m *memory) store(k resilience.Key, recovered bool) bool {
+	if k.Stream != library.Deliveries {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.stored[k]) < storeEvery {
+		return recovered
+	}
+	m.stored[k] = time.Now()
+	return true
+}
+
+// forget drops what is known of a connection. What is owed was about its old credential.
+func (m *memory) forget(user int64, provider string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	forget(m.failed, user, provider)
+	forget(m.closed, user, provider)
+	forget(m.owed, user, provider)
+	forget(m.stored, user, provider)
+}
+
+func forget[V any](m map[resilience.Key]V, user int64, provider string) {
+	maps.DeleteFunc(m, func(k resilience.Key, _ V) bool { return k.User == user && k.Provider == provider })
+}
