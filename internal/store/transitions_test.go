@@ -149,8 +149,10 @@ func setStage(t *testing.T) *stage {
 	g := &dictator{outcomes: map[string]func(context.Context) error{}}
 	registry := providers.NewRegistry(&providers.Provider{Description: providers.Description{Name: "lastfm",
 		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 1}}})
-	d := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: time.Second, Max: time.Hour, Age: 3 * time.Second}, KeepDead: 3 * 24 * time.Hour},
-		registry, g, s, &events.Bus{}, slog.New(slog.DiscardHandler))
+	d := delivery.New(delivery.Parts{Registry: registry, Guard: g, Store: s, Bus: &events.Bus{},
+		Log: slog.New(slog.DiscardHandler)},
+		delivery.Options{Schedule: delivery.Schedule{First: time.Second, Max: time.Hour, Age: 3 * time.Second},
+			KeepDead: 3 * 24 * time.Hour})
 	return &stage{T: t, dictator: g, s: s, user: user, d: d}
 }
 
