@@ -218,3 +218,11 @@ func (g *stage) discard(id int64) {
 	g.Helper()
 	require.NoError(g, g.d.Discard(g.Context(), g.user, id))
 }
+
+// Everything that this package promises holds on a Postgres server as well.
+func TestEverythingOnPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the tests without the race detector run it")
+	}
+	postgrestest.Again(t, "Transition|End")
+}
