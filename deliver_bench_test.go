@@ -54,7 +54,8 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Keys: db,
 		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})})
-	d := delivery.New(delivery.Options{}, registry, caughtUp{guard}, db, bus, log)
+	d := delivery.New(delivery.Parts{Registry: registry, Guard: caughtUp{guard}, Store: db, Bus: bus, Log: log},
+		delivery.Options{})
 	page := make([]library.Listen, n)
 	for i := range page {
 		title := fmt.Sprintf("Song %d", i)

@@ -157,6 +157,7 @@ var arrows = map[string][]string{
 	"internal/storetest":     {"internal/store", "internal/testdb"},
 	"internal/promtest":      {},
 	"internal/s3test":        {},
+	"internal/soak":          {},
 	"internal/supysonictest": {},
 	"internal/enginetest": {
 		"internal/accounts", "internal/alerts", "internal/delivery", "internal/events", "internal/library",

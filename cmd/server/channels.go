@@ -19,7 +19,7 @@ import (
 )
 
 // newCourier makes what tells people outside the browser, and sees to the channels that the settings name.
-func newCourier(ctx context.Context, c config.Config, db *store.Store, client *http.Client, transport *resilience.Transport, guard *syncer.Guard, notifier *notify.Notifier, carried *delivery.Deliveries,
+func newCourier(ctx context.Context, c config.Config, db *store.Store, client *http.Client, transport *resilience.Transport, guard *syncer.Guard, notifier *notify.Notifier,
 	registry *providers.Registry, bus *events.Bus, log *slog.Logger) (*notify.Courier, []notify.Channel, string, error) {
 	named, err := namedChannels(c)
 	if err != nil {
@@ -37,13 +37,7 @@ func newCourier(ctx context.Context, c config.Config, db *store.Store, client *h
 				return p.DisplayName
 			}
 			return provider
-		},
-		Added: func(ctx context.Context) {
-			if err := carried.ChannelAdded(ctx); err != nil {
-				log.Error("queue of a channel cannot be opened", "err", err)
-			}
 		}}
-	carried.TellBy(courier)
 	return courier, named, keys.Public, courier.Adopt(ctx, named)
 }
 

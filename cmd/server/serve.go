@@ -24,6 +24,7 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/events"
 	"reprise/internal/imports"
+	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
@@ -126,34 +127,46 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Alerts: told, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery, Workers: c.Workers,
 		RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, bus)
-	carried := delivery.New(delivery.Options{Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
-		Workers: c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit, KeepDead: c.DeliveryKeepDead,
-		Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: n.Metrics}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
-	db.SetArchiveEvery(c.ListensEvery)
-	courier, named, pushKey, err := newCourier(ctx, c, db, client, transport, guard, notifier, carried, registry, bus, log)
+	courier, named, pushKey, err := newCourier(ctx, c, db, client, transport, guard, notifier, registry, bus, log)
 	if err != nil {
 		return nil, err
 	}
 	courier.Told = n.Told
+	deliveries := delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
+		Store: db, Messenger: courier, Bus: bus, Log: log}, deliveryOptions(c, n.Metrics))
+	db.SetArchiveEvery(c.ListensEvery)
 	people, err := accounts.New(db)
 	if err != nil {
 		return nil, err
 	}
 	digests := newDigests(build, services, guard, bus)
-	files := imports.New(filepath.Join(c.DataDir, "imports"), db, bus, log, n.Listens)
+	files := imports.New(imports.Config{
+		Dir:     filepath.Join(c.DataDir, "imports"),
+		Store:   db,
+		Bus:     bus,
+		Log:     log,
+		Counted: n.Listens,
+	})
 	music, pictures, err := newEnrichment(build, services, guard, bus)
 	if err != nil {
 		return nil, err
 	}
-	a := &app{store: db, guard: guard, client: client, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, carried, db, bus), deliveries: carried, digests: digests,
+	a := &app{store: db, guard: guard, client: client, accounts: people, registry: registry, connections: syncer.NewConnections(guard, pull, deliveries, db, bus), deliveries: deliveries, digests: digests,
 		flow: oauth.NewFlow(db, client), run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}
 	a.server = server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken, Version: version,
-		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: carried, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
+		Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Connections: a.connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: a.flow,
 		Notifier: notifier, Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: bus, Breakers: transport.Breakers, Uplink: transport.Uplink, Log: log}
 	a.server.Rollup = n.rollup
 	a.server.Metrics = n.Handler(states(a, a.server.Unconnected(), transport.Breakers, bus), log)
 	a.server.SetupCode, err = setupCode(ctx, db)
 	return a, err
+}
+
+func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
+	return delivery.Options{
+		Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
+		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
+		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: m}
 }
 
 // setupCode lets whoever sees the server's output make the first account; empty when there is one.

@@ -154,12 +154,11 @@ func (h *house) start() {
 		Log: log, FirstDelay: time.Second,
 		Alerts: alerts.New(alerts.Options{Store: h.db, Notifier: h.notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
-	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, h.db, bus, log)
 	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
 		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
-		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },
-		Told:  h.count}
-	h.carried.TellBy(h.Courier)
+		Told: h.count}
+	h.carried = delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
+		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{Poll: 2 * time.Second})
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(t, h.carried.Run(run)) })

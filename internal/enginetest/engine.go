@@ -85,8 +85,8 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	e.Guard = syncer.NewGuard(syncer.GuardOptions{Backoff: e.Backoff, Client: e.Client, Tokens: oauth.NewTokens(db, e.Client),
 		Registry: e.Registry, Keys: db, Alerts: told, Log: log, FirstDelay: time.Second})
 	e.Syncer = syncer.NewSyncer(opt, e.Guard, kept, e.Bus)
-	e.Deliveries = delivery.New(delivery.Options{Poll: 5 * time.Second}, e.Registry,
-		syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}, db, e.Bus, log)
+	e.Deliveries = delivery.New(delivery.Parts{Registry: e.Registry, Store: db, Bus: e.Bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}}, delivery.Options{Poll: 5 * time.Second})
 	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries, db, e.Bus)
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

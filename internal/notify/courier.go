@@ -76,10 +76,9 @@ type Courier struct {
 	Notifier *Notifier
 	Bus      *events.Bus
 	Log      *slog.Logger
-	BaseURL  string                // as browsers reach the server, without a trailing slash
-	Name     func(int64) string    // what stands for a channel in its deliveries
-	Service  func(string) string   // a provider's name as people know it
-	Added    func(context.Context) // called when there may be a new channel
+	BaseURL  string              // as browsers reach the server, without a trailing slash
+	Name     func(int64) string  // what stands for a channel in its deliveries
+	Service  func(string) string // a provider's name as people know it
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
 

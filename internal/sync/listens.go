@@ -22,7 +22,7 @@ type ListenStore interface {
 
 // listenRun is the reading of one connection's listens in one run.
 type listenRun struct {
-	s        *Syncer
+	rd       *reader
 	c        library.Connection
 	source   providers.ListenSource
 	position Position
@@ -33,17 +33,17 @@ type listenRun struct {
 }
 
 // readListens returns how many listens were new.
-func (s *Syncer) readListens(ctx context.Context, c library.Connection, source providers.ListenSource) (added int, err error) {
+func (rd *reader) readListens(ctx context.Context, c library.Connection, source providers.ListenSource) (added int, err error) {
 	begun := time.Now()
-	text, err := s.store.Reading(ctx, c.User, c.Provider, library.Listens)
+	text, err := rd.store.Reading(ctx, c.User, c.Provider, library.Listens)
 	if err != nil {
 		return 0, err
 	}
-	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages, begun: begun}
+	r := &listenRun{rd: rd, c: c, source: source, history: rd.opt.HistoryPages, begun: begun}
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
-	r.position.resume(begun, s.opt.ListensEvery)
+	r.position.resume(begun, rd.opt.ListensEvery)
 	if !r.position.High.IsZero() || len(r.position.Unread) == 0 {
 		r.position.begin()
 	}
@@ -57,7 +57,7 @@ func (s *Syncer) readListens(ctx context.Context, c library.Connection, source p
 		}
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		s.noteRead(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.History()})
+		rd.last.set(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.History()})
 	}
 	return r.added, nil
 }
@@ -81,7 +81,7 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 				return false, nil
 			}
 		}
-		if r.s.endsSoon(ctx) {
+		if r.rd.endsSoon(ctx) {
 			return false, nil // the next run goes on from here
 		}
 	}
@@ -96,22 +96,22 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	if err != nil {
 		return err
 	}
-	added, err := r.s.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
+	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
 		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
 	r.added += added
-	r.s.opt.Metrics.Listens(r.c.Provider, added, max(len(page)+len(hidden)-added, 0))
+	r.rd.opt.Metrics.Listens(r.c.Provider, added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
 		r.gap = nil
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Connection, Provider: r.c.Provider})
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Provider: r.c.Provider})
 	}
 	if added > 0 {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
 	}
 	if r.position.History() {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
 			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
@@ -129,7 +129,7 @@ func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]librar
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	known, err := r.s.store.PlayCounts(ctx, r.c.User, r.c.Provider, tracks)
+	known, err := r.rd.store.PlayCounts(ctx, r.c.User, r.c.Provider, tracks)
 	if err != nil {
 		return nil, err
 	}

@@ -63,8 +63,14 @@ type StatusStore interface {
 	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
 }
 
+// statuses looks at connections.
+type statuses struct {
+	guard  *Guard
+	syncer *Syncer
+}
+
 // StatusOf returns the status of every connection of a user, in the order of the registry.
-func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStore) ([]Status, error) {
+func (m *statuses) StatusOf(ctx context.Context, user int64, store StatusStore) ([]Status, error) {
 	connections, err := store.UserConnections(ctx, user)
 	if err != nil {
 		return nil, err
@@ -88,7 +94,7 @@ func (m *Connections) StatusOf(ctx context.Context, user int64, store StatusStor
 	return all, nil
 }
 
-func (m *Connections) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
+func (m *statuses) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
 			if r.Provider == c.Provider && r.Stream == stream {
@@ -132,7 +138,7 @@ func (m *Connections) status(p *providers.Provider, c library.Connection, record
 	return s
 }
 
-func (m *Connections) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
+func (m *statuses) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
 	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
 	if stream == library.Listens {
 		if pos, err := parsePosition(r.Reading); err == nil {

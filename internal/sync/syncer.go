@@ -62,28 +62,26 @@ type Store interface {
 	HistoryStore
 }
 
-// Syncer pulls every connection's streams. See the package comment.
+// HistoryStore keeps runs.
+type HistoryStore interface {
+	SaveRun(context.Context, library.Run) error
+}
+
+// Syncer runs every connection's streams when they are due. See the package comment.
 type Syncer struct {
-	opt   Options
-	guard *Guard
-	store Store
-	bus   *events.Bus
-	log   *slog.Logger
-	poke  chan struct{} // something was added to the queue
+	opt    Options
+	guard  *Guard
+	store  Store
+	bus    *events.Bus
+	log    *slog.Logger
+	reader *reader
+	poke   signal // something was added to the queue
 
 	mu     sync.Mutex
 	queue  *queue
 	runs   map[Key]*run
-	behind map[Key]bool     // refused because another run is finding out whether trouble is over
-	ticked time.Time        // when a loop ticked last
-	last   map[Key]lastRead // of streams of listens
-}
-
-// lastRead is what is known of the latest reading of a connection's listens.
-type lastRead struct {
-	begun   time.Time // when the latest run that read to the end began
-	history bool      // some of the history is still to be read
-	asked   int       // how often it was wanted since
+	behind map[Key]bool // refused because another run is finding out whether trouble is over
+	ticked time.Time    // when a loop ticked last
 }
 
 // run is one run under way.
@@ -92,15 +90,27 @@ type run struct {
 	done   chan struct{}
 }
 
+// signal wakes whoever waits for it, now or next.
+type signal chan struct{}
+
+func (s signal) send() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
-	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.opt.Log, poke: make(chan struct{}, 1),
-		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}, last: map[Key]lastRead{}}
+	opt = opt.withDefaults()
+	rd := &reader{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}}}
+	return &Syncer{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, reader: rd, poke: make(signal, 1),
+		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}}
 }
 
 // Run works until ctx ends, and returns when every run has ended.
 func (s *Syncer) Run(ctx context.Context) error {
-	loops, err := s.startLoops(ctx)
+	loops, err := startLoops(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -138,7 +148,7 @@ func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Tim
 		r := &run{cancel: cancel, done: make(chan struct{})}
 		s.runs[k] = r
 		workers.Go(func() {
-			err := s.pull(runCtx, k)
+			err := s.reader.run(runCtx, k)
 			cancel()
 			s.ended(k, r, err)
 		})
@@ -153,7 +163,7 @@ func (s *Syncer) ended(k Key, r *run, err error) {
 	s.mu.Unlock()
 	close(r.done)
 	s.bus.Publish(k.User, events.Event{Type: events.Connection, Provider: k.Provider})
-	s.wake()
+	s.poke.send()
 }
 
 // requeueLocked makes a run that failed due when its backoff ends, not at the next tick. One that was refused because
@@ -168,7 +178,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		case !e.State.Until.IsZero():
 			s.queue.add(k, e.State.Until)
 		case e.State.Kind == resilience.Stopped:
-		case s.findingLocked(k):
+		case anyRun(s.runs, k.Provider):
 			s.behind[k] = true
 		default: // whoever was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
@@ -185,10 +195,10 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 	}
 }
 
-// findingLocked says whether another run of the provider is under way, which may find out whether trouble is over.
-func (s *Syncer) findingLocked(k Key) bool {
-	for other := range s.runs {
-		if other.Provider == k.Provider {
+// anyRun reports whether a run of the provider is under way, which may find out whether trouble is over.
+func anyRun(runs map[Key]*run, provider string) bool {
+	for k := range runs {
+		if k.Provider == provider {
 			return true
 		}
 	}
@@ -211,7 +221,7 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 		}
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.poke.send()
 	return nil
 }
 
@@ -233,7 +243,7 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 		}
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.poke.send()
 }
 
 // Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
@@ -271,35 +281,18 @@ func (s *Syncer) Cancel(user int64, provider string) {
 	}
 }
 
-// lastRead returns what is known of the latest reading of a stream of listens; a zero value before the first.
-func (s *Syncer) lastRead(k Key) lastRead {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last[k]
-}
-
-func (s *Syncer) noteRead(k Key, r lastRead) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last[k] = r
-}
-
 // Forget drops what is known of how far a connection has been read: it may be to another account.
 func (s *Syncer) Forget(user int64, provider string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.last, Key{user, provider, library.Listens})
+	s.reader.last.forget(Key{user, provider, library.Listens})
 }
 
 // want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.
 func (s *Syncer) want(k Key) {
+	s.reader.last.ask(k)
 	s.mu.Lock()
 	s.queue.add(k, time.Now())
-	r := s.last[k]
-	r.asked++
-	s.last[k] = r
 	s.mu.Unlock()
-	s.wake()
+	s.poke.send()
 }
 
 // Running says whether a run of the stream is under way.
@@ -325,11 +318,4 @@ func (s *Syncer) TickedAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ticked
-}
-
-func (s *Syncer) wake() {
-	select {
-	case s.poke <- struct{}{}:
-	default:
-	}
 }

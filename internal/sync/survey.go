@@ -2,58 +2,12 @@ package sync
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"reprise/internal/alerts"
 	"reprise/internal/library"
-	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
-
-// HistoryStore keeps runs.
-type HistoryStore interface {
-	SaveRun(context.Context, library.Run) error
-}
-
-// record notes what a run came to. One that was not let in, or that we ended ourselves, is none for people.
-func (s *Syncer) record(ctx context.Context, c library.Connection, r library.Run, err error) library.Run {
-	r.Took = time.Since(r.Started)
-	v := resilience.VerdictOf(err)
-	r.Result, r.Category = v.Class.String(), v.Category.String()
-	if v.Failed() {
-		state := stateAfter(err)
-		if state.Kind == resilience.Stopped {
-			r.Result = resilience.Fatal.String()
-		}
-		r.Detail = resilience.Excerpt(err.Error())
-		p := s.guard.opt.Registry.Get(r.Provider)
-		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
-	}
-	s.opt.Metrics.Run(r.Provider, r.Stream, r.Result, r.Took)
-	if v.Class == resilience.Canceled {
-		return r
-	}
-	if err := s.store.SaveRun(context.WithoutCancel(ctx), r); err != nil {
-		s.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Provider, "stream", r.Stream, "err", err)
-	}
-	return r
-}
-
-// stateAfter returns what stands against a stream after a run that ended with err.
-func stateAfter(err error) resilience.State {
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
-		return f.Change.After
-	}
-	return resilience.State{}
-}
-
-// refused says whether a run was not even let in.
-func refused(err error) bool {
-	e, ok := errors.AsType[*resilience.NotBeforeError](err)
-	return ok && e.Endpoint == ""
-}
 
 // SurveyStore is what a survey is made of.
 type SurveyStore interface {
@@ -70,7 +24,7 @@ type Survey struct {
 }
 
 // Survey looks at all connections, and at what stands against the installation's own calls, by provider.
-func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*providers.Provider) (map[string]Survey, error) {
+func (m *statuses) Survey(ctx context.Context, store SurveyStore, own []*providers.Provider) (map[string]Survey, error) {
 	all, err := store.Standings(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +61,7 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 }
 
 // worst is the condition of a connection, the gravest of its streams'; what stands against them is noted in s.
-func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
+func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
 	c := library.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
 	worst := Healthy
 	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {

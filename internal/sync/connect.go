@@ -1,0 +1,166 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// connector makes connections, and renews them.
+type connector struct {
+	guard      *Guard
+	syncer     *Syncer
+	deliveries Deliveries
+	store      ConnectionStore
+}
+
+// OtherAccountError says that a proved credential belongs to another account than the connection. It waits, stored,
+// for its person's choice.
+type OtherAccountError struct{ Old, New string }
+
+func (e *OtherAccountError) Error() string {
+	return fmt.Sprintf("connected as %q until now, this is %q", e.Old, e.New)
+}
+
+// otherAccount names both accounts. Those that are called alike, as on two servers, are told apart by what else is known
+// of them.
+func otherAccount(old, now library.Connection) *OtherAccountError {
+	if old.Account == now.Account {
+		for _, c := range []*library.Connection{&old, &now} {
+			c.Account += " (" + strings.TrimSuffix(c.AccountID, "#"+c.Account) + ")"
+		}
+	}
+	return &OtherAccountError{Old: old.Account, New: now.Account}
+}
+
+// ConnectOAuth proves a permission that has just been given on a provider's own page and stores it as the user's
+// connection.
+func (m *connector) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (library.Connection, error) {
+	client := m.guard.opt.Client
+	if p.OAuth != nil {
+		client = oauth.GrantClient(client, g.Credentials)
+	}
+	adapter := p.Open(client, g.Credentials)
+	c := library.Connection{User: user, Provider: p.Name, Credentials: g.Credentials, AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
+	return m.connect(ctx, p, c, adapter)
+}
+
+// Connect proves what a person has typed in by a real call and stores it as the user's connection. Nothing is stored
+// when the proof fails; the error is the call's. When there is a connection to another account already, the new one
+// waits and the error is an *OtherAccountError.
+func (m *connector) Connect(ctx context.Context, p *providers.Provider, user int64, fields library.Credentials) (library.Connection, error) {
+	c := library.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
+	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, fields))
+}
+
+func (m *connector) connect(ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter) (library.Connection, error) {
+	if err := m.Held(p, c.Credentials); err != nil {
+		return c, err
+	}
+	account, err := adapter.Prove(resilience.WithUser(ctx, c.User, p.Name))
+	if err != nil {
+		return c, m.Refused(ctx, p, c.Credentials, err)
+	}
+	maps.Copy(c.Credentials, account.Learned)
+	c.App = p.App(c.Credentials)
+	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
+	old, err := m.store.Connection(ctx, c.User, p.Name)
+	switch {
+	case err == nil && old.AccountID != c.AccountID:
+		if err := m.store.SavePending(ctx, c); err != nil {
+			return c, err
+		}
+		return c, otherAccount(old, c)
+	case err != nil && !errors.Is(err, library.ErrNotFound):
+		return c, err
+	}
+	return m.take(ctx, c)
+}
+
+// Choice is between which accounts a person has to choose; the error is [library.ErrNotFound] when there is nothing to.
+func (m *connector) Choice(ctx context.Context, user int64, p *providers.Provider) (*OtherAccountError, error) {
+	pending, err := m.store.Pending(ctx, user, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	old, err := m.store.Connection(ctx, user, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	return otherAccount(old, pending), nil
+}
+
+// Held is a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait. No call
+// may be made then, not even to connect.
+func (m *connector) Held(p *providers.Provider, credentials library.Credentials) error {
+	state := m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
+	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
+		return &resilience.NotBeforeError{State: state}
+	}
+	return nil
+}
+
+// Refused judges the answer to somebody who wanted to connect. It returns a *resilience.Failure of err, after storing the
+// wait that the provider may have dictated.
+func (m *connector) Refused(ctx context.Context, p *providers.Provider, credentials library.Credentials, err error) error {
+	v := resilience.Classify(err)
+	failure := &resilience.Failure{Verdict: v, Err: err}
+	if v.Category == resilience.Unknown {
+		m.guard.opt.Metrics.Unclassified(p.Name)
+	}
+	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
+		return failure
+	}
+	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category,
+		Since: time.Now(), Until: v.NotBefore}
+	m.guard.opt.Backoff.RestoreHold(hold)
+	if _, ofKeys := errors.AsType[*resilience.KeysError](err); ofKeys { // stored key by key
+		return failure
+	}
+	return errors.Join(failure, m.store.SaveHold(context.WithoutCancel(ctx), hold))
+}
+
+// Choose ends the wait of another account's credential: it becomes the connection, or is forgotten.
+func (m *connector) Choose(ctx context.Context, user int64, provider string, accept bool) (library.Connection, error) {
+	pending, err := m.store.Pending(ctx, user, provider)
+	if err != nil {
+		return pending, err
+	}
+	if !accept {
+		return pending, m.store.DropPending(ctx, user, provider)
+	}
+	return m.take(ctx, pending)
+}
+
+// take stores a proved connection as the next generation, forgets what stood against the old one, and starts to read.
+func (m *connector) take(ctx context.Context, c library.Connection) (library.Connection, error) {
+	ctx = context.WithoutCancel(ctx)
+	did := activity.Reconnected
+	if _, err := m.store.Connection(ctx, c.User, c.Provider); errors.Is(err, library.ErrNotFound) {
+		did = activity.Connected
+	}
+	c, err := m.store.SaveConnection(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	told := m.guard.opt.Alerts
+	told.Note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
+	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
+	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
+	m.syncer.Forget(c.User, c.Provider)
+	err = errors.Join(
+		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider), c.User),
+		m.deliveries.Connected(ctx, c),
+		told.Publish(ctx, c)) // what stood against the app has gone for all who share it
+	m.syncer.StartAnew(c)
+	return c, err
+}
