@@ -68,10 +68,6 @@ var longLines = map[string]int{
 	"internal/store":                  595,
 	"internal/sync":                   119,
 	"internal/tracing":                10,
-	"web":                             153,
-	"web/static":                      53,
-	"web/templates":                   42,
-	"web/templates/pages":             189,
 }
 
 // longNames is the number of test names over maxTestName that each directory may have.

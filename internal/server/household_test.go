@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -289,13 +290,18 @@ func (h *household) call(method, path, body string, status int) map[string]any {
 	return out
 }
 
-// page returns a page.
+// page returns a page, as text does.
 func (h *household) page(path string) string {
 	h.t.Helper()
 	w := h.do(http.MethodGet, path, "", "")
 	require.Equal(h.t, http.StatusOK, w.Code, path)
-	return w.Body.String()
+	return text(w)
 }
+
+// text returns the body of an answer with each run of white space as one space, as browsers show it.
+func text(w *httptest.ResponseRecorder) string { return spaces.ReplaceAllString(w.Body.String(), " ") }
+
+var spaces = regexp.MustCompile(`[ \t\n]+`)
 
 // submit sends a form.
 func (h *household) submit(path string, status int, fields ...string) *httptest.ResponseRecorder {
