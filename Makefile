@@ -2,9 +2,12 @@
 SHELL := /bin/bash
 GO ?= go
 PACKAGES := ./...
+FLAGS ?=
+# Most tests wait for something, so that more of them run at once than there are processors.
+TEST := .ci/in-memory $(GO) test -count=1 -shuffle=on -p 3 -parallel 6
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test check bench tools
+.PHONY: help demo run build test quick soak check bench tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -19,7 +22,13 @@ build: ## build bin/reprise
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/reprise ./cmd/server
 
 test: tools ## install what tests need and run all of them
-	$(GO) test -count=1 -shuffle=on -parallel 4 -timeout 15m $(PACKAGES)
+	$(TEST) $(FLAGS) -timeout 15m $(PACKAGES)
+
+quick: ## format, vet and test what changed and what depends on it, for the inner loop
+	@.ci/quick
+
+soak: tools ## all tests, with the endurance tests at full length
+	REPRISE_SOAK=all $(TEST) $(FLAGS) -timeout 60m $(PACKAGES)
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
@@ -29,31 +38,13 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) test -count=1 ./internal
-	$(GO) test -count=1 -race -short -shuffle=on -parallel 4 -timeout 15m $(PACKAGES)
+	$(TEST) -race -short -timeout 15m $$(.ci/concurrent)
 
 bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
-# Chromium for the browser tests, supysonic as a real Subsonic server, ffmpeg for the music in it; versitygw as a real S3
-# server, built from its own module into Go's build cache. Debian would start Prometheus and Postgres as services, which
-# tests do not need: nothing is started while they are installed, and nothing at the next boot.
+# What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
+# Prometheus, Postgres, and versitygw as a real S3 server, built from its own module into Go's build cache.
 tools:
 	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 $(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null
-	@missing=; for tool in chromium supysonic-server ffmpeg; do command -v $$tool >/dev/null || missing=1; done; \
-	python3 -c 'import sys' 2>/dev/null || missing=1; \
-	if [ -n "$$missing" ]; then \
-	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
-	  $$root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y -qq --no-install-recommends \
-	    chromium supysonic python3-waitress ffmpeg fonts-dejavu-core >/dev/null; \
-	fi
-	@services=; command -v prometheus >/dev/null && command -v promtool >/dev/null || services=prometheus; \
-	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || services="$$services postgresql"; \
-	if [ -n "$$services" ]; then \
-	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
-	  policy=/usr/sbin/policy-rc.d; \
-	  if [ -e $$policy ]; then policy=; else printf '#!/bin/sh\nexit 101\n' | $$root tee $$policy >/dev/null; $$root chmod 755 $$policy; fi; \
-	  $$root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$root apt-get install -y -qq --no-install-recommends $$services >/dev/null; \
-	  failed=$$?; \
-	  [ -z "$$policy" ] || $$root rm -f $$policy; \
-	  [ $$failed = 0 ] && for service in $$services; do $$root update-rc.d $$service disable; done; \
-	fi
+	@.ci/tools

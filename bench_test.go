@@ -18,6 +18,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -49,12 +50,12 @@ func BenchmarkIngest(b *testing.B) {
 			rollup.Attempt(a)
 			counting += time.Since(began) // one connection's run makes one call at a time
 		}})
-		provider := listenbrainz.New(listenbrainz.Config{APIURL: world.ListenBrainz.URL})
+		provider := providertest.New(listenbrainz.Describe(), "api_url", world.ListenBrainz.URL)
 		provider.Streams = []string{library.Listens}
 		log := slog.New(slog.DiscardHandler)
-		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})
+		told := alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})
 		guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Client: client,
-			Tokens: oauth.NewTokens(db, client), Registry: providers.Registry{provider}, Keys: db, Alerts: told, Log: log})
+			Tokens: oauth.NewTokens(db, client), Registry: providers.NewRegistry(provider), Keys: db, Alerts: told, Log: log})
 		runs := make(chan library.Run, 100) // more than there are
 		pull := syncer.NewSyncer(syncer.Options{Began: func(ctx context.Context, _ syncer.Key) (context.Context, func(library.Run)) {
 			return ctx, func(r library.Run) { runs <- r }

@@ -22,6 +22,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/providers/listenbrainz"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
@@ -46,14 +47,15 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	_, err = db.SaveConnection(ctx, library.Connection{User: user.ID, ID: "listenbrainz", AccountID: "alice", Account: "alice",
 		Credentials: library.Credentials{"token": "x", "user_name": "alice"}, CreatedAt: time.Now()})
 	require.NoError(b, err)
-	provider := listenbrainz.New(listenbrainz.Config{APIURL: address})
+	provider := providertest.New(listenbrainz.Describe(), "api_url", address)
 	provider.Takes.Batch = 1
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
-	registry := providers.Registry{provider}
+	registry := providers.NewRegistry(provider)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Registry: registry, Keys: db,
 		Client: resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)}), Log: log,
-		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus), Bus: bus, Log: log})})
-	d := delivery.New(delivery.Options{}, registry, caughtUp{guard}, db, bus, log)
+		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notify.New(db, bus, nil), Bus: bus, Log: log})})
+	d := delivery.New(delivery.Parts{Registry: registry, Guard: caughtUp{guard}, Store: db, Bus: bus, Log: log},
+		delivery.Options{})
 	page := make([]library.Listen, n)
 	for i := range page {
 		title := fmt.Sprintf("Song %d", i)

@@ -42,7 +42,12 @@ func BenchmarkImport(b *testing.B) {
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
 		require.NoError(b, err)
-		r := imports.New(filepath.Join(dir, "imports"), db, &events.Bus{}, slog.New(slog.DiscardHandler))
+		r := imports.New(imports.Config{
+			Dir:   filepath.Join(dir, "imports"),
+			Store: db,
+			Bus:   &events.Bus{},
+			Log:   slog.New(slog.DiscardHandler),
+		})
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(run) }()

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/demo"
 	"reprise/internal/library"
+	"reprise/internal/soak"
 	"reprise/internal/store"
 )
 
@@ -240,12 +241,13 @@ func TestKillsDuringAKeyChangeLoseNothing(t *testing.T) {
 	t.Parallel()
 	const people = 300
 	dir := household(t, people)
-	finished := 0
-	for i := range 40 {
+	finished, rotations := 0, soak.Count(t, 40, 16)
+	for i := range rotations {
 		cmd := exec.Command(built, "rotate-key", "-data-dir", dir)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 		require.NoError(t, cmd.Start())
-		kill := time.AfterFunc(time.Duration(i)*4*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		after := time.Duration(i) * 160 * time.Millisecond / time.Duration(rotations)
+		kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		if cmd.Wait() == nil {
 			finished++
 		}
@@ -256,7 +258,7 @@ func TestKillsDuringAKeyChangeLoseNothing(t *testing.T) {
 			opensWith(t, dir, read(t, filepath.Join(dir, keyFile)), people)
 		}
 	}
-	require.Less(t, finished, 40, "some were killed")
+	require.Less(t, finished, rotations, "some were killed")
 	require.NoError(t, start(t, dir).stop(syscall.SIGTERM))
 	opensWith(t, dir, read(t, filepath.Join(dir, keyFile)), people)
 }

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"reprise/internal/demo"
 	"reprise/internal/postgrestest"
+	"reprise/internal/soak"
 )
 
 // hourglass is a clock that a test sets.
@@ -66,7 +66,7 @@ func count(plays []demo.Play) map[playID]int {
 func TestKillsWhilePullingAndPushing(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	kills := 100
+	kills := soak.Count(t, 100, 25)
 	if postgrestest.On() {
 		kills = 10
 	}
@@ -75,7 +75,7 @@ func TestKillsWhilePullingAndPushing(t *testing.T) {
 		v.call("PUT", "/connections/"+name+"/forwarding", object{"earlier": true}, 200)
 	}
 	var played []demo.Play
-	random := rand.New(rand.NewPCG(1, 2))
+	random := soak.Rand(t)
 	dir := p.cmd.Args[2]
 	for n := range kills {
 		for range 3 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// functions are what the templates may call.
+// functions holds what templates may call.
 var functions = template.FuncMap{
 	"asset":     asset,
 	"when":      func(t any) template.HTML { return timeElement(t, "ago") },
@@ -28,7 +28,6 @@ var functions = template.FuncMap{
 	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
 	"service":   service,
-	"within":    within,
 	"variable":  variable,
 	"art":       pictureAddress,
 	"pictured":  pictured,
@@ -36,7 +35,7 @@ var functions = template.FuncMap{
 	"sentences": func(text string) []string { return strings.SplitAfter(text, ". ") },
 }
 
-// asset is the address of a static file, with its fingerprint.
+// asset returns the address of a static file, with its fingerprint.
 func asset(name string) (string, error) {
 	b, err := fs.ReadFile(files, "static/"+name)
 	if err != nil {
@@ -46,9 +45,11 @@ func asset(name string) (string, error) {
 	return "/static/" + name + "?v=" + hex.EncodeToString(sum[:6]), nil
 }
 
-// timeElement writes a time so that it can be read without JavaScript, and shown in the reader's own zone with it: as
-// how long ago ("ago"), how long until then ("until"), a date ("date") or a time of day ("at"). t is an RFC 3339 text, or
-// a pointer to one; nil gives nothing.
+// timeElement returns a time element. It is readable without JavaScript; with it, the browser shows the time in
+// its own
+// zone: how long ago ("ago"), how long until then ("until"), a date ("date") or a time of day ("at"). t is an RFC
+// 3339
+// string or a pointer to one; nil gives nothing.
 func timeElement(t any, kind string) template.HTML {
 	var text string
 	switch v := t.(type) {
@@ -68,21 +69,22 @@ func timeElement(t any, kind string) template.HTML {
 	if kind == "date" {
 		plain = at.UTC().Format("2 January 2006")
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-time="%s" title="%s">%s</time>`, at.UTC().Format(time.RFC3339), kind, plain, plain))
+	const element = `<time datetime="%s" data-time="%s" title="%s">%s</time>`
+	return template.HTML(fmt.Sprintf(element, at.UTC().Format(time.RFC3339), kind, plain, plain))
 }
 
 var (
 	stamps = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	// pages are addresses with a path; those without are examples of what to type in.
+	// pages matches addresses with a path. Those without one are examples of what to type in.
 	pages = regexp.MustCompile(`https://[^\s/"'<>]+/[^\s"'<>]*[^\s"'<>.,:;)]`)
 )
 
-// say writes a sentence, with the RFC 3339 times in it as times of day.
+// say returns a sentence with time elements for the RFC 3339 times in it.
 func say(text string) template.HTML {
 	return replace(text, stamps, func(stamp string) template.HTML { return timeElement(stamp, "at") })
 }
 
-// guide writes a provider's own instruction, with links to the pages that it names.
+// guide returns a provider's instructions with links for the addresses in them.
 func guide(text string) template.HTML {
 	return replace(text, pages, func(url string) template.HTML {
 		url = template.HTMLEscapeString(url)
@@ -90,7 +92,7 @@ func guide(text string) template.HTML {
 	})
 }
 
-// replace escapes a text and puts elements in the place of what matches.
+// replace escapes text, and replaces what matches with elements.
 func replace(text string, what *regexp.Regexp, by func(string) template.HTML) template.HTML {
 	var b strings.Builder
 	last := 0
@@ -103,7 +105,7 @@ func replace(text string, what *regexp.Regexp, by func(string) template.HTML) te
 	return template.HTML(b.String())
 }
 
-// length writes a track's length as minutes and seconds.
+// length returns a track's length in minutes and seconds.
 func length(ms *int64) string {
 	if ms == nil {
 		return ""
@@ -112,7 +114,7 @@ func length(ms *int64) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// Number writes a whole number, 0 or more, with separators.
+// Number returns a number, 0 or more, with separators.
 func Number(n int) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -121,7 +123,7 @@ func Number(n int) string {
 	return digits
 }
 
-// Count writes a number and its noun: Count(1200, "listen", "listens") is "1,200 listens".
+// Count returns a number and its noun: Count(1200, "listen", "listens") is "1,200 listens".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -129,7 +131,7 @@ func Count(n int, one, many string) string {
 	return Number(n) + " " + many
 }
 
-// size writes a number of bytes, 0 or more, as people do.
+// size returns a number of bytes, 0 or more, in words.
 func size(n int) string {
 	const kilo = 1000
 	switch {
@@ -143,8 +145,7 @@ func size(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/kilo/kilo)
 }
 
-// stateWords are the states of connections and of deliveries in words; the shape that stands beside each is in the
-// partial "shape".
+// stateWords holds the states of connections and of deliveries in words. The partial "shape" has the shape of each.
 var stateWords = map[string]string{
 	"healthy":         "In order",
 	"syncing":         "Reading",
@@ -164,12 +165,13 @@ var stateWords = map[string]string{
 	"done":      "Done",
 }
 
-// streamWords are the streams of a connection in words.
+// streamWords holds the streams of a connection in words.
 var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlists", "deliveries": "Sending"}
 
-// service is a provider's name as people write it.
+// service returns the display name of a provider.
 func service(name string) string {
-	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome", "lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive",
+	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome",
+		"lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive",
 		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "The digest's language model"}
 	if n, ok := names[name]; ok {
 		return n
@@ -177,17 +179,12 @@ func service(name string) string {
 	return name
 }
 
-// within says whether a page belongs to a section of the site: it is the section's own page, or stands below it.
-func within(path, section string) bool {
-	return path == section || strings.HasPrefix(path, section+"/")
-}
-
-// variable is the environment variable of a setting.
+// variable returns the environment variable of a setting.
 func variable(setting string) string {
 	return "REPRISE_" + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
 }
 
-// pictureAddress is where a picture stands that is kept under that name; empty for none.
+// pictureAddress returns the address of a picture; empty for none.
 func pictureAddress(name string) string {
 	if name == "" {
 		return ""
@@ -195,8 +192,9 @@ func pictureAddress(name string) string {
 	return "/art/" + name
 }
 
-// pictured says what a picture shows: an artist, or an album's cover. album is a text or a pointer to one, and may be
-// missing; of an album itself kind says so, and name is its title.
+// pictured says what a picture shows: an artist, or the cover of an album. album is a string or a pointer to one,
+// and may
+// be missing. On the page of an album, kind says so and name is its title.
 func pictured(portrait bool, name, artist string, album any, kind string) string {
 	title := ""
 	switch v := album.(type) {
@@ -218,7 +216,7 @@ func pictured(portrait bool, name, artist string, album any, kind string) string
 	return "Cover"
 }
 
-// partDate writes "1999", "1999-06" or "1999-06-12" as people do; what is none of these stays as it is.
+// partDate returns "1999", "1999-06" or "1999-06-12" in words, and other strings unchanged.
 func partDate(text string) string {
 	for _, form := range [][2]string{{"2006-01-02", "2 January 2006"}, {"2006-01", "January 2006"}} {
 		if at, err := time.Parse(form[0], text); err == nil {
@@ -228,7 +226,7 @@ func partDate(text string) string {
 	return text
 }
 
-// dict builds the argument of a partial from names and values.
+// dict returns the argument of a partial, from names and values.
 func dict(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("dict: a name without a value")

@@ -1,5 +1,5 @@
-// Package web is the browser's side: templates, style, the one small script, and the description of the API. All of it
-// is in the binary, and nothing is fetched from another host.
+// Package web is the browser's side: templates, style, scripts, and the description of the API. All of it is in the
+// binary, and nothing is fetched from another host.
 package web
 
 import (
@@ -32,7 +32,8 @@ func Load() (*Pages, error) {
 	p := &Pages{sets: map[string]*template.Template{}}
 	for _, path := range names {
 		name := strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".html")
-		set, err := template.New("layout.html").Option("missingkey=error").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/partials.html", path)
+		set := template.New("layout.html").Option("missingkey=error").Funcs(functions)
+		set, err := set.ParseFS(files, "templates/layout.html", "templates/partials.html", path)
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", name, err)
 		}
@@ -56,8 +57,8 @@ func Files() fs.FS {
 	return sub
 }
 
-// Static serves the style, the script and the pictures. Their addresses carry a fingerprint of their content, so
-// browsers may keep them.
+// Static serves the style, the script and the pictures. Their addresses contain a fingerprint of their content,
+// so browsers may keep them.
 func Static() http.Handler {
 	serve := http.FileServerFS(Files())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

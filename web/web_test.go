@@ -19,26 +19,43 @@ const stamp = "2026-11-20T21:04:11.000Z"
 
 // connection is one of the server's, in a state, with everything that it can carry.
 func connection(state string, category any) object {
-	return object{"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state, "Category": category, "Message": "What is the case.",
-		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "ConsecutiveFailures": 2, "ExpiresAt": stamp,
+	alerted := state == "needs_reconnect" || state == "needs_admin"
+	told := ""
+	if alerted {
+		told = "/connect/spotify"
+	}
+	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"), "Alerted": alerted, "Told": told,
+		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
+		"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
+		"Category": category, "Message": "What is the case.",
+		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp,
+		"ConsecutiveFailures": 2, "ExpiresAt": stamp,
 		"Reads": true, "Every": "5 minutes",
 		"Streams": []object{
-			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.", "HistoryDone": 1200, "HistoryTotal": 4000, "Every": "5 minutes"},
-			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
-			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "", "HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.",
+				"HistoryDone": 1200, "HistoryTotal": 4000, "Every": "5 minutes"},
+			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "",
+				"HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "",
+				"HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
 		},
-		"Actions": []object{{"Action": "reconnect", "Label": "Reconnect", "URL": "/connect/spotify"}, {"Action": "retry", "Label": "Try again", "URL": ""}}}
+		"Actions": []object{{"Action": "reconnect", "Label": "Reconnect", "URL": "/connect/spotify"},
+			{"Action": "retry", "Label": "Try again", "URL": ""}}}
 }
 
 func notification(id, severity string, resolved any) object {
-	return object{"ID": id, "Severity": severity, "Title": "Spotify needs to be reconnected", "Message": "Your permission ended.", "Detail": "invalid_grant",
-		"Provider": "spotify", "Action": object{"Label": "Reconnect", "URL": "/connect/spotify"}, "CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved}
+	return object{"ID": id, "Severity": severity, "Title": "Spotify needs to be reconnected",
+		"Message": "Your permission ended.", "Detail": "invalid_grant",
+		"Provider": "spotify", "Action": object{"Label": "Reconnect", "URL": "/connect/spotify"},
+		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved}
 }
 
 func provider(name string, inBrowser bool) object {
-	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser, "Asks": []string{"Address", "Password or API key"}, "Fields": []object{
-		{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url", "Optional": false, "Or": ""},
-		{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
+	return object{"Name": name, "DisplayName": "Spotify", "InBrowser": inBrowser, "Registered": !inBrowser,
+		"Asks": []string{"Address", "Password or API key"}, "Fields": []object{
+			{"Name": "url", "Label": "Address", "Help": "See https://music.example.org/settings.", "Kind": "url",
+				"Optional": false, "Or": ""},
+			{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
 // details is the page of a connection, with or without what is sent there.
@@ -47,26 +64,31 @@ func details(c, forward, archive object) object {
 	if forward != nil {
 		owed = 37
 	}
-	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil, "Activity": happened(), "Runs": nil}
+	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil,
+		"Activity": happened(), "Runs": nil}
 }
 
 // happened are lines of the log of activity: what a person did, a trouble, and its end.
 func happened() []object {
 	did := object{"ID": "1", "At": stamp, "Message": "Alice paused Spotify.", "Trouble": false, "End": false}
-	return []object{did, without(did, "ID", "2", "Message", "Spotify asked for a wait, and gets it. It lasts until 2026-11-20T21:04:11Z.", "Trouble", true), without(did, "ID", "3", "End", true)}
+	return []object{did, without(did, "ID", "2", "Message", "Spotify asked for a wait, and gets it. It lasts "+
+		"until 2026-11-20T21:04:11Z.", "Trouble", true), without(did, "ID", "3", "End", true)}
 }
 
 // token is a personal token.
 func token(scope string, used, expires any, expired bool) object {
-	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used, "ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret"}
+	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used,
+		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret"}
 }
 
 // imports are files in each of the states that an import can be in.
 func imports() []object {
 	all := []object{}
 	for i, state := range []string{"waiting", "running", "done", "failed", "canceled"} {
-		all = append(all, object{"ID": state, "Provider": "spotify", "DisplayName": "Spotify", "Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
-			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"}, "Reason": "", "CreatedAt": stamp, "Open": i < 2})
+		all = append(all, object{"ID": state, "Provider": "spotify", "DisplayName": "Spotify",
+			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
+			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
+			"Reason": "", "CreatedAt": stamp, "Open": i < 2})
 	}
 	all[3]["Reason"] = "The file is no longer there."
 	return all
@@ -81,23 +103,33 @@ func outages() []object {
 
 // digests is the page of digests, with one in each state.
 func digests() object {
-	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002", "Currency": "USD"}
-	one := object{"ID": "1", "Name": "9–15 November 2026", "State": "written", "Paragraphs": []string{"<b>One.", "Two."}, "Cut": true, "Reason": "", "Detail": "", "WrittenAt": stamp,
+	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002",
+		"Currency": "USD"}
+	one := object{"ID": "1", "Name": "9–15 November 2026", "State": "written",
+		"Paragraphs": []string{"<b>One.", "Two."}, "Cut": true, "Reason": "", "Detail": "", "WrittenAt": stamp,
 		"Model": "a-model", "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost, "Prompt": prompt}
-	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost}, {"Month": "October 2026", "Digests": 1, "PromptTokens": 0, "CompletionTokens": 0, "Cost": nil}}
-	return object{"Configured": true, "Host": "api.example.org", "Enabled": true, "Obstacle": object{"State": "held", "Message": "Wait.", "NextAttemptAt": stamp}, "Busy": true,
-		"Week": "9–15 November 2026", "Monday": "2026-11-09", "Plays": 37, "Preview": prompt, "Mine": month, "Everybody": month, "Digests": []object{one,
-			without(one, "ID", "2", "State", "waiting", "WrittenAt", nil, "Paragraphs", nil, "Prompt", nil, "Cut", false),
-			without(one, "ID", "3", "State", "failed", "Reason", "Too long.", "Detail", "400", "Paragraphs", nil, "Cost", nil)}}
+	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180,
+		"Cost": cost}, {"Month": "October 2026", "Digests": 1, "PromptTokens": 0,
+		"CompletionTokens": 0, "Cost": nil}}
+	return object{"Configured": true, "Host": "api.example.org", "Enabled": true,
+		"Obstacle": object{"State": "held", "Message": "Wait.", "NextAttemptAt": stamp}, "Busy": true,
+		"Week": "9–15 November 2026", "Monday": "2026-11-09", "Plays": 37, "Preview": prompt, "Mine": month,
+		"Everybody": month, "Digests": []object{one,
+			without(one, "ID", "2", "State", "waiting", "WrittenAt", nil, "Paragraphs", nil, "Prompt", nil,
+				"Cut", false),
+			without(one, "ID", "3", "State", "failed", "Reason", "Too long.", "Detail", "400", "Paragraphs", nil,
+				"Cost", nil)}}
 }
 
 // forwarding is the forwarding of listens to a provider, with a listen in each of the ways it can go.
 func forwarding(enabled bool, earlier int) object {
-	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2, "Refused": 1, "There": 4, "NextAttemptAt": stamp,
+	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2,
+		"Refused": 1, "There": 4, "NextAttemptAt": stamp,
 		"Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
 	listens := []object{}
 	for _, outcome := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "there"} {
-		listens = append(listens, object{"ID": "1" + outcome, "Track": "Rain", "Artist": "Nobody", "PlayedAt": stamp, "Outcome": outcome, "NextAttemptAt": stamp, "EndedAt": stamp,
+		listens = append(listens, object{"ID": "1" + outcome, "Track": "Rain", "Artist": "Nobody",
+			"PlayedAt": stamp, "Outcome": outcome, "NextAttemptAt": stamp, "EndedAt": stamp,
 			"ThereSince": stamp, "Reason": "It is too old.", "Delivery": "9"})
 	}
 	f["Listens"] = listens
@@ -105,46 +137,60 @@ func forwarding(enabled bool, earlier int) object {
 }
 
 func archive() object {
-	written := object{"Name": "November 2026", "Object": "listens/2026-11.jsonl", "Listens": 1200, "Bytes": 34_567, "WrittenAt": stamp, "Waits": true}
-	return object{"Months": []object{written, {"Name": "October 2026", "Object": "", "Listens": 0, "Bytes": 0, "WrittenAt": nil, "Waits": true}}, "Earlier": []object{written},
+	written := object{"Name": "November 2026", "Object": "listens/2026-11.jsonl", "Listens": 1200, "Bytes": 34_567,
+		"WrittenAt": stamp, "Waits": true}
+	return object{"Months": []object{written, {"Name": "October 2026", "Object": "", "Listens": 0, "Bytes": 0,
+		"WrittenAt": nil, "Waits": true}}, "Earlier": []object{written},
 		"Listens": 1200, "Bytes": 34_567, "Waiting": 1, "Dead": 1}
 }
 
 func delivery(id, state string) object {
-	return object{"ID": id, "Subject": "37 listens to Last.fm", "State": state, "Attempts": 2, "MaxAttempts": 347, "NextAttemptAt": stamp, "CreatedAt": stamp, "EndedAt": stamp,
-		"Reason": "Last.fm has trouble.", "LastAnswer": "HTTP 503", "Redrivable": state == "dead", "Discardable": state != "done"}
+	return object{"ID": id, "Subject": "37 listens to Last.fm", "State": state, "Attempts": 2, "MaxAttempts": 347,
+		"NextAttemptAt": stamp, "CreatedAt": stamp, "EndedAt": stamp,
+		"Reason": "Last.fm has trouble.", "LastAnswer": "HTTP 503", "Redrivable": state == "dead",
+		"Discardable": state != "done"}
 }
 
 // deliveries is the page of deliveries with one in each state.
 func deliveries() object {
 	chips, all := []object{{"State": "", "Count": 6, "URL": "/deliveries", "Current": true}}, []object{}
 	for i, state := range []string{"scheduled", "running", "retrying", "parked", "dead", "done"} {
-		chips = append(chips, object{"State": state, "Count": i, "URL": "/deliveries?state=" + state, "Current": false})
+		chips = append(chips, object{"State": state, "Count": i, "URL": "/deliveries?state=" + state,
+			"Current": false})
 		all = append(all, delivery(state, state))
 	}
 	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
-	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Kind": "", "Category": "item"}, "Filtered": true, "Chips": chips, "Providers": options, "Kinds": options,
-		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2, "RedriveAll": "/deliveries/redrive", "Takers": nil}
+	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Kind": "", "Category": "item"},
+		"Filtered": true, "Chips": chips, "Providers": options, "Kinds": options,
+		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
+		"RedriveAll": "/deliveries/redrive", "Takers": nil}
 }
 
 // enrichment are sources of facts: one that is asked, one that stopped, and one that is not set up.
 func enrichment() []object {
-	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing", "Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
+	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing",
+		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
 		"Total": 4000, "Asked": 1200, "Done": 1000, "NotThere": 200, "Waiting": 2790, "Failed": 10, "Retry": true}
 	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "NextAttemptAt", stamp),
-		without(asked, "Provider", "c", "State", "off", "Message", "Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"}, "Total", 0, "Retry", false)}
+		without(asked, "Provider", "c", "State", "off", "Message",
+			"Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"},
+			"Total", 0, "Retry", false)}
 }
 
 // music are pages of an album of which everything is known, of a track of which nothing is, and of an artist.
 func music() []any {
 	told := []object{}
 	for _, state := range []string{"done", "not_there", "failed", "waiting"} {
-		told = append(told, object{"DisplayName": "MusicBrainz", "State": state, "AskedAt": stamp, "NextAt": nil, "Detail": "HTTP 400"})
+		told = append(told, object{"DisplayName": "MusicBrainz", "State": state, "AskedAt": stamp, "NextAt": nil,
+			"Detail": "HTTP 400"})
 	}
-	whole := object{"Kind": "album", "Name": "Ágætis byrjun", "Artist": "Sigur Rós", "Album": nil, "Plays": 12, "LastHeardAt": stamp, "MBID": "0a", "Released": "1999-06-12",
-		"Tags": []string{"post-rock"}, "Picture": "/art/0a1b", "Portrait": false, "MBIDFrom": "MusicBrainz", "ReleasedFrom": "MusicBrainz", "TagsFrom": "MusicBrainz",
+	whole := object{"Kind": "album", "Name": "Ágætis byrjun", "Artist": "Sigur Rós", "Album": nil, "Plays": 12,
+		"LastHeardAt": stamp, "MBID": "0a", "Released": "1999-06-12",
+		"Tags": []string{"post-rock"}, "Picture": "/art/0a1b", "Portrait": false, "MBIDFrom": "MusicBrainz",
+		"ReleasedFrom": "MusicBrainz", "TagsFrom": "MusicBrainz",
 		"PictureFrom": "Fanart.tv", "AlsoKnownAs": "Agaetis byrjun", "AlsoFrom": "MusicBrainz", "Sources": told}
-	bare := without(whole, "Kind", "track", "Plays", 1, "MBIDFrom", "", "Released", nil, "Tags", nil, "Picture", nil, "PictureFrom", "", "AlsoKnownAs", "", "Sources", nil)
+	bare := without(whole, "Kind", "track", "Plays", 1, "MBIDFrom", "", "Released", nil, "Tags", nil, "Picture",
+		nil, "PictureFrom", "", "AlsoKnownAs", "", "Sources", nil)
 	return []any{whole, bare, without(whole, "Kind", "artist", "Portrait", true)}
 }
 
@@ -157,114 +203,173 @@ func without(o object, pairs ...any) object {
 	return changed
 }
 
-// copies are a playlist's copies: one that was written, one that could not be, one that goes out, and one not asked for.
+// copies are a playlist's copies: one that was written, one that could not be, one that goes out, and one not
+// asked for.
 func copies() []object {
 	tracks := []object{}
 	for _, how := range []string{"isrc", "mbid", "name", "score", ""} {
-		tracks = append(tracks, object{"Title": "Rain", "Artist": "Nobody", "How": how, "Score": 0.91, "Found": "Nobody – Rain!"})
+		tracks = append(tracks, object{"Title": "Rain", "Artist": "Nobody", "How": how, "Score": 0.91,
+			"Found": "Nobody – Rain!"})
 	}
 	report := object{"Total": 5, "Matched": 4, "Done": "unchanged", "Tracks": tracks}
-	written := object{"Provider": "navidrome", "DisplayName": "Navidrome", "Enabled": true, "UpToDate": true, "WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[4:]}
+	written := object{"Provider": "navidrome", "DisplayName": "Navidrome", "Enabled": true, "UpToDate": true,
+		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[4:]}
 	return []object{written,
-		without(written, "Provider", "b", "Delivery", delivery("3", "dead"), "Report", without(report, "Done", "nothing")),
+		without(written, "Provider", "b", "Delivery", delivery("3", "dead"), "Report",
+			without(report, "Done", "nothing")),
 		without(written, "Provider", "c", "Delivery", delivery("4", "scheduled"), "Report", nil, "Missing", nil),
 		without(written, "Provider", "d", "Enabled", false, "Report", nil, "Missing", nil)}
 }
 
 // channels is the page of channels, with one in each state.
 func channels() object {
-	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic", "Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
-		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Message": "", "Since": nil, "Waiting": 3, "LastSentAt": stamp}
-	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.", "Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
-		{"Name": "from", "Label": "Sender", "Help": "", "Kind": "text", "Optional": true},
-		{"Name": "token", "Label": "Token", "Help": "", "Kind": "password", "Optional": true}}}}
-	return object{"Channels": []object{works, without(works, "ID", "2", "State", "failing", "Message", "No answer.", "Since", stamp),
-		without(works, "ID", "3", "State", "stopped", "Message", "Wrong token.", "Since", stamp, "FromSettings", true, "LastSentAt", nil, "QuietFrom", nil)},
-		"Kinds": kinds, "Open": "ntfy", "Problem": "Fill in: Topic.", "Values": object{"topic": "x", "token": ""}, "Push": "BPublic", "Form": wishes()}
+	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic",
+		"Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
+		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Message": "", "Since": nil, "Waiting": 3,
+		"LastSentAt": stamp}
+	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.",
+		"Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
+			{"Name": "from", "Label": "Sender", "Help": "", "Kind": "text", "Optional": true},
+			{"Name": "token", "Label": "Token", "Help": "", "Kind": "password", "Optional": true}}}}
+	return object{"Channels": []object{works, without(works, "ID", "2", "State", "failing", "Message", "No answer.",
+		"Since", stamp),
+		without(works, "ID", "3", "State", "stopped", "Message", "Wrong token.", "Since", stamp, "FromSettings",
+			true, "LastSentAt", nil, "QuietFrom", nil)},
+		"Kinds": kinds, "Open": "ntfy", "Problem": "Fill in: Topic.", "Values": object{"topic": "x", "token": ""},
+		"Push": "BPublic", "Form": wishes()}
 }
 
 func wishes() object {
-	return object{"ID": "1", "Name": "My phone", "Severity": "warning", "QuietFrom": "22:30", "QuietTo": "07:00", "Zone": "Europe/Vienna", "ErrorsAtNight": true,
-		"Severities": []object{{"Value": "error", "Label": "Only errors"}, {"Value": "warning", "Label": "Warnings too"}}}
+	return object{"ID": "1", "Name": "My phone", "Severity": "warning", "QuietFrom": "22:30", "QuietTo": "07:00",
+		"Zone": "Europe/Vienna", "ErrorsAtNight": true,
+		"Severities": []object{{"Value": "error", "Label": "Only errors"},
+			{"Value": "warning", "Label": "Warnings too"}}}
 }
 
 // layouts are what the server fills the pages with: for each page, its most and its least.
 func layouts() map[string][]any {
 	ms := int64(241_000)
-	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun", "PlayedAt": stamp, "Approximate": true,
-		"Sources": []object{{"Provider": "spotify"}, {"Provider": "lastfm"}}, "Links": object{"Artist": 1, "Album": 2, "Track": 3, "Picture": "0a1b", "Portrait": false}},
-		{"ID": "8", "Track": "Rain", "Artist": "Nobody", "Album": "", "PlayedAt": stamp, "Approximate": false, "Sources": nil,
-			"Links": object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
+	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun",
+		"PlayedAt": stamp, "Approximate": true,
+		"Sources": []object{{"Provider": "spotify"}, {"Provider": "lastfm"}}, "Links": object{"Artist": 1,
+			"Album": 2, "Track": 3, "Picture": "0a1b", "Portrait": false}},
+		{"ID": "8", "Track": "Rain", "Artist": "Nobody", "Album": "", "PlayedAt": stamp, "Approximate": false,
+			"Sources": nil,
+			"Links":   object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
 	register := provider("spotify", true)
 	ready := provider("navidrome", false)
-	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "TrackCount": 1, "Active": false, "Copies": copies(),
+	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "TrackCount": 1, "Active": false,
+		"Copies": copies(),
 		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
-	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil), connection("syncing", nil), connection("held", "rate_limit")},
-		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "Attention": 1, "Trouble": 1}
-	empty := object{"Connections": nil, "Offers": []object{register, ready}, "Listens": nil, "Total": 0, "Attention": 0, "Trouble": 0}
+	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
+		connection("syncing", nil), connection("held", "rate_limit")},
+		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
+		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": "It does."}}
+	empty := object{"Connections": nil, "Offers": []object{register, ready}, "Listens": nil, "Total": 0,
+		"NotReady": "", "Headline": object{"State": "healthy", "Text": "", "Lead": ""}}
 	all, day := runs()
-	form := object{"Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/", "Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
+	form := object{"Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/",
+		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
 		"status": {status, empty},
-		"connection": {without(details(connection("waiting", "upstream"), nil, nil), "Runs", day), without(details(connection("new", nil), nil, nil), "Runs", object{"From": stamp, "Strips": nil, "Runs": nil, "More": false}), details(connection("paused", nil), forwarding(true, 12), nil),
-			details(connection("healthy", nil), forwarding(false, 1), nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
+		"connection": {without(details(connection("waiting", "upstream"), nil, nil), "Runs", day),
+			without(details(connection("new", nil), nil, nil), "Runs", object{"From": stamp, "Strips": nil,
+				"Runs": nil, "More": false}), details(connection("paused", nil), forwarding(true, 12), nil),
+			details(connection("healthy", nil), forwarding(false, 1),
+				nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
 			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
-			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Import", object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.", "Imports": imports()})},
+			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Import",
+				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
+					"Imports": imports()})},
 		"health": health(),
-		"runs":   {object{"Connection": connection("healthy", nil), "Runs": all, "Earlier": "/connections/spotify/runs?before=x"}, object{"Connection": connection("healthy", nil), "Runs": nil, "Earlier": ""}},
-		"imports": {object{"Readers": []object{{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file."}}, "Imports": imports(), "Provider": "spotify", "Problem": "Not an export."},
+		"runs": {object{"Connection": connection("healthy", nil), "Runs": all,
+			"Earlier": "/connections/spotify/runs?before=x"}, object{"Connection": connection("healthy",
+			nil), "Runs": nil, "Earlier": ""}},
+		"imports": {
+			object{"Readers": []object{{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file."}},
+				"Imports": imports(), "Provider": "spotify", "Problem": "Not an export."},
 			object{"Readers": nil, "Imports": nil, "Provider": "", "Problem": ""}},
 		"connect": {form, object{"Provider": register, "RedirectURI": "https://x/connect/spotify/callback",
-			"SettingUp": "Go to https://example.org/apps. Make an app.", "Settings": []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{}, "Connected": false, "Problem": ""}},
+			"SettingUp": "Go to https://example.org/apps. Make an app.",
+			"Settings":  []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
+			"Connected": false, "Problem": ""}},
 		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
-			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}}, "Takers", []object{{"Name": "lastfm", "DisplayName": "Last.fm"}}),
+			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
+				[]object{{"Name": "lastfm", "DisplayName": "Last.fm"}}),
 			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}})},
-		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.", "Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
-			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true, "Back": "/deliveries"}},
-		"choose":    {object{"Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
-		"listens":   {object{"Listens": listens, "Next": "c", "First": false, "Total": 1}, object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
+		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.",
+			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
+			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
+			"Back": "/deliveries"}},
+		"choose": {object{"Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
+		"listens": {object{"Listens": listens, "Next": "c", "First": false, "Total": 1},
+			object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
 		"music":     music(),
 		"playlists": {[]object{list}, nil},
-		"playlist":  {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0, "Active": true, "Copies": nil, "Tracks": nil}},
+		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0,
+			"Active": true, "Copies": nil, "Tracks": nil}},
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
 			nil},
-		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "", "LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"}, {"Provider": "youtube", "DisplayName": "YouTube", "Project": "home", "LastFour": "0002", "State": "refused", "Until": "", "Why": "it is not valid"}},
-			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open", "Failures": 5, "Since": stamp, "Until": stamp},
-				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp, "Until": nil}},
-			"Tokens":     []object{token("read", nil, nil, false), token("operate", stamp, stamp, false), token("admin", stamp, stamp, true)},
-			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.", "Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
-				{"Provider": register, "RedirectURI": "https://x/callback", "Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
+		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "",
+			"LastFour": "0001", "State": "cooling", "Until": stamp, "Why": "its quota is used up"},
+			{"Provider": "youtube", "DisplayName": "YouTube", "Project": "home", "LastFour": "0002",
+				"State": "refused", "Until": "", "Why": "it is not valid"}},
+			"Endpoints": 12, "Open": []object{{"Endpoint": "GET api.spotify.com/v1/me/playlists", "State": "open",
+				"Failures": 5, "Since": stamp, "Until": stamp},
+				{"Endpoint": "GET api.spotify.com/v1/me", "State": "half-open", "Failures": 6, "Since": stamp,
+					"Until": nil}},
+			"Tokens": []object{token("read", nil, nil, false), token("operate", stamp, stamp, false),
+				token("admin", stamp, stamp, true)},
+			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.",
+			"Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
+				{"Provider": register, "RedirectURI": "https://x/callback",
+					"Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
 		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
-		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"}, "Problem": "Give it a name.", "Form": wishes()},
-			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "", "Form": wishes()}},
-		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil), without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
-		"login":  {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"}, object{"Name": "", "Problem": "", "After": ""}},
-		"setup":  {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."}, object{"Code": "c", "Name": "", "Problem": ""}},
-		"activity": {object{"Entries": happened(), "Services": []object{{"Value": "spotify", "Label": "Spotify"}}, "Provider": "spotify", "First": false, "Newest": "/activity", "Earlier": "/activity?before=3"},
-			object{"Entries": nil, "Services": nil, "Provider": "", "First": true, "Newest": "/activity", "Earlier": ""},
-			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity", "Earlier": ""}},
-		"token":  {token("read", nil, nil, false), token("operate", nil, stamp, false), token("admin", nil, nil, false)},
+		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
+			"Problem": "Give it a name.", "Form": wishes()},
+			object{"Channel": object{"Name": "Browser", "Kind": "webpush", "Address": "Browser"}, "Problem": "",
+				"Form": wishes()}},
+		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil),
+			without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
+		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"},
+			object{"Name": "", "Problem": "", "After": ""}},
+		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},
+			object{"Code": "c", "Name": "", "Problem": ""}},
+		"activity": {object{"Entries": happened(), "Services": []object{{"Value": "spotify", "Label": "Spotify"}},
+			"Provider": "spotify", "First": false, "Newest": "/activity", "Earlier": "/activity?before=3"},
+			object{"Entries": nil, "Services": nil, "Provider": "", "First": true, "Newest": "/activity",
+				"Earlier": ""},
+			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity",
+				"Earlier": ""}},
+		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false),
+			token("admin", nil, nil, false)},
 		"onward": {"/connect/spotify"},
-		"error":  {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z.", "Again": ""}, object{"Title": "This server has trouble", "Detail": "The disk is full.", "Again": "/listens"}},
+		"error": {object{"Title": "Not found", "Detail": "Wait until 2026-11-20T21:04:11Z.", "Again": ""},
+			object{"Title": "This server has trouble", "Detail": "The disk is full.", "Again": "/listens"}},
 	}
 }
 
 // inline is what the content policy forbids.
 var inline = regexp.MustCompile(`(?i)<style|\sstyle=|<script(?:[^>]*)>[^<]|\son[a-z]+\s*=|javascript:`)
 
+// spaces are what a browser shows as one space.
+var spaces = regexp.MustCompile(`[ \t\n]+`)
+
 func render(t *testing.T, name string, page any, user any) string {
 	t.Helper()
 	pages, err := Load()
 	require.NoError(t, err)
-	alerts := []object{}
+	layout := object{"Title": "Title", "User": user, "Flash": "Done.", "Version": "1", "Page": page,
+		"Nav":  []object{{"Label": "Deliveries", "URL": "/deliveries", "Current": "page", "Dead": true}},
+		"Bell": "", "Open": 0, "Urgent": false, "Banners": nil, "Dead": 3}
 	if user != nil {
-		alerts = []object{notification("1", "error", nil), notification("2", "info", nil)}
+		layout["Open"], layout["Urgent"] = 2, true
+		layout["Banners"] = []object{without(notification("1", "error", nil), "Hidden", name == "notifications")}
 	}
 	var b bytes.Buffer
-	require.NoError(t, pages.Render(&b, name, object{"Title": "Title", "Path": "/" + name, "User": user, "Flash": "Done.", "Alerts": alerts, "Dead": 3,
-		"Digests": true, "Demo": true, "Version": "1", "Page": page}))
-	return b.String()
+	require.NoError(t, pages.Render(&b, name, layout))
+	return spaces.ReplaceAllString(b.String(), " ") // as a browser does
 }
 
 // A name that a template asks for and its data does not have is an error of Render.
@@ -312,7 +417,8 @@ func TestNoTemplateHasAnythingInline(t *testing.T) {
 		require.NotRegexp(t, inline, string(b), path)
 		return err
 	}))
-	for _, bad := range []string{`<p style="x">`, `<style>`, `<a onclick="x">`, `<script>x`, `<a href="javascript:x">`} {
+	for _, bad := range []string{`<p style="x">`, `<style>`, `<a onclick="x">`, `<script>x`,
+		`<a href="javascript:x">`} {
 		require.Regexp(t, inline, bad)
 	}
 }
@@ -321,15 +427,19 @@ func TestNoTemplateHasAnythingInline(t *testing.T) {
 func TestAnAlertIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
-	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Offers": nil, "Listens": nil, "Total": 0, "Attention": 1, "Trouble": 0}
-	for name, page := range map[string]any{"status": status, "connection": details(status["Connections"].([]object)[0], nil, nil)} {
+	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Offers": nil, "Listens": nil,
+		"Total": 0, "NotReady": "",
+		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": ""}}
+	for name, page := range map[string]any{"status": status,
+		"connection": details(status["Connections"].([]object)[0], nil, nil)} {
 		html := render(t, name, page, user)
 		require.Contains(t, html, `class="banner"`)
 		require.NotContains(t, html, "What is the case.")
 		require.Equal(t, 1, strings.Count(html, `>Reconnect</a>`), name)
 		require.Contains(t, html, `id="spotify-retry"`)
 	}
-	require.Contains(t, render(t, "connection", details(connection("waiting", "upstream"), nil, nil), user), "What is the case.", "another trouble than the alert's")
+	require.Contains(t, render(t, "connection", details(connection("waiting", "upstream"), nil, nil), user),
+		"What is the case.", "another trouble than the alert's")
 	hidden := regexp.MustCompile(`class="banner"[^>]* hidden>`)
 	require.Regexp(t, hidden, render(t, "notifications", nil, user), "the page itself says it")
 	require.NotRegexp(t, hidden, render(t, "listens", layouts()["listens"][1], user))
@@ -353,6 +463,7 @@ func TestEveryAssetExists(t *testing.T) {
 	_, err = asset("nothing.css")
 	require.Error(t, err)
 	rec := httptest.NewRecorder()
-	http.StripPrefix("/static/", Static()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/static/app.css", nil))
+	http.StripPrefix("/static/", Static()).ServeHTTP(rec,
+		httptest.NewRequest(http.MethodGet, "/static/app.css", nil))
 	require.Empty(t, rec.Header().Get("Cache-Control"), "an address without a fingerprint must not be kept")
 }

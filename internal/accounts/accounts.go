@@ -54,9 +54,6 @@ type Store interface {
 	SetPassword(ctx context.Context, user int64, hash string) error
 }
 
-// OWASP's recommendation for argon2id with 19 MiB of memory (Password Storage Cheat Sheet).
-var params = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-
 // hashesAtOnce bounds the memory of hashing to about 80 MiB.
 const hashesAtOnce = 4
 

@@ -115,8 +115,9 @@ func (m *memoryStore) causes(user int64) (all []string) {
 	return all
 }
 
-var spotify = &providers.Provider{Name: "spotify", DisplayName: "Spotify",
-	Streams: []string{library.Listens, library.Playlists}, OAuth: &providers.OAuth{}}
+var spotify = &providers.Provider{OAuth: &providers.OAuth{},
+	Description: providers.Description{Name: "spotify", DisplayName: "Spotify",
+		Streams: []string{library.Listens, library.Playlists}}}
 
 func connectionOf(user int64) library.Connection {
 	return library.Connection{User: user, ID: "spotify", App: "client", Generation: 1}
@@ -132,7 +133,7 @@ func listensOf(user int64) providers.Subject {
 func setup() (*alerts.Alerts, *memoryStore) {
 	m := &memoryStore{}
 	bus := &events.Bus{}
-	return alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus), Bus: bus,
+	return alerts.New(alerts.Options{Store: m, Notifier: notify.New(m, bus, nil), Bus: bus,
 		Log: slog.New(slog.DiscardHandler)}), m
 }
 

@@ -146,19 +146,19 @@ func (h *house) start() {
 	holds, err := h.db.Holds(ctx)
 	require.NoError(t, err)
 	syncer.Restore(backoff, nil, nil, holds)
-	registry := providers.Registry{{Name: "spotify", DisplayName: "Spotify"}}
-	h.notifier = notify.New(h.db, bus)
+	spotify := &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"}}
+	registry := providers.NewRegistry(spotify)
+	h.notifier = notify.New(h.db, bus, nil)
 	client := resilience.NewClient(&resilience.Transport{Base: h.phone})
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Registry: registry, Keys: h.db, Client: client,
 		Log: log, FirstDelay: time.Second,
 		Alerts: alerts.New(alerts.Options{Store: h.db, Notifier: h.notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
-	h.carried = delivery.New(delivery.Options{Poll: 2 * time.Second}, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, h.db, bus, log)
 	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
-		BaseURL: "https://reprise.example.org", Name: func(id int64) string { return string(delivery.ChannelName(id)) }, Service: func(string) string { return "Spotify" },
-		Added: func(ctx context.Context) { assert.NoError(t, h.carried.ChannelAdded(ctx)) },
-		Told:  h.count}
-	h.carried.TellBy(h.Courier)
+		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
+		Told: h.count}
+	h.carried = delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
+		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{Poll: 2 * time.Second})
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(t, h.carried.Run(run)) })

@@ -1,8 +1,8 @@
 // Package config reads the settings: defaults, then a YAML file, then the environment, then the command line.
 //
 // Every setting stands once, in the table of settings.go, with its default and its check. An empty value in the file or
-// the environment is none: what stood before it counts. Load reports everything that is wrong, not the first problem only. Nothing here is global;
-// other packages take values, never the Config.
+// the environment is none: what stood before it counts. Load reports everything that is wrong, not the first problem
+// only. Nothing here is global; other packages take values, never the Config.
 package config
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -64,36 +65,10 @@ type Config struct {
 
 	AllowPrivateUpstreams bool
 
-	Spotify      Provider
-	LastFM       Provider // its key and shared secret are ClientID and ClientSecret
-	ListenBrainz Provider
-	YouTube      Provider
-	MusicBrainz  Provider
-	FanartTV     Provider
-	OpenAI       OpenAI
+	Providers map[string]providers.Settings // by the provider's name, one for every description given to Load
 
 	// Simulated is no setting: the demo's services stand for those on the internet, although they are on loopback.
 	Simulated bool
-}
-
-// OpenAI are the settings of the language model that writes digests.
-type OpenAI struct {
-	APIURL   string
-	Keys     []resilience.PoolKey
-	Model    string   // empty: there are no digests
-	PriceIn  *float64 // per million tokens; nil when it is not known
-	PriceOut *float64
-	Currency string
-}
-
-// Provider are the settings of one provider.
-type Provider struct {
-	APIURL, AuthURL, TokenURL string
-	ClientID                  string
-	ClientSecret              resilience.Secret
-	Keys                      []resilience.PoolKey
-	Rate                      float64           // requests per second; 0 for no limit
-	ClientKey                 resilience.Secret // a person's own, beside Keys
 }
 
 // Problems is everything that is wrong with the settings, a sentence each.
@@ -101,12 +76,12 @@ type Problems []string
 
 func (p Problems) Error() string { return strings.Join(p, "\n") }
 
-// Load reads the settings. file may be empty; overrides are settings given on the command line, by path. The error is
-// a Problems.
-func Load(file string, environ []string, overrides map[string]string) (Config, error) {
+// Load reads the settings. file may be empty; overrides are settings given on the command line, by path. known are the
+// providers, whose settings have the path providers.<name>.<setting>. The error is a Problems.
+func Load(file string, environ []string, overrides map[string]string, known []providers.Description) (Config, error) {
 	var c Config
 	var problems Problems
-	table := c.settings()
+	table := append(c.settings(), c.providerSettings(known)...)
 	values := map[string]value{}
 	for _, s := range table {
 		values[s.path] = value{s.def, "the default"}
@@ -123,6 +98,11 @@ func Load(file string, environ []string, overrides map[string]string) (Config, e
 		}
 	}
 	problems = append(problems, c.validate()...)
+	for _, d := range known {
+		if err := d.Together(c.Providers[d.Name]); err != nil {
+			problems = append(problems, sentence(err.Error()))
+		}
+	}
 	if len(problems) > 0 {
 		return c, problems
 	}
@@ -159,7 +139,8 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 		return Problems{fmt.Sprintf("%s is not valid YAML:\n%s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))}
 	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all settings into one.", file)}
+		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all "+
+			"settings into one.", file)}
 	}
 	flat := map[string]string{}
 	flatten("", tree, flat)
@@ -167,7 +148,7 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 		if flat[path] == "" && section(table, path) {
 			continue
 		}
-		if !known(table, path) {
+		if !listed(table, path) {
 			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path, nearest(path, paths(table))))
 			continue
 		}
@@ -277,7 +258,7 @@ func secretFile(variable, file string) (string, error) {
 	return string(content), nil
 }
 
-func known(table []setting, path string) bool {
+func listed(table []setting, path string) bool {
 	return slices.ContainsFunc(table, func(s setting) bool { return s.path == path })
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
 
@@ -25,9 +27,19 @@ func write(t testing.TB, text string) string {
 	return path
 }
 
+// load loads with the providers of the program.
+func load(file string, environ []string, overrides map[string]string) (Config, error) {
+	return Load(file, environ, overrides, registry.Descriptions())
+}
+
+func text(s string) providers.Value                  { return providers.Value{Text: s} }
+func hidden(s resilience.Secret) providers.Value     { return providers.Value{Secret: s} }
+func number(f float64) providers.Value               { return providers.Value{Number: &f} }
+func keys(all ...resilience.PoolKey) providers.Value { return providers.Value{Keys: all} }
+
 func defaults(t testing.TB) Config {
 	t.Helper()
-	c, err := Load("", nil, nil)
+	c, err := load("", nil, nil)
 	require.NoError(t, err)
 	return c
 }
@@ -40,15 +52,21 @@ func TestDefaults(t *testing.T) {
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5, BreakerCooldown: time.Minute, AllowPrivateUpstreams: true,
 		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour, DeliveryKeepDead: 720 * time.Hour,
 		DeliveryWorkers: 4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
-		Spotify: Provider{APIURL: "https://api.spotify.com", AuthURL: "https://accounts.spotify.com/authorize",
-			TokenURL: "https://accounts.spotify.com/api/token"},
-		LastFM:       Provider{APIURL: "https://ws.audioscrobbler.com/2.0", AuthURL: "https://www.last.fm/api/auth/", Rate: 5},
-		ListenBrainz: Provider{APIURL: "https://api.listenbrainz.org", Rate: 1},
-		YouTube: Provider{APIURL: "https://www.googleapis.com/youtube/v3", AuthURL: "https://accounts.google.com/o/oauth2/v2/auth",
-			TokenURL: "https://oauth2.googleapis.com/token"},
-		MusicBrainz: Provider{APIURL: "https://musicbrainz.org", Rate: 1},
-		FanartTV:    Provider{APIURL: "https://webservice.fanart.tv"},
-		OpenAI:      OpenAI{APIURL: "https://api.openai.com/v1", Currency: "USD"},
+		Providers: map[string]providers.Settings{
+			"spotify": {"api_url": text("https://api.spotify.com"), "auth_url": text("https://accounts.spotify.com/authorize"),
+				"token_url": text("https://accounts.spotify.com/api/token"), "client_id": {}, "client_secret": {}},
+			"lastfm": {"api_url": text("https://ws.audioscrobbler.com/2.0"), "auth_url": text("https://www.last.fm/api/auth/"),
+				"client_id": {}, "client_secret": {}, "rate": number(5)},
+			"listenbrainz": {"api_url": text("https://api.listenbrainz.org"), "rate": number(1)},
+			"youtube": {"api_url": text("https://www.googleapis.com/youtube/v3"), "auth_url": text("https://accounts.google.com/o/oauth2/v2/auth"),
+				"token_url": text("https://oauth2.googleapis.com/token"), "client_id": {}, "client_secret": {}, "keys": {}},
+			"musicbrainz": {"api_url": text("https://musicbrainz.org"), "rate": number(1)},
+			"fanarttv":    {"api_url": text("https://webservice.fanart.tv"), "keys": {}, "client_key": {}},
+			"openai": {"api_url": text("https://api.openai.com/v1"), "keys": {}, "model": {}, "price_in": {}, "price_out": {},
+				"currency": text("USD")},
+			"navidrome": {},
+			"s3":        {},
+		},
 	}, defaults(t))
 }
 
@@ -137,18 +155,26 @@ func TestEverySettingIsRead(t *testing.T) {
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour, DeliveryKeepDead: 48 * time.Hour,
 		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
-		Spotify: Provider{APIURL: "http://127.0.0.1:1/api", AuthURL: "http://127.0.0.1:1/authorize/?tenant=1", TokenURL: "http://[::1]:1/token/",
-			ClientID: "id", ClientSecret: "secret"},
-		LastFM:       Provider{APIURL: "http://127.0.0.1:2/2.0", AuthURL: "http://127.0.0.1:2/api/auth/", ClientID: "key", ClientSecret: "shared"},
-		ListenBrainz: Provider{APIURL: "http://lb.local", Rate: 0.5},
-		YouTube: Provider{APIURL: "http://127.0.0.1:3/youtube/v3", AuthURL: "http://127.0.0.1:3/auth", TokenURL: "http://127.0.0.1:3/token",
-			ClientID: "id", ClientSecret: "secret", Keys: []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}},
-		MusicBrainz: Provider{APIURL: "http://mb.local", Rate: 20},
-		FanartTV:    Provider{APIURL: "http://127.0.0.1:4", Keys: []resilience.PoolKey{{Secret: "fanart-key-1"}}, ClientKey: "personal"},
-		OpenAI: OpenAI{APIURL: "http://127.0.0.1:4/v1", Keys: []resilience.PoolKey{{Secret: "third-key"}, {Secret: "fourth-key", Project: "home"}}, Model: "a-model",
-			PriceIn: new(0.15), PriceOut: new(0.0), Currency: "EUR"},
+		Providers: map[string]providers.Settings{
+			"spotify": {"api_url": text("http://127.0.0.1:1/api"), "auth_url": text("http://127.0.0.1:1/authorize/?tenant=1"),
+				"token_url": text("http://[::1]:1/token/"), "client_id": text("id"), "client_secret": hidden("secret")},
+			"lastfm": {"api_url": text("http://127.0.0.1:2/2.0"), "auth_url": text("http://127.0.0.1:2/api/auth/"),
+				"client_id": text("key"), "client_secret": hidden("shared"), "rate": number(0)},
+			"listenbrainz": {"api_url": text("http://lb.local"), "rate": number(0.5)},
+			"youtube": {"api_url": text("http://127.0.0.1:3/youtube/v3"), "auth_url": text("http://127.0.0.1:3/auth"),
+				"token_url": text("http://127.0.0.1:3/token"), "client_id": text("id"), "client_secret": hidden("secret"),
+				"keys": keys(resilience.PoolKey{Secret: "first-key"}, resilience.PoolKey{Secret: "second-key", Project: "home"})},
+			"musicbrainz": {"api_url": text("http://mb.local"), "rate": number(20)},
+			"fanarttv": {"api_url": text("http://127.0.0.1:4"), "keys": keys(resilience.PoolKey{Secret: "fanart-key-1"}),
+				"client_key": hidden("personal")},
+			"openai": {"api_url": text("http://127.0.0.1:4/v1"), "model": text("a-model"), "currency": text("EUR"),
+				"keys":     keys(resilience.PoolKey{Secret: "third-key"}, resilience.PoolKey{Secret: "fourth-key", Project: "home"}),
+				"price_in": number(0.15), "price_out": number(0)},
+			"navidrome": {},
+			"s3":        {},
+		},
 	}
-	got, err := Load(write(t, everything), nil, nil)
+	got, err := load(write(t, everything), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
@@ -171,7 +197,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_PROVIDERS_OPENAI_API_URL=http://127.0.0.1:4/v1", "REPRISE_PROVIDERS_OPENAI_KEYS=third-key,home:fourth-key", "REPRISE_PROVIDERS_OPENAI_MODEL=a-model",
 		"REPRISE_PROVIDERS_OPENAI_PRICE_IN=0.15", "REPRISE_PROVIDERS_OPENAI_PRICE_OUT=0", "REPRISE_PROVIDERS_OPENAI_CURRENCY=EUR"}
 	given := slices.Clone(environ)
-	got, err = Load("", environ, nil)
+	got, err = load("", environ, nil)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	require.Equal(t, given, environ, "the caller's list stays as it is")
@@ -180,7 +206,7 @@ func TestEverySettingIsRead(t *testing.T) {
 func TestWhatCountsMore(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file@example.org\nsync: {workers: 2}")
-	c, err := Load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"}, map[string]string{"contact": "line@example.org"})
+	c, err := load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"}, map[string]string{"contact": "line@example.org"})
 	require.NoError(t, err)
 	want := defaults(t)
 	want.Listen, want.DataDir, want.Contact, want.Workers = "file:1", "environment", "line@example.org", 2
@@ -191,59 +217,61 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n", "listen: \"\"\ntrusted_proxies: []\nsync: {workers: ' '}",
 		"providers: {spotify: {api_url: ''}}"} {
-		c, err := Load(write(t, text), []string{"REPRISE_LISTEN=", "REPRISE_SYNC_WORKERS= ", "REPRISE_SECRET_KEY_FILE=", "REPRISE_TRUSTED_PROXIES="}, nil)
+		c, err := load(write(t, text), []string{"REPRISE_LISTEN=", "REPRISE_SYNC_WORKERS= ", "REPRISE_SECRET_KEY_FILE=", "REPRISE_TRUSTED_PROXIES="}, nil)
 		require.NoError(t, err)
 		require.Equal(t, defaults(t), c, text)
 	}
-	c, err := Load(write(t, "contact: file@example.org\nsync: {workers: 2}"), []string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
+	c, err := load(write(t, "contact: file@example.org\nsync: {workers: 2}"), []string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "file@example.org", c.Contact, "an empty variable hides nothing")
 	require.Equal(t, 2, c.Workers)
 
-	c, err = Load("", []string{"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=of another app"}, map[string]string{"providers.spotify.client_secret": ""})
+	c, err = load("", []string{"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=of another app"}, map[string]string{"providers.spotify.client_secret": ""})
 	require.NoError(t, err)
-	require.Empty(t, string(c.Spotify.ClientSecret), "the command line takes it back")
+	require.Empty(t, string(c.Providers["spotify"].Secret("client_secret")), "the command line takes it back")
 }
 
 // A key of digits only is no number, however a reader of YAML would take it.
 func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
 	t.Parallel()
-	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: {client_id: 12345678901e5, client_secret: 0x1234567}\n"+
+	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: "+
+		"{client_id: 12345678901e5, client_secret: 0x1234567}\n"+
 		"  youtube: {keys: [00123456701, 12345e10]}\nsync: {workers: 010}")
-	c, err := Load(file, nil, nil)
+	c, err := load(file, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, "1234567890123456789012345", string(c.SecretKey))
 	require.Equal(t, "0012345670123456", string(c.AdminToken))
-	require.Equal(t, "12345678901e5", c.LastFM.ClientID)
-	require.Equal(t, "0x1234567", string(c.LastFM.ClientSecret))
-	require.Equal(t, []resilience.PoolKey{{Secret: "00123456701"}, {Secret: "12345e10"}}, c.YouTube.Keys)
+	require.Equal(t, "12345678901e5", c.Providers["lastfm"].Text("client_id"))
+	require.Equal(t, "0x1234567", string(c.Providers["lastfm"].Secret("client_secret")))
+	require.Equal(t, []resilience.PoolKey{{Secret: "00123456701"}, {Secret: "12345e10"}}, c.Providers["youtube"].Keys("keys"))
 	require.Equal(t, 10, c.Workers)
 }
 
 func TestSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	key, secret := write(t, "the key of this test\n"), write(t, "\tthe secret \r\n")
-	c, err := Load(write(t, "secret_key: in the file, and less"), []string{"REPRISE_SECRET_KEY_FILE=" + key, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=" + secret}, nil)
+	c, err := load(write(t, "secret_key: in the file, and less"), []string{"REPRISE_SECRET_KEY_FILE=" + key, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=" + secret}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "the key of this test", string(c.SecretKey))
-	require.Equal(t, "the secret", string(c.Spotify.ClientSecret))
+	require.Equal(t, "the secret", string(c.Providers["spotify"].Secret("client_secret")))
 
-	c, err = Load("", []string{"REPRISE_SECRET_KEY=", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
+	c, err = load("", []string{"REPRISE_SECRET_KEY=", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "the key of this test", string(c.SecretKey))
 
 	empty := write(t, " \n")
-	_, err = Load("", []string{"REPRISE_SECRET_KEY_FILE=" + empty, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=/nowhere"}, nil)
-	require.EqualError(t, err, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE names a file that cannot be read: open /nowhere: no such file or directory.\n"+
+	_, err = load("", []string{"REPRISE_SECRET_KEY_FILE=" + empty, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=/nowhere"}, nil)
+	require.EqualError(t, err, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE names a file that cannot be read: "+
+		"open /nowhere: no such file or directory.\n"+
 		"REPRISE_SECRET_KEY_FILE names a file that is empty: "+empty+".")
-	_, err = Load("", []string{"REPRISE_SECRET_KEY=the key of another test", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
+	_, err = load("", []string{"REPRISE_SECRET_KEY=the key of another test", "REPRISE_SECRET_KEY_FILE=" + key}, nil)
 	require.EqualError(t, err, "Both REPRISE_SECRET_KEY and REPRISE_SECRET_KEY_FILE are set. Keep one of them.")
 }
 
 func TestAllMistakesAreListed(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short\nadmin_token: short")
-	_, err := Load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"}, map[string]string{"base_url": "music.example.org"})
+	_, err := load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"}, map[string]string{"base_url": "music.example.org"})
 	problems, ok := err.(Problems)
 	require.True(t, ok)
 	require.Equal(t, Problems{
@@ -311,7 +339,7 @@ func TestOneMistake(t *testing.T) {
 		{"allow_private_upstreams", "perhaps", "neither true nor false"},
 	}
 	for _, c := range cases {
-		_, err := Load("", nil, map[string]string{c.path: c.text})
+		_, err := load("", nil, map[string]string{c.path: c.text})
 		problems, ok := err.(Problems)
 		require.True(t, ok, "%s: %s", c.path, c.text)
 		require.Len(t, problems, 1)
@@ -325,7 +353,7 @@ func TestOneMistake(t *testing.T) {
 func TestFilesThatAreNoSettings(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
-	_, err := Load(missing, nil, nil)
+	_, err := load(missing, nil, nil)
 	require.EqualError(t, err, "The configuration file cannot be read: open "+missing+": no such file or directory.")
 	for text, want := range map[string]string{
 		"listen: [":                           "is not valid YAML:\n[1:9]",
@@ -343,7 +371,7 @@ func TestFilesThatAreNoSettings(t *testing.T) {
 		"secret_key: [a secret that is long":  "is not valid YAML",
 	} {
 		file := write(t, text)
-		_, err := Load(file, nil, nil)
+		_, err := load(file, nil, nil)
 		require.ErrorContains(t, err, file)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "a secret that is long")
@@ -353,14 +381,16 @@ func TestFilesThatAreNoSettings(t *testing.T) {
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
-	c.SecretKey, c.Spotify.ClientSecret = "hunter2-the-key-itself", "hunter2-the-app-secret"
+	c.SecretKey = "hunter2-the-key-itself"
+	spotify := c.Providers["spotify"]
+	spotify["client_secret"] = hidden("hunter2-the-app-secret")
 	var logged bytes.Buffer
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("settings", "config", c, "provider", &c.Spotify, "key", c.SecretKey)
-	slog.New(slog.NewJSONHandler(&logged, nil)).Info("settings", "config", c, "provider", &c.Spotify, "key", c.SecretKey)
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("settings", "config", c, "provider", spotify, "key", c.SecretKey)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("settings", "config", c, "provider", spotify, "key", c.SecretKey)
 	asJSON, err := json.Marshal(c)
 	require.NoError(t, err)
 	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%s %q", c.SecretKey, c.SecretKey),
-		fmt.Sprintf("%v", &c), fmt.Sprintf("%+v", c.Spotify), logged.String(), string(asJSON)} {
+		fmt.Sprintf("%v", &c), fmt.Sprintf("%+v", spotify), logged.String(), string(asJSON)} {
 		require.NotContains(t, printed, "hunter2")
 		require.Contains(t, printed, "[redacted]")
 	}
@@ -386,14 +416,14 @@ func TestLoopbackFor(t *testing.T) {
 
 func TestAKeyThatIsNoneIsNotRepeated(t *testing.T) {
 	t.Parallel()
-	_, err := Load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS=home:key-one-1,short"}, nil)
+	_, err := load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS=home:key-one-1,short"}, nil)
 	require.ErrorContains(t, err, "providers.youtube.keys")
 	require.ErrorContains(t, err, "PROJECT:KEY")
 	require.NotContains(t, err.Error(), "short\"")
 	require.NotContains(t, err.Error(), "key-one")
 	file := filepath.Join(t.TempDir(), "keys")
 	require.NoError(t, os.WriteFile(file, []byte("first-key\nhome:second-key\n"), 0o600))
-	c, err := Load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS_FILE=" + file}, nil)
+	c, err := load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS_FILE=" + file}, nil)
 	require.NoError(t, err)
-	require.Equal(t, []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}, c.YouTube.Keys)
+	require.Equal(t, []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}, c.Providers["youtube"].Keys("keys"))
 }

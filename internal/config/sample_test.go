@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"reprise/internal/providers/registry"
+
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/stretchr/testify/require"
@@ -57,7 +59,7 @@ func TestTheSampleFileListsEverySettingWithItsDefault(t *testing.T) {
 	require.NoError(t, err)
 	got := entries(t, strings.Split(string(text), "\n"), "", file.Docs[0].Body)
 	var want []entry
-	for _, s := range new(Config).settings() {
+	for _, s := range append(new(Config).settings(), new(Config).providerSettings(registry.Descriptions())...) {
 		want = append(want, entry{path: s.path, value: s.def, comments: 1})
 	}
 	require.Equal(t, want, got)
@@ -65,7 +67,7 @@ func TestTheSampleFileListsEverySettingWithItsDefault(t *testing.T) {
 
 func TestTheSampleFileLoadsToTheDefaults(t *testing.T) {
 	t.Parallel()
-	c, err := Load(sample, nil, nil)
+	c, err := load(sample, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, defaults(t), c)
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -26,10 +26,10 @@ type setting struct {
 
 // settings is the table of all settings, bound to the fields of c.
 func (c *Config) settings() []setting {
-	table := []setting{
+	return []setting{
 		{path: "listen", def: "127.0.0.1:8420", set: address(&c.Listen)},
-		{path: "base_url", set: baseURL(&c.BaseURL)},
-		{path: "data_dir", def: "./data", set: text(&c.DataDir)},
+		{path: "base_url", set: addressOf(providers.BaseURL, &c.BaseURL)},
+		{path: "data_dir", def: "./data", set: plainText(&c.DataDir)},
 		{path: "database_url", secret: true, set: c.setDatabaseURL},
 		{path: "secret_key", secret: true, set: c.setSecretKey},
 		{path: "admin_token", secret: true, set: c.setAdminToken},
@@ -59,50 +59,24 @@ func (c *Config) settings() []setting {
 		{path: "art.max_mib", def: "512", set: integer(&c.ArtMaxMiB, 0, 1_000_000)},
 		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
 	}
-	table = append(table, c.Spotify.settings("spotify", "https://api.spotify.com",
-		"https://accounts.spotify.com/authorize", "https://accounts.spotify.com/api/token")...)
-	table = append(table, c.LastFM.settings("lastfm", "https://ws.audioscrobbler.com/2.0/", "https://www.last.fm/api/auth/", "")...)
-	table = append(table, setting{path: "providers.lastfm.rate", def: "5", set: perSecond(&c.LastFM.Rate)})
-	table = append(table, c.ListenBrainz.settings("listenbrainz", "https://api.listenbrainz.org", "", "")...)
-	table = append(table, setting{path: "providers.listenbrainz.rate", def: "1", set: perSecond(&c.ListenBrainz.Rate)})
-	table = append(table, c.YouTube.settings("youtube", "https://www.googleapis.com/youtube/v3",
-		"https://accounts.google.com/o/oauth2/v2/auth", "https://oauth2.googleapis.com/token")...)
-	table = append(table, setting{path: "providers.youtube.keys", secret: true, set: keys(&c.YouTube.Keys)})
-	table = append(table, c.MusicBrainz.settings("musicbrainz", "https://musicbrainz.org", "", "")...)
-	table = append(table, setting{path: "providers.musicbrainz.rate", def: "1", set: perSecond(&c.MusicBrainz.Rate)})
-	table = append(table, c.FanartTV.settings("fanarttv", "https://webservice.fanart.tv", "", "")...)
-	table = append(table,
-		setting{path: "providers.fanarttv.keys", secret: true, set: keys(&c.FanartTV.Keys)},
-		setting{path: "providers.fanarttv.client_key", secret: true, set: secret(&c.FanartTV.ClientKey)})
-	return append(table, c.OpenAI.settings()...)
 }
 
-func (o *OpenAI) settings() []setting {
-	return []setting{
-		{path: "providers.openai.api_url", def: "https://api.openai.com/v1", set: baseURL(&o.APIURL)},
-		{path: "providers.openai.keys", secret: true, set: keys(&o.Keys)},
-		{path: "providers.openai.model", set: text(&o.Model)},
-		{path: "providers.openai.price_in", set: price(&o.PriceIn)},
-		{path: "providers.openai.price_out", set: price(&o.PriceOut)},
-		{path: "providers.openai.currency", def: "USD", set: text(&o.Currency)},
+// providerSettings are the rows of the providers' settings, which their descriptions give.
+func (c *Config) providerSettings(all []providers.Description) (table []setting) {
+	c.Providers = make(map[string]providers.Settings, len(all))
+	for _, d := range all {
+		values := providers.Settings{}
+		c.Providers[d.Name] = values
+		for _, s := range d.Settings {
+			table = append(table, setting{path: d.Path(s.Name), def: s.Default, secret: s.Secret(),
+				set: func(text string) error {
+					v, err := s.Parse(text)
+					values[s.Name] = v
+					return err
+				}})
+		}
 	}
-}
-
-// settings are those of a provider: without an authorization page only its address, and without an address for tokens
-// none for that.
-func (p *Provider) settings(name, api, auth, token string) []setting {
-	prefix := "providers." + name + "."
-	table := []setting{{path: prefix + "api_url", def: api, set: baseURL(&p.APIURL)}}
-	if auth == "" {
-		return table
-	}
-	table = append(table, setting{path: prefix + "auth_url", def: auth, set: pageURL(&p.AuthURL)})
-	if token != "" {
-		table = append(table, setting{path: prefix + "token_url", def: token, set: pageURL(&p.TokenURL)})
-	}
-	return append(table,
-		setting{path: prefix + "client_id", set: text(&p.ClientID)},
-		setting{path: prefix + "client_secret", secret: true, set: secret(&p.ClientSecret)})
+	return table
 }
 
 // validate checks what concerns more than one setting; those that are wrong by themselves are zero here.
@@ -111,10 +85,8 @@ func (c *Config) validate() (problems Problems) {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).", c.BackoffMax, c.BackoffBase))
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
-		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
-	}
-	if (c.OpenAI.PriceIn == nil) != (c.OpenAI.PriceOut == nil) {
-		problems = append(problems, "providers.openai.price_in and providers.openai.price_out belong together: set both, or none.")
+		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than "+
+			"delivery.first_delay (%v).", c.DeliveryMaxDelay, c.DeliveryFirstDelay))
 	}
 	return problems
 }
@@ -128,32 +100,8 @@ func LoopbackFor(listen string) string {
 	return net.JoinHostPort(host, port)
 }
 
-func text(to *string) func(string) error {
+func plainText(to *string) func(string) error {
 	return func(s string) error { *to = strings.TrimSpace(s); return nil }
-}
-
-func secret(to *resilience.Secret) func(string) error {
-	return func(s string) error { *to = resilience.Secret(strings.TrimSpace(s)); return nil }
-}
-
-// keys are API keys, each alone or behind the name of its project and a colon.
-func keys(to *[]resilience.PoolKey) func(string) error {
-	return func(s string) error {
-		*to = nil
-		for item := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
-			project, key, ok := strings.Cut(item, ":")
-			if !ok {
-				project, key = "", item
-			}
-			if len(key) < 8 {
-				return errors.New("one of these is too short for a key; they are written as KEY or PROJECT:KEY, with commas between")
-			}
-			if !slices.ContainsFunc(*to, func(k resilience.PoolKey) bool { return string(k.Secret) == key }) {
-				*to = append(*to, resilience.PoolKey{Secret: resilience.Secret(key), Project: project})
-			}
-		}
-		return nil
-	}
 }
 
 // contact is whom services write to, as it can stand in the comment of a header: an e-mail or web address.
@@ -162,10 +110,12 @@ func contact(to *string) func(string) error {
 		s = strings.TrimSpace(s)
 		at, err := mail.ParseAddress(s)
 		isMail := err == nil && at.Address == s
-		isPage := pageURL(new(string))(s) == nil // also the empty one
+		_, err = providers.PageURL.Parse(s)
+		isPage := err == nil // also the empty one
 		unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("()\\", r) }
 		if !isMail && !isPage || strings.ContainsFunc(s, unfit) {
-			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as https://example.org")
+			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as " +
+				"https://example.org")
 		}
 		*to = s
 		return nil
@@ -176,13 +126,14 @@ func (c *Config) setDatabaseURL(s string) error {
 	if s = strings.TrimSpace(s); s == "" {
 		return nil
 	}
-	// The driver finds the password's end in its own way: at the first @, or where the host ends. What it would take for the
-	// host's or the database's name is told to people.
+	// The driver finds the password's end in its own way: at the first @, or where the host ends. What it would take
+	// for the host's or the database's name is told to people.
 	address, _, _ := strings.Cut(s, "?")
 	u, err := url.Parse(s) // whose error would hold the password
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" ||
 		strings.Count(address, "@") > 1 || strings.Contains(u.EscapedPath(), "@") {
-		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special in the password written as %40 for @; leave it empty to keep everything in data_dir")
+		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special " +
+			"in the password written as %40 for @; leave it empty to keep everything in data_dir")
 	}
 	c.DatabaseURL = resilience.Secret(s)
 	return nil
@@ -253,34 +204,6 @@ func fraction(to *float64) func(string) error {
 	}
 }
 
-// perSecond is how many requests a second may go out; 0 stands for no limit.
-func perSecond(to *float64) func(string) error {
-	return func(s string) error {
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(f >= 0 && f <= 1000) || f > 0 && f < 0.01 {
-			return fmt.Errorf("%q is not a number of requests per second from 0.01 to 1000, or 0 for no limit", s)
-		}
-		*to = f
-		return nil
-	}
-}
-
-// price is an amount of money, 0 or more; without one it is not known.
-func price(to **float64) func(string) error {
-	return func(s string) error {
-		if s = strings.TrimSpace(s); s == "" {
-			*to = nil
-			return nil
-		}
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(f >= 0 && f <= 1e6) {
-			return fmt.Errorf("%q is not a price such as 0.15", s)
-		}
-		*to = &f
-		return nil
-	}
-}
-
 func duration(to *time.Duration, least time.Duration) func(string) error {
 	return func(s string) error {
 		d, err := time.ParseDuration(s)
@@ -307,38 +230,12 @@ func address(to *string) func(string) error {
 	}
 }
 
-// baseURL is an address that others are built from, kept without a slash at its end.
-func baseURL(to *string) func(string) error {
-	set := pageURL(to)
+// addressOf reads an address of that kind.
+func addressOf(kind providers.Kind, to *string) func(string) error {
 	return func(s string) error {
-		if err := set(s); err != nil {
-			return err
-		}
-		if strings.ContainsAny(*to, "?#") {
-			defer func() { *to = "" }()
-			return fmt.Errorf("%q must not have a part that begins with ? or #", *to)
-		}
-		*to = strings.TrimRight(*to, "/")
-		return nil
-	}
-}
-
-// pageURL is a whole address.
-func pageURL(to *string) func(string) error {
-	return func(s string) error {
-		s = strings.TrimSpace(s)
-		if s == "" {
-			return nil
-		}
-		u, err := url.Parse(s)
-		switch {
-		case err == nil && u.User != nil: // said first, since the others repeat what was given
-			return errors.New("an address must not hold a name or password")
-		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-			return fmt.Errorf("%q is not an address that begins with http:// or https://", s)
-		}
-		*to = s
-		return nil
+		v, err := kind.Parse(s)
+		*to = v.Text
+		return err
 	}
 }
 

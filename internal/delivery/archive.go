@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"reprise/internal/library"
@@ -23,35 +24,47 @@ type Archived struct {
 	SHA256  string `json:"sha256"`
 }
 
-// carryMonth writes a month of a person's listens as one object: JSON Lines, one listen per line, the oldest first.
-func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *job) error {
-	kept, err := d.store.Copy(ctx, j.User, j.Connection, j.Kind, j.Ref)
-	j.wanted = kept.Wanted
-	if errors.Is(err, library.ErrNotFound) {
-		return d.unwanted(ctx, j)
-	}
-	if err != nil {
+// monthStore reads a month's listens.
+type monthStore interface {
+	// Month yields the listens with from ≤ played at < to, the oldest first.
+	Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[library.StoredListen, error]
+}
+
+// MonthOf returns the month, in UTC, whose part of the archive a play belongs to.
+func MonthOf(at time.Time) string { return at.UTC().Format(monthForm) }
+
+const monthForm = "2006-01"
+
+// monthDeliverer delivers months of the archive.
+type monthDeliverer struct{ copyWriter }
+
+// deliver writes a month of a person's listens as one object: JSON Lines, one listen per line, the oldest first.
+func (d *monthDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
+	kept, wanted, err := d.read(ctx, a)
+	if err != nil || !wanted {
 		return err
 	}
-	from, err := time.Parse(monthForm, j.Ref)
+	from, err := time.Parse(monthForm, a.Ref)
 	if err != nil {
-		return refuse("This is no month: " + j.Ref)
+		return refuse("This is no month: " + a.Ref)
 	}
-	body, listens, err := d.lines(ctx, j.User, from)
+	body, listens, err := d.lines(ctx, a.User, from)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(body)
-	report := Archived{Name: objectName(j.User, from), Listens: listens, Bytes: len(body), SHA256: hex.EncodeToString(sum[:])}
+	report := Archived{Name: objectName(a.User, from), Listens: listens, Bytes: len(body),
+		SHA256: hex.EncodeToString(sum[:])}
 	var refused error
 	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
-		store, ok := a.(providers.ObjectStore)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+		store, ok := p.(providers.ObjectStore)
 		if !ok {
 			return fmt.Errorf("%s: adapter keeps no objects", c.ID)
 		}
 		var err error
-		if kept.RemoteID, err = store.Keep(ctx, report.Name, "application/x-ndjson", body); resilience.IsItem(err) {
+		kept.RemoteID, err = store.Keep(ctx, report.Name, "application/x-ndjson", body)
+		if resilience.IsItem(err) {
 			refused = err
 			return nil
 		}
@@ -60,36 +73,15 @@ func (d *Deliveries) carryMonth(ctx context.Context, c library.Connection, j *jo
 	if err := errors.Join(err, refused); err != nil {
 		return err
 	}
-	return d.finish(ctx, j, kept, report)
-}
-
-// finish notes that a copy has been written, and goes on when ours has changed meanwhile.
-func (d *Deliveries) finish(ctx context.Context, j *job, c Copy, report any) error {
-	c.Report = jsonOf(report)
-	ended, err := d.store.EndCopy(context.WithoutCancel(ctx), j.ID, c, true)
-	if err == nil && !ended {
-		return errAgain
-	}
-	if err == nil {
-		d.publish(j.User, j.Connection)
-	}
-	return err
-}
-
-// unwanted ends the delivery of a copy that nobody wants any more.
-func (d *Deliveries) unwanted(ctx context.Context, j *job) error {
-	ended, err := d.store.EndCopy(context.WithoutCancel(ctx), j.ID, Copy{User: j.User, Connection: j.Connection, Kind: j.Kind, Ref: j.Ref}, true)
-	if err == nil && !ended { // it is wanted again
-		return errAgain
-	}
-	return err
+	return d.finish(ctx, a, kept, report)
 }
 
 func objectName(user int64, month time.Time) string {
 	return fmt.Sprintf("listens/user-%d/%s.jsonl", user, month.Format(monthForm))
 }
 
-func (d *Deliveries) lines(ctx context.Context, user int64, from time.Time) (body []byte, listens int, err error) {
+// lines returns a month's listens as JSON Lines, and how many they are.
+func (d *monthDeliverer) lines(ctx context.Context, user int64, from time.Time) (body []byte, listens int, err error) {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
 	lines.SetEscapeHTML(false)

@@ -3,68 +3,73 @@ package delivery
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
+
+	"reprise/internal/library"
 )
 
 const (
 	careEvery = time.Minute
-	lookAfter = 24 * time.Hour     // a dead letter is looked at again once a day (resilience page, "Deliveries")
-	keepDone  = 7 * 24 * time.Hour // how long people see what was carried
+	tryAgain  = 24 * time.Hour     // how often a dead letter is tried again (docs/resilience.md)
+	keepDone  = 7 * 24 * time.Hour // how long people see what was delivered
 )
 
-// CareStore keeps what is looked after.
-type CareStore interface {
+// careStore is what the runner needs of the store.
+type careStore interface {
+	// Parked returns the connections to which deliveries are parked.
+	Parked(context.Context) ([]library.Connection, error)
+	// ReleaseChannels makes the parked deliveries due of channels that are not stopped.
+	ReleaseChannels(context.Context) error
+	// TryAgain makes dead letters that died before a time due for one more attempt each.
 	TryAgain(ctx context.Context, diedBefore time.Time) (int, error)
+	// Retire removes old deliveries, and returns the dead letters among them.
 	Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []Delivery, err error)
 }
 
-// care looks at dead letters again, removes what is old, and says in the log when much waits.
-func (d *Deliveries) care(ctx context.Context) {
+// care tries dead letters again, removes old deliveries, and logs when the backlog is long.
+func (r *runner) care(ctx context.Context) {
 	now := time.Now()
-	dead, err := d.store.Retire(ctx, now.Add(-keepDone), now.Add(-d.opt.KeepDead))
-	d.careFailed(ctx, err)
+	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.KeepDead))
+	r.careFailed(ctx, err)
 	for _, v := range dead {
-		d.log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Connection, "kind", v.Kind, "items", v.Items, "category", v.Category)
+		r.Log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Connection, "kind", v.Kind,
+			"items", v.Items, "category", v.Category)
 	}
-	again, err := d.store.TryAgain(ctx, now.Add(-lookAfter))
-	d.careFailed(ctx, err)
+	again, err := r.Store.TryAgain(ctx, now.Add(-tryAgain))
+	r.careFailed(ctx, err)
 	if again > 0 {
-		d.log.Info("dead letters are looked at again", "count", again)
+		r.Log.Info("dead letters are tried again", "count", again)
 	}
-	d.careFailed(ctx, d.resume(ctx))
-	d.careFailed(ctx, d.releaseReady(ctx))
-	d.careFailed(ctx, d.openQueues(ctx))
-	backlog, err := d.queue.Backlog(ctx)
-	d.careFailed(ctx, err)
-	d.mu.Lock()
-	warned := d.warned
-	d.warned = backlog > d.opt.BacklogWarn
-	d.mu.Unlock()
-	if backlog > d.opt.BacklogWarn && !warned {
-		d.log.Warn("many deliveries wait", "count", backlog)
+	r.careFailed(ctx, r.resume(ctx))
+	r.careFailed(ctx, r.releaseReady(ctx))
+	r.careFailed(ctx, r.openQueues(ctx))
+	backlog, err := r.queue.Backlog(ctx)
+	r.careFailed(ctx, err)
+	warned := r.warned
+	r.warned = backlog > r.opt.BacklogWarn
+	if r.warned && !warned {
+		r.Log.Warn("many deliveries wait", "count", backlog)
 	}
 }
 
-// resume makes due what the queue has for running although nobody works on it: the database was away for longer than River
-// tries to note an end. What has ended just now may still be noted, so it has to have been so at the look before as well.
-func (d *Deliveries) resume(ctx context.Context) error {
-	lost, err := d.queue.Running(ctx)
-	d.mu.Lock()
-	maps.DeleteFunc(lost, func(id int64, _ time.Time) bool { return d.working[id] })
-	d.mu.Unlock()
+// resume makes deliveries due that are noted as running although nobody works on them: the database was away for longer
+// than River tries to note an end. The end of an attempt that has just ended may still be noted, so a delivery must have
+// been found so twice.
+func (r *runner) resume(ctx context.Context) error {
+	lost, err := r.queue.Running(ctx)
+	r.worker.exceptWorking(lost)
 	for id, taken := range lost {
-		if before, ok := d.lost[id]; ok && before.Equal(taken) {
-			d.log.Warn("the end of a delivery's attempt could not be kept, and it is due again", "delivery_id", id)
-			err = errors.Join(err, d.queue.Resume(ctx, id))
+		if before, ok := r.lost[id]; ok && before.Equal(taken) {
+			r.Log.Warn("the end of an attempt could not be stored; the delivery is due again", "delivery_id", id)
+			err = errors.Join(err, r.queue.Resume(ctx, id))
 		}
 	}
-	d.lost = lost
+	r.lost = lost
 	return err
 }
 
-func (d *Deliveries) careFailed(ctx context.Context, err error) {
+func (r *runner) careFailed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		d.log.Error("looking after deliveries failed", "err", err)
+		r.Log.Error("taking care of deliveries failed", "err", err)
 	}
 }

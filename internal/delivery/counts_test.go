@@ -40,7 +40,7 @@ func newQueue(t *testing.T) *queue.Queue {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	db.SetMaxOpenConns(1)
-	_, err = db.Exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, user_id INTEGER, provider TEXT)")
+	_, err = db.Exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, user_id INTEGER, connection TEXT)")
 	require.NoError(t, err)
 	same := func(err error) error { return err }
 	q, err := queue.Open(t.Context(), queue.Config{Driver: riversqlite.New(db), Writer: db, Reader: db, Wrap: same})
@@ -48,17 +48,19 @@ func newQueue(t *testing.T) *queue.Queue {
 	return q
 }
 
-func counted(t *testing.T, s taker) (*Deliveries, func(t *testing.T) string) {
+func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 	m := metrics.New(metrics.Catalogue{DeliveryKinds: Kinds})
 	dead := func(t *testing.T) string {
 		w := httptest.NewRecorder()
-		m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		m.Handler(nil, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		_, after, ok := strings.Cut(w.Body.String(), `reprise_dead_letters_total{category="item"} `)
 		require.True(t, ok)
 		n, _, _ := strings.Cut(after, "\n")
 		return n
 	}
-	return &Deliveries{opt: Options{Metrics: m}, registry: providers.Registry{{Name: "radio"}}, store: s, queue: newQueue(t), log: slog.New(slog.DiscardHandler)}, dead
+	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
+	return &worker{registry: providers.NewRegistry(radio), store: s, queue: newQueue(t),
+		log: slog.New(slog.DiscardHandler), metrics: m}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
@@ -78,13 +80,15 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		{"a copy that nobody wants otherwise", taker{}, nil, WritePlaylist, "1"},
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
-		d, dead := counted(t, c.store)
-		j := job{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind}
+		w, dead := counted(t, c.store)
+		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind}
 		err := bad
 		if c.outcomes != nil {
-			err = d.divide(t.Context(), Draft{}, j.ID, plays, c.outcomes, nil)
+			more, dead, refused := divide(plays, c.outcomes)
+			d := &listenDeliverer{store: c.store, metrics: w.metrics}
+			err = errors.Join(d.split(t.Context(), Draft{}, a.ID, more, dead), refused)
 		}
-		_, _ = d.settle(t.Context(), j, err)
+		_, _ = w.settle(t.Context(), a, err)
 		require.Equal(t, c.want, dead(t), c.what)
 	}
 }
@@ -102,8 +106,9 @@ func TestWhatComesOfAnAttemptHasOneName(t *testing.T) {
 		{&resilience.AnswerError{Status: 503}, false, "retrying"}, {&resilience.AnswerError{Status: 503}, true, "dead"},
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
 	} {
-		d, _ := counted(t, taker{})
-		result, _ := d.settle(t.Context(), job{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Last: c.last}, c.err)
+		w, _ := counted(t, taker{})
+		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Last: c.last}
+		result, _ := w.settle(t.Context(), a, c.err)
 		require.Equal(t, c.want, result, "%v", c.err)
 		require.Contains(t, metrics.DeliveryResults, result)
 	}

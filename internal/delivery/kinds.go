@@ -3,7 +3,9 @@ package delivery
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,66 +21,64 @@ const (
 	Scrobble      = "scrobble"
 	WritePlaylist = "write_playlist"
 	Archive       = "archive"
-	Notify        = "notify" // what a channel outside the browser is to tell; Ref is its number
+	Notify        = "notify" // the messages of a channel outside the browser; Ref is its id
 )
+
+// Kinds are all kinds, in the order in which people see them.
+var Kinds = []string{SubmitListens, Scrobble, WritePlaylist, Archive, Notify}
+
+// Copies reports whether deliveries of a kind write a copy, which is written again whenever ours changes. A listen is
+// delivered once.
+func Copies(kind string) bool { return kind == WritePlaylist || kind == Archive }
+
+// again reports whether deliveries of a kind may come again when they are done: copies, and a channel's messages.
+func again(kind string) bool { return Copies(kind) || kind == Notify }
 
 // Schema is the version of the payload that this version writes and understands.
 const Schema = 1
 
-// Payload is what the queue holds of a delivery. Which listens it carries stands in the database, so that they can be
-// divided among deliveries.
+// Payload is what the queue holds of a delivery. The listens of a delivery are rows of the database, so that they can
+// be divided among deliveries.
 type Payload struct {
 	Schema     int                  `json:"schema_version"`
 	User       int64                `json:"user_id"`
 	Connection library.ConnectionID `json:"provider"`
-	Ref        string               `json:"ref,omitempty"` // a playlist's number, or a month such as 2026-11
+	Ref        string               `json:"ref,omitempty"` // a playlist's id, or a month such as 2026-11
 	Key        string               `json:"idempotency_key"`
 }
 
-func (p Payload) payload() Payload { return p }
+func payloadOf(args []byte) (p Payload, err error) {
+	return p, json.Unmarshal(args, &p)
+}
 
-// Each kind is a type of its own, as River wants it.
-type (
-	submitListens struct{ Payload }
-	scrobble      struct{ Payload }
-	writePlaylist struct{ Payload }
-	archive       struct{ Payload }
-	messages      struct{ Payload }
-)
+// args is a payload as River takes it. River gives it back without its kind.
+type args struct {
+	kind string
+	Payload
+}
 
-func (submitListens) Kind() string { return SubmitListens }
-func (scrobble) Kind() string      { return Scrobble }
-func (writePlaylist) Kind() string { return WritePlaylist }
-func (archive) Kind() string       { return Archive }
-func (messages) Kind() string      { return Notify }
+// Kind implements river.JobArgs.
+func (a args) Kind() string { return a.kind }
 
-// Draft is something to be carried, on its way into the queue.
+// Draft is a delivery that is not in the queue yet.
 type Draft struct {
 	User       int64
 	Connection library.ConnectionID
 	Kind       string
 	Ref        string
-	Listens    []int64 // their numbers, the oldest play first
-	History    bool    // goes out after everything that is new
+	Listens    []int64 // their ids, the oldest play first
+	History    bool    // is delivered after everything that is new
 	Due        time.Time
 }
 
-// Items is how many listens or copies the order is about.
-func (o Draft) Items() int { return max(len(o.Listens), 1) }
+// Items returns how many listens or copies the draft is about.
+func (d Draft) Items() int { return max(len(d.Listens), 1) }
 
-// Copies says whether deliveries of a kind make a copy that is written again whenever ours changes. Then a delivery that
-// is done stands in nobody's way, while a play is carried once.
-func Copies(kind string) bool { return kind == WritePlaylist || kind == Archive }
-
-// again says whether deliveries of a kind may come again when they are done: copies do, and what tells a channel of all
-// that waits for it.
-func again(kind string) bool { return Copies(kind) || kind == Notify }
-
-// Key is the idempotency key: the same for everything that is the same delivery.
-func (o Draft) Key() string {
+// Key returns the idempotency key, which is the same for all drafts of the same delivery.
+func (d Draft) Key() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", o.Connection, o.User, o.Kind, o.Ref)
-	for _, id := range o.Listens {
+	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", d.Connection, d.User, d.Kind, d.Ref)
+	for _, id := range d.Listens {
 		fmt.Fprintf(h, "%d\n", id)
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -89,40 +89,32 @@ const (
 	priorityHistory = 3
 )
 
-// Job is the order as River takes it. attempts is how often it may be attempted.
-func (o Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
-	p := Payload{Schema: Schema, User: o.User, Connection: o.Connection, Ref: o.Ref, Key: o.Key()}
-	states := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		rivertype.JobStateRetryable, rivertype.JobStateCancelled, rivertype.JobStateDiscarded}
-	if !again(o.Kind) {
+// Job returns the draft as River takes it, with a limit of attempts.
+func (d Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
+	if !slices.Contains(Kinds, d.Kind) {
+		panic("delivery: no such kind: " + d.Kind)
+	}
+	states := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
+		rivertype.JobStateScheduled, rivertype.JobStateRetryable, rivertype.JobStateCancelled, rivertype.JobStateDiscarded}
+	if !again(d.Kind) {
 		states = append(states, rivertype.JobStateCompleted)
 	}
-	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(o.Connection, o.User), ScheduledAt: o.Due,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: states}}
-	if o.History {
+	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(d.Connection, d.User),
+		ScheduledAt: d.Due, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: states}}
+	if d.History {
 		opts.Priority = priorityHistory
 	}
-	switch o.Kind {
-	case SubmitListens:
-		return submitListens{p}, opts
-	case Scrobble:
-		return scrobble{p}, opts
-	case WritePlaylist:
-		return writePlaylist{p}, opts
-	case Archive:
-		return archive{p}, opts
-	case Notify:
-		return messages{p}, opts
-	}
-	panic("delivery: no such kind: " + o.Kind)
+	p := Payload{Schema: Schema, User: d.User, Connection: d.Connection, Ref: d.Ref, Key: d.Key()}
+	return args{kind: d.Kind, Payload: p}, opts
 }
 
-// lanes bounds how many queues one provider's deliveries have, and those of all channels, on an installation with many
-// people: each is looked at every second.
+// lanes limits how many queues one provider's deliveries have, and those of all channels, on an installation with many
+// people: each is polled every second.
 const lanes = 16
 
-// QueueOf returns the queue of the deliveries to a connection or a channel. It has one worker, so they go out in order,
-// and wait neither for those of another connection nor, in a household, for those of another person or channel.
+// QueueOf returns the name of the queue for deliveries to one person's connection, or to a channel. A queue has one
+// worker: its deliveries are made in order, and wait neither for another provider's nor, in a household, for another
+// person's or another channel's.
 func QueueOf(conn library.ConnectionID, user int64) string {
 	if channel, ok := ChannelNumber(conn); ok {
 		return fmt.Sprintf("channel_%d", channel%lanes)

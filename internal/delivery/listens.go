@@ -13,57 +13,79 @@ import (
 	"reprise/internal/resilience"
 )
 
-// carryListens sends the listens of a delivery, except those that the provider has already. To know that, the provider
-// must have been read since the delivery was written down. Where a second attempt would count twice, it is asked for
-// these very plays before one.
-func (d *Deliveries) carryListens(ctx context.Context, c library.Connection, j *job) error {
+// listenStore is what the delivery of listens needs of the store.
+type listenStore interface {
+	// ListensOf returns the listens of a delivery, the oldest first, without those that its provider has.
+	ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error)
+	// Split moves listens out of a delivery: into new deliveries, or into dead letters of their own.
+	Split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error
+}
+
+// listenDeliverer delivers listens.
+type listenDeliverer struct {
+	guard    Guard
+	store    listenStore
+	registry *providers.Registry
+	metrics  attemptCounts
+}
+
+// deliver submits the listens of a delivery, except those that the provider has already. To know that, the provider
+// must have been read since the delivery was enqueued. Where a second attempt would count twice, it is asked for these
+// very plays before one.
+func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
 	takes := d.registry.Get(c.Provider()).Takes
-	if err := d.guard.CaughtUp(c, j.CreatedAt); err != nil {
+	if err := d.guard.CaughtUp(c, a.CreatedAt); err != nil {
 		return err
 	}
-	plays, err := d.store.ListensOf(ctx, j.ID)
+	plays, err := d.store.ListensOf(ctx, a.ID)
 	if err != nil || len(plays) == 0 {
 		return err
 	}
 	var outcomes []error
 	var refused error
 	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
-		taker, ok := a.(providers.ListenTaker)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+		taker, ok := p.(providers.ListenTaker)
 		if !ok {
 			return fmt.Errorf("%s: adapter takes no listens", c.ID)
 		}
 		var err error
-		if j.Again && takes.Doubles {
-			if plays, err = missingThere(ctx, a, plays); err != nil || len(plays) == 0 {
+		if a.Again && takes.Doubles {
+			if plays, err = missingThere(ctx, p, plays); err != nil || len(plays) == 0 {
 				return err
 			}
 		}
-		if outcomes, err = taker.Submit(ctx, plays); resilience.IsItem(err) { // what is refused is the item; the call went well
+		if outcomes, err = taker.Submit(ctx, plays); resilience.IsItem(err) { // the call itself went well
 			refused = err
 			return nil
 		}
 		return cmp.Or(err, notNow(outcomes))
 	})
-	order := Draft{User: j.User, Connection: j.Connection, Kind: j.Kind, History: j.History}
+	draft := Draft{User: a.User, Connection: a.Connection, Kind: a.Kind, History: a.History}
 	if refused != nil {
-		return d.halve(ctx, order, j.ID, plays, refused)
+		return d.halve(ctx, draft, a.ID, plays, refused)
 	}
 	if len(outcomes) != len(plays) {
 		return err
 	}
-	return d.divide(ctx, order, j.ID, plays, outcomes, err)
+	more, dead, refused := divide(plays, outcomes)
+	if len(more)+len(dead) == 0 {
+		return cmp.Or(refused, err)
+	}
+	return errors.Join(d.split(ctx, draft, a.ID, more, dead), refused)
 }
 
-// missingThere leaves out the plays that a provider has at that very second. Reading does not tell of all: a play that
-// arrives there after a later one lies behind what has been read.
-func missingThere(ctx context.Context, a providers.Adapter, plays []library.StoredListen) ([]library.StoredListen, error) {
-	source, ok := a.(providers.ListenSource)
+// missingThere returns the plays that a provider does not have at that very second. Reading may not find a play that
+// arrives there after a later one, because it lies behind what has been read.
+func missingThere(ctx context.Context, p providers.Adapter, plays []library.StoredListen) (
+	[]library.StoredListen, error) {
+	source, ok := p.(providers.ListenSource)
 	if !ok {
 		return plays, nil
 	}
 	there := map[int64]int{}
-	span := library.Span{After: plays[0].PlayedAt.Add(-2 * time.Second), Before: plays[len(plays)-1].PlayedAt.Add(2 * time.Second)}
+	span := library.Span{After: plays[0].PlayedAt.Add(-2 * time.Second),
+		Before: plays[len(plays)-1].PlayedAt.Add(2 * time.Second)}
 	for page, err := range source.Listens(ctx, span) {
 		if errors.Is(err, providers.ErrNotOffered) {
 			return plays, nil
@@ -83,7 +105,7 @@ func missingThere(ctx context.Context, a providers.Adapter, plays []library.Stor
 	}), nil
 }
 
-// notNow is why some of a batch were not taken, though they may be later; nil when there are none.
+// notNow returns why some of a batch were not taken that may be taken later; nil when there are none.
 func notNow(outcomes []error) error {
 	for _, outcome := range outcomes {
 		if outcome != nil && !resilience.IsItem(outcome) {
@@ -93,23 +115,24 @@ func notNow(outcomes []error) error {
 	return nil
 }
 
-// halve looks for the bad one in a batch that was refused whole: one half stays in the delivery, the other becomes one of
-// its own.
-func (d *Deliveries) halve(ctx context.Context, o Draft, id int64, plays []library.StoredListen, refused error) error {
+// halve searches for the bad listen in a batch that was refused whole: one half stays in the delivery, the other becomes
+// another delivery.
+func (d *listenDeliverer) halve(ctx context.Context, from Draft, id int64, plays []library.StoredListen,
+	refused error) error {
 	if len(plays) == 1 {
 		return refused
 	}
-	if err := d.store.Split(ctx, o, id, [][]int64{numbers(plays[len(plays)/2:])}, nil); err != nil {
+	if err := d.store.Split(ctx, from, id, [][]int64{idsOf(plays[len(plays)/2:])}, nil); err != nil {
 		return err
 	}
 	return errAgain
 }
 
-// divide leaves in a delivery what was taken of it: what was refused becomes dead letters, the rest another delivery.
-func (d *Deliveries) divide(ctx context.Context, o Draft, id int64, plays []library.StoredListen, outcomes []error, err error) error {
+// divide returns what is to leave a delivery: the listens that were refused, as dead letters, and the listens that may
+// be taken later, as another delivery. When none was taken, one of the refused ones stays, so that no delivery is left
+// empty, and refused is why. When none was taken or refused, nothing is to leave.
+func divide(plays []library.StoredListen, outcomes []error) (more [][]int64, dead []Refused, refused error) {
 	var rest []int64
-	var dead []Refused
-	var refused error
 	for i, outcome := range outcomes {
 		switch {
 		case resilience.IsItem(outcome):
@@ -119,29 +142,32 @@ func (d *Deliveries) divide(ctx context.Context, o Draft, id int64, plays []libr
 			rest = append(rest, plays[i].ID)
 		}
 	}
-	taken := len(plays) - len(rest) - len(dead)
 	switch {
-	case len(rest)+len(dead) == 0, taken == 0 && len(dead) == 0:
-		return err
-	case taken == 0: // one of the bad ones stays, so that no delivery is left without anything
+	case len(rest) == len(plays):
+		return nil, nil, nil
+	case len(rest)+len(dead) == len(plays):
 		dead = dead[:len(dead)-1]
 	default:
 		refused = nil
 	}
-	var more [][]int64
 	if len(rest) > 0 {
 		more = [][]int64{rest}
 	}
-	err = d.store.Split(context.WithoutCancel(ctx), o, id, more, dead)
-	if err == nil {
-		for range dead {
-			d.opt.Metrics.DeadLetter(resilience.Item)
-		}
-	}
-	return errors.Join(err, refused)
+	return more, dead, refused
 }
 
-func numbers(plays []library.StoredListen) []int64 {
+// split moves listens out of a delivery and counts the dead letters.
+func (d *listenDeliverer) split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error {
+	err := d.store.Split(context.WithoutCancel(ctx), from, id, more, dead)
+	if err == nil {
+		for range dead {
+			d.metrics.DeadLetter(resilience.Item)
+		}
+	}
+	return err
+}
+
+func idsOf(plays []library.StoredListen) []int64 {
 	ids := make([]int64, len(plays))
 	for i := range plays {
 		ids[i] = plays[i].ID

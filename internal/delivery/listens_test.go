@@ -40,7 +40,7 @@ func TestASecondAttemptLeavesOutWhatTheFirstOneLeftThere(t *testing.T) {
 	there := []library.Listen{{PlayedAt: start}, {PlayedAt: start.Add(time.Minute)}, {PlayedAt: start.Add(time.Hour), Approximate: true}}
 	rest, err := missingThere(t.Context(), shelf{plays: there, asked: &span}, owed)
 	require.NoError(t, err)
-	require.Equal(t, []int64{2, 4}, numbers(rest), "one play for one play, and a guessed time says nothing")
+	require.Equal(t, []int64{2, 4}, idsOf(rest), "one play for one play, and a guessed time says nothing")
 	require.True(t, span.After.Before(start) && span.Before.After(start.Add(time.Hour)), "all of their time is asked for")
 	require.Len(t, owed, 4)
 

@@ -16,42 +16,49 @@ import (
 	"reprise/internal/resilience"
 )
 
-// least is the share of a playlist's tracks that a provider must have. Below it nothing is written: what would come of
-// it is another playlist.
+// least is the share of a playlist's tracks that a provider must have. With fewer, nothing is written: the result would
+// be another playlist.
 const least = 0.25
 
-// Report is what came of writing a playlist.
+// Report is the result of writing a playlist.
 type Report struct {
 	Total   int           `json:"total"`
 	Matched int           `json:"matched"`
 	Tracks  []ReportTrack `json:"tracks"`
-	Done    string        `json:"done"` // "created", "changed", "unchanged", or "nothing" when too few were found
+	Done    string        `json:"done"` // "created", "changed", "unchanged", or "nothing" when too few tracks are there
 }
 
-// ReportTrack is what came of one track.
+// ReportTrack is the result for one track.
 type ReportTrack struct {
 	Title  string    `json:"title"`
 	Artist string    `json:"artist"`
 	How    match.How `json:"how"` // empty: not found there
 	Score  float64   `json:"score,omitempty"`
-	Found  string    `json:"found,omitempty"` // artist and title there, where they were recognised by their score
+	Found  string    `json:"found,omitempty"` // artist and title there, if matched by score
 }
 
-// carryPlaylist brings a provider's copy of a playlist in line with ours.
-func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j *job) error {
-	kept, err := d.store.Copy(ctx, j.User, j.Connection, j.Kind, j.Ref)
-	j.wanted = kept.Wanted
-	if errors.Is(err, library.ErrNotFound) {
-		return d.unwanted(ctx, j)
-	}
-	if err != nil {
+// matchStore remembers which tracks a provider has.
+type matchStore interface {
+	Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]match.Result, error)
+	SaveMatches(ctx context.Context, user int64, conn library.ConnectionID, found map[string]match.Result) error
+	// ForgetMatches deletes the matches with these tracks of the provider; "" means the tracks that it does not have.
+	ForgetMatches(ctx context.Context, user int64, conn library.ConnectionID, sourceIDs []string) error
+}
+
+// playlistDeliverer delivers playlists.
+type playlistDeliverer struct{ copyWriter }
+
+// deliver makes a provider's copy of a playlist equal to ours.
+func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
+	kept, wanted, err := d.read(ctx, a)
+	if err != nil || !wanted {
 		return err
 	}
-	id, err := strconv.ParseInt(j.Ref, 10, 64)
+	id, err := strconv.ParseInt(a.Ref, 10, 64)
 	if err != nil {
-		return refuse("This is no playlist: " + j.Ref)
+		return refuse("This is no playlist: " + a.Ref)
 	}
-	list, tracks, err := d.store.Playlist(ctx, j.User, id)
+	list, tracks, err := d.store.Playlist(ctx, a.User, id)
 	if errors.Is(err, library.ErrNotFound) {
 		return refuse("The playlist is gone here.")
 	}
@@ -61,12 +68,12 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j 
 	var report Report
 	var refused error
 	subject := providers.OfConnection(c, library.Deliveries)
-	err = d.guard.Do(ctx, subject, func(ctx context.Context, a providers.Adapter) error {
-		there, ok := a.(providers.PlaylistWriter)
+	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
+		there, ok := p.(providers.PlaylistWriter)
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
 		}
-		w := playlistWriter{d: d, there: there, copy: &kept, name: list.Name}
+		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name}
 		var err error
 		if report, err = w.write(ctx, tracks); resilience.IsItem(err) {
 			refused = err
@@ -76,24 +83,24 @@ func (d *Deliveries) carryPlaylist(ctx context.Context, c library.Connection, j 
 	})
 	if report.Done == "nothing" {
 		return errors.Join(err, refuse(fmt.Sprintf("Only %d of %d tracks are there, so nothing was written.", report.Matched, report.Total)),
-			d.keepReport(ctx, kept, report))
+			d.saveReport(ctx, kept, report))
 	}
 	if err := errors.Join(err, refused); err != nil {
 		return err
 	}
-	return d.finish(ctx, j, kept, report)
+	return d.finish(ctx, a, kept, report)
 }
 
 // playlistWriter writes one playlist.
 type playlistWriter struct {
-	d     *Deliveries
+	store copyStore
 	there providers.PlaylistWriter
 	copy  *Copy
 	name  string
 }
 
-// write brings the copy in line. What was known of the tracks there may be out of date: what the playlist turns out not
-// to hold is looked for once more, and then taken as not there.
+// write makes the copy equal to ours. Known matches may be out of date: tracks that the playlist turns out not to hold
+// are looked for once more, and then count as not there.
 func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Report, error) {
 	for last := false; ; last = true {
 		matches, err := w.matches(ctx, tracks)
@@ -107,13 +114,13 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 		}
 		ids := found(matches)
 		var now []string
-		report.Done, now, err = w.bring(ctx, ids)
+		report.Done, now, err = w.update(ctx, ids)
 		lost := missing(ids, now)
 		if resilience.VerdictOf(err).Class == resilience.Fatal {
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {
-			err = errors.Join(err, w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, lost))
+			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, lost))
 		}
 		if err != nil || len(lost) == 0 {
 			return report, err
@@ -125,12 +132,12 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 	}
 }
 
-// lookAgain lets the next attempt look once more for what is not there: somebody may have put it there by then.
+// lookAgain makes the next attempt look once more for the tracks that are not there: they may be by then.
 func (w *playlistWriter) lookAgain(ctx context.Context) error {
-	return w.d.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, []string{""})
+	return w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, []string{""})
 }
 
-// found are the SourceIDs of the tracks that were recognised, in their order.
+// found returns the SourceIDs of the tracks that were matched, in their order.
 func found(matches []match.Result) (ids []string) {
 	for _, m := range matches {
 		if m.How != match.ByNothing {
@@ -149,10 +156,10 @@ func missing(ids, now []string) (lost []string) {
 	return lost
 }
 
-// bring makes the playlist there, unless it is, gives it its name and its tracks, unless it has them, and returns the
-// tracks that it then has. A process may end at any point of this, and no second playlist comes of it: a playlist is
-// made under a working name that only it has, noted, and named after that.
-func (w *playlistWriter) bring(ctx context.Context, ids []string) (done string, now []string, err error) {
+// update creates the playlist there, unless it exists, gives it its name and its tracks, unless it has them, and returns
+// the tracks that it has then. The process may end at any point without a second playlist: a playlist is created under a
+// working name that no other has, then its id is stored, then it is renamed.
+func (w *playlistWriter) update(ctx context.Context, ids []string) (done string, now []string, err error) {
 	known, err := w.find(ctx)
 	if err != nil {
 		return "", nil, err
@@ -168,7 +175,7 @@ func (w *playlistWriter) bring(ctx context.Context, ids []string) (done string, 
 	}
 	if w.copy.RemoteID != known.SourceID {
 		w.copy.RemoteID = known.SourceID
-		if err := w.d.store.SaveRemote(context.WithoutCancel(ctx), *w.copy); err != nil {
+		if err := w.store.SaveRemote(context.WithoutCancel(ctx), *w.copy); err != nil {
 			return "", nil, err
 		}
 	}
@@ -197,8 +204,8 @@ func (w *playlistWriter) tracks(ctx context.Context, p library.Playlist) (ids []
 	return ids, nil
 }
 
-// find looks for the copy among the playlists there: by its number, or by its working name when the process ended before
-// the number was noted. It returns nil when it is not there.
+// find looks for the copy among the playlists there: by its id, or by its working name when the process ended before the
+// id was stored. It returns nil when it is not there.
 func (w *playlistWriter) find(ctx context.Context) (*library.Playlist, error) {
 	var half *library.Playlist
 	for page, err := range w.there.Playlists(ctx) {
@@ -217,25 +224,25 @@ func (w *playlistWriter) find(ctx context.Context) (*library.Playlist, error) {
 	return half, nil
 }
 
-// mark ends the working name of a playlist.
+// mark returns the end of the playlist's working name.
 func (w *playlistWriter) mark() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", w.copy.User, w.copy.Connection, w.copy.Ref))
 	return " (Reprise " + hex.EncodeToString(sum[:4]) + ")"
 }
 
-// matches finds the tracks there, as far as they are, and keeps what it found also when it is interrupted.
+// matches matches the tracks with those there, and stores what it found also when it is interrupted.
 func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (all []match.Result, err error) {
 	keys := make([]string, len(tracks))
 	for i, t := range tracks {
 		keys[i] = trackKey(t)
 	}
-	known, err := w.d.store.Matches(ctx, w.copy.User, w.copy.Connection, keys)
+	known, err := w.store.Matches(ctx, w.copy.User, w.copy.Connection, keys)
 	if err != nil {
 		return nil, err
 	}
 	fresh := map[string]match.Result{}
 	defer func() {
-		err = errors.Join(err, w.d.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, fresh))
+		err = errors.Join(err, w.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, fresh))
 	}()
 	for i, t := range tracks {
 		m, ok := known[keys[i]]
@@ -252,9 +259,10 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 	return all, nil
 }
 
-// trackKey says what is looked for, so that the same track is looked for once.
+// trackKey returns the key of a track for matches, so that the same track is looked for once.
 func trackKey(t library.Track) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.Title, t.Artist, t.Album, t.ISRC, t.RecordingMBID, t.Duration.Milliseconds()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.Title, t.Artist, t.Album, t.ISRC,
+		t.RecordingMBID, t.Duration.Milliseconds()))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -274,7 +282,7 @@ func reportOf(tracks []library.Track, matches []match.Result) Report {
 	return r
 }
 
-// strike takes back that tracks were recognised that the provider turned out not to have.
+// strike removes the matches of tracks that the provider turned out not to have.
 func (r *Report) strike(matches []match.Result, lost []string) {
 	for i, m := range matches {
 		if m.How != match.ByNothing && slices.Contains(lost, m.Found.SourceID) {
@@ -284,8 +292,8 @@ func (r *Report) strike(matches []match.Result, lost []string) {
 	}
 }
 
-// keepReport keeps what came of a playlist that was not written.
-func (d *Deliveries) keepReport(ctx context.Context, c Copy, r Report) error {
+// saveReport stores the report of a playlist that was not written.
+func (d *playlistDeliverer) saveReport(ctx context.Context, c Copy, r Report) error {
 	c.Report = jsonOf(r)
 	return d.store.SaveRemote(context.WithoutCancel(ctx), c)
 }

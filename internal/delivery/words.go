@@ -6,7 +6,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// reasons are the words for failures that the provider's own table has none for.
+// reasons are the sentences for failures that the provider's own table has none for.
 var reasons = map[resilience.Category]string{
 	resilience.Auth:       "The sign-in is not accepted any more. It goes out after a reconnect.",
 	resilience.Permission: "This account may not be written to.",
@@ -20,7 +20,7 @@ var reasons = map[resilience.Category]string{
 	resilience.Unknown:    "It failed on our side. The server's log has the details.",
 }
 
-// Explain puts a failed attempt into words.
+// Explain describes a failed attempt to a person.
 func Explain(v resilience.Verdict, err error) Failure {
 	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
@@ -32,8 +32,9 @@ func Explain(v resilience.Verdict, err error) Failure {
 	return f
 }
 
-// refuse is our own refusal of one item, in words.
+// refuse returns our own refusal of one item, with its reason as a sentence.
 func refuse(reason string) error {
 	return &resilience.AnswerError{Endpoint: "not sent", Message: reason,
-		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: reason}}
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+			Advice: reason}}
 }

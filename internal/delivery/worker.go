@@ -2,159 +2,219 @@ package delivery
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/queue"
 	"reprise/internal/resilience"
 )
 
-// job is one attempt at a delivery.
-type job struct {
+// attempt is one try at a delivery.
+type attempt struct {
 	Payload
 	ID        int64
 	Kind      string
 	CreatedAt time.Time
 	History   bool
-	Again     bool  // an attempt went before this one, and perhaps nobody knows what came of it
-	wanted    int64 // of the copy, as it was read; of messages, the number of the newest
-	Last      bool  // no attempt follows this one
+	Again     bool  // an attempt went before, whose outcome may be unknown
+	Last      bool  // no attempt follows
+	seen      int64 // version of the copy that was read; of messages, the id of the newest one
 }
 
-// worker takes the deliveries of one kind from the queue.
-type worker[T interface {
-	river.JobArgs
-	payload() Payload
-}] struct {
-	river.WorkerDefaults[T]
-	d *Deliveries
+// workerStore is what the worker needs of the store.
+type workerStore interface {
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
+	// NoteFailure stores why an attempt failed. dead says that no other follows.
+	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
+	endStore
+}
+
+// endStore ends deliveries that may come again.
+type endStore interface {
+	// EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it
+	// returns false, and the delivery has to go on.
+	EndCopy(ctx context.Context, id int64, c Copy, done bool) (ended bool, err error)
+	// EndMessages ends the delivery of a channel's messages, as done or as dead, unless a message with an id above seen
+	// waits: then it returns false, and the delivery has to go on.
+	EndMessages(ctx context.Context, id, channel, seen int64, done bool) (ended bool, err error)
+	// DeferMessages makes the delivery, which is running, wait until a time, under the same condition.
+	DeferMessages(ctx context.Context, id, channel, seen int64, until time.Time) (deferred bool, err error)
+}
+
+// deliverer makes attempts at the deliveries of a kind.
+type deliverer interface {
+	deliver(ctx context.Context, c library.Connection, a *attempt) error
+}
+
+// errAgain is returned by a deliverer that has not failed and wants to go on at once.
+var errAgain = errors.New("to be continued")
+
+// worker makes the attempts that River asks for, and returns to River what follows from their outcomes.
+type worker struct {
+	river.WorkerDefaults[args]
+	registry *providers.Registry
+	store    workerStore
+	queue    *queue.Queue
+	log      *slog.Logger
+	metrics  attemptCounts
+	schedule Schedule
+	slots    chan struct{}
+	kinds    map[string]deliverer
+	messages *messageDeliverer // nil: there are no channels
+
+	mu      sync.Mutex
+	working map[int64]bool // deliveries with an attempt under way
+}
+
+// attemptCounts counts attempts, and deliveries that were given up.
+type attemptCounts interface {
+	Delivery(kind, result string)
+	DeadLetter(resilience.Category)
+}
+
+func newWorker(p Parts, opt Options, b *browsers) *worker {
+	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: opt.Metrics}
+	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
+	w := &worker{registry: p.Registry, store: p.Store, queue: p.Store.Queue(), log: p.Log, metrics: opt.Metrics,
+		schedule: opt.Schedule, slots: make(chan struct{}, opt.Workers), working: map[int64]bool{},
+		kinds: map[string]deliverer{
+			SubmitListens: listens,
+			Scrobble:      listens,
+			WritePlaylist: &playlistDeliverer{copies},
+			Archive:       &monthDeliverer{copies},
+		}}
+	if p.Messenger != nil {
+		w.messages = &messageDeliverer{messenger: p.Messenger, store: p.Store}
+	}
+	return w
 }
 
 // Work implements river.Worker.
-func (w *worker[T]) Work(ctx context.Context, j *river.Job[T]) error {
-	w.d.work(j.ID, true)
-	defer w.d.work(j.ID, false)
-	return w.d.attempt(ctx, job{Payload: j.Args.payload(), ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
+func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
+	w.note(j.ID, true)
+	defer w.note(j.ID, false)
+	return w.attempt(ctx, attempt{Payload: j.Args.Payload, ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
 		History: j.Priority == priorityHistory, Again: j.Attempt > 1, Last: j.Attempt >= j.MaxAttempts})
 }
 
-// work notes whether a delivery is worked on.
-func (d *Deliveries) work(id int64, on bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// NextRetry implements river.Worker.
+func (w *worker) NextRetry(j *river.Job[args]) time.Time {
+	return time.Now().Add(w.schedule.Delay(j.Attempt))
+}
+
+// note notes whether an attempt at a delivery is under way.
+func (w *worker) note(id int64, on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if on {
-		d.working[id] = true
+		w.working[id] = true
 	} else {
-		delete(d.working, id)
+		delete(w.working, id)
 	}
 }
 
-// NextRetry implements river.Worker.
-func (w *worker[T]) NextRetry(j *river.Job[T]) time.Time {
-	return time.Now().Add(w.d.opt.Delay(j.Attempt))
+// exceptWorking removes the deliveries from all that have an attempt under way.
+func (w *worker) exceptWorking(all map[int64]time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(all, func(id int64, _ time.Time) bool { return w.working[id] })
 }
 
-func payloadOf(args []byte) (p Payload, err error) {
-	return p, json.Unmarshal(args, &p)
-}
-
-// attempt carries a delivery, if it may be carried now, and says to the queue what came of it.
-func (d *Deliveries) attempt(ctx context.Context, j job) error {
+// attempt makes an attempt, if one may be made now, and returns what River is to do.
+func (w *worker) attempt(ctx context.Context, a attempt) error {
 	select {
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
 	case <-ctx.Done():
 		return river.JobSnooze(0)
 	}
-	if j.Schema > Schema { // written down by a newer version, which was taken back
-		d.opt.Metrics.Delivery(j.Kind, "postponed")
+	if a.Schema > Schema { // enqueued by a newer version that was taken back
+		w.metrics.Delivery(a.Kind, "postponed")
 		return river.JobSnooze(time.Hour)
 	}
-	if j.Kind == Notify {
-		err := d.carryMessages(ctx, &j)
-		result, err := d.settle(context.WithoutCancel(ctx), j, err)
-		d.opt.Metrics.Delivery(j.Kind, result)
-		return err
-	}
-	c, err := d.store.Connection(ctx, j.User, j.Connection)
-	switch {
-	case errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || d.registry.Get(j.Connection.Provider()) == nil):
-		d.opt.Metrics.Delivery(j.Kind, "parked")
-		return d.park(ctx, j)
-	case err == nil:
-		err = d.carry(ctx, c, &j)
-	}
-	result, err := d.settle(context.WithoutCancel(ctx), j, err)
-	d.opt.Metrics.Delivery(j.Kind, result)
+	result, err := w.deliver(ctx, &a)
+	w.metrics.Delivery(a.Kind, result)
 	return err
 }
 
-func (d *Deliveries) carry(ctx context.Context, c library.Connection, j *job) error {
-	switch j.Kind {
-	case SubmitListens, Scrobble:
-		return d.carryListens(ctx, c, j)
-	case WritePlaylist:
-		return d.carryPlaylist(ctx, c, j)
-	case Archive:
-		return d.carryMonth(ctx, c, j)
+// deliver makes an attempt and returns its result in a word (see metrics.DeliveryResults), and what River is to do.
+func (w *worker) deliver(ctx context.Context, a *attempt) (result string, _ error) {
+	after := context.WithoutCancel(ctx)
+	if a.Kind == Notify {
+		err := fmt.Errorf("no such kind of delivery: %q", a.Kind)
+		if w.messages != nil {
+			err = w.messages.deliver(ctx, a)
+		}
+		return w.settle(after, *a, err)
 	}
-	return fmt.Errorf("no such kind of delivery: %q", j.Kind)
+	c, err := w.store.Connection(ctx, a.User, a.Connection)
+	if errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
+		return "parked", w.park(ctx, *a)
+	}
+	if err == nil {
+		kind, ok := w.kinds[a.Kind]
+		if !ok {
+			return w.settle(after, *a, fmt.Errorf("no such kind of delivery: %q", a.Kind))
+		}
+		err = kind.deliver(ctx, c, a)
+	}
+	return w.settle(after, *a, err)
 }
 
-// errAgain is returned by a carrier that has not failed, and wants to go on at once.
-var errAgain = errors.New("to be continued")
-
-// settle says to the queue what an outcome leads to, and in a word what came of the attempt (see metrics.DeliveryResults).
-func (d *Deliveries) settle(ctx context.Context, j job, err error) (result string, _ error) {
+// settle returns what follows from an outcome: the result in a word, and what River is to do.
+func (w *worker) settle(ctx context.Context, a attempt, err error) (result string, _ error) {
 	if err == nil {
 		return "done", nil
 	}
 	if errors.Is(err, errAgain) {
 		return "done", river.JobSnooze(0)
 	}
-	if state, ok := waitOf(err); ok {
-		if state.Kind == resilience.Stopped {
-			return "parked", d.park(ctx, j)
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		if e.State.Kind == resilience.Stopped {
+			return "parked", w.park(ctx, a)
 		}
-		return "postponed", d.wait(ctx, j, state)
+		return "postponed", w.wait(ctx, a, e.State)
 	}
 	v := resilience.VerdictOf(err)
 	f := Explain(v, err)
-	given := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && j.Last
-	d.note(ctx, j, v, f, given)
-	if given && again(j.Kind) { // ours may have changed meanwhile
-		return d.bury(ctx, j, v.Category)
+	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.Last
+	w.noteFailure(ctx, a, v, f, dead)
+	if dead && again(a.Kind) { // ours may have changed meanwhile
+		return w.bury(ctx, a, v.Category)
 	}
 	switch {
-	case v.Class == resilience.Canceled && j.Kind != Notify && d.registry.Get(j.Connection.Provider()).Takes.Doubles:
+	case v.Class == resilience.Canceled && a.Kind != Notify && w.registry.Get(a.Connection.Provider()).Takes.Doubles:
 		return "canceled", errors.New("cut off") // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
 		return "canceled", river.JobSnooze(0)
 	case v.Scope == resilience.ScopeItem:
-		return d.dead(v.Category, river.JobCancel(errors.New(f.Category)))
+		return w.dead(v.Category, river.JobCancel(errors.New(f.Category)))
 	case v.Class == resilience.Fatal:
-		return "parked", d.park(ctx, j)
+		return "parked", w.park(ctx, a)
 	case v.NotBefore.After(time.Now()):
-		return "postponed", d.wait(ctx, j, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
-	case given:
-		return d.dead(v.Category, errors.New(f.Category))
+		return "postponed", w.wait(ctx, a, resilience.State{Kind: resilience.Held, Until: v.NotBefore})
+	case dead:
+		return w.dead(v.Category, errors.New(f.Category))
 	}
-	return "retrying", errors.New(f.Category) // the queue counts it; the words are kept with the delivery
+	return "retrying", errors.New(f.Category) // River counts it; the reason is stored with the delivery
 }
 
-// bury gives the delivery of a copy or of messages up, unless there is something new since it was read.
-func (d *Deliveries) bury(ctx context.Context, j job, why resilience.Category) (result string, _ error) {
+// bury ends the delivery of a copy or of messages as dead, unless there is something new since it was read.
+func (w *worker) bury(ctx context.Context, a attempt, why resilience.Category) (result string, _ error) {
 	var ended bool
 	var err error
-	if j.Kind == Notify {
-		ended, err = d.store.EndMessages(ctx, j.ID, channelOf(j.Payload), j.wanted, false)
+	if a.Kind == Notify {
+		ended, err = w.store.EndMessages(ctx, a.ID, a.channel(), a.seen, false)
 	} else {
-		ended, err = d.store.EndCopy(ctx, j.ID, Copy{User: j.User, Connection: j.Connection, Kind: j.Kind, Ref: j.Ref, Wanted: j.wanted}, false)
+		ended, err = w.store.EndCopy(ctx, a.ID, a.copy(), false)
 	}
 	switch {
 	case err != nil:
@@ -162,47 +222,48 @@ func (d *Deliveries) bury(ctx context.Context, j job, why resilience.Category) (
 	case !ended:
 		return "retrying", river.JobSnooze(0)
 	}
-	return d.dead(why, nil)
+	return w.dead(why, nil)
 }
 
 // dead counts a delivery that was given up.
-func (d *Deliveries) dead(why resilience.Category, err error) (result string, _ error) {
-	d.opt.Metrics.DeadLetter(why)
+func (w *worker) dead(why resilience.Category, err error) (result string, _ error) {
+	w.metrics.DeadLetter(why)
 	return "dead", err
 }
 
-// note keeps why an attempt failed. given says that there will be no other.
-func (d *Deliveries) note(ctx context.Context, j job, v resilience.Verdict, f Failure, given bool) {
+// noteFailure stores why an attempt failed. dead says that no other follows.
+func (w *worker) noteFailure(ctx context.Context, a attempt, v resilience.Verdict, f Failure, dead bool) {
 	if v.Class == resilience.Canceled {
 		return
 	}
-	if given {
-		d.log.Warn("delivery given up", "delivery_id", j.ID, "user_id", j.User, "provider", j.Connection, "category", f.Category, "err", f.Answer)
+	if dead {
+		w.log.Warn("delivery given up", "delivery_id", a.ID, "user_id", a.User, "provider", a.Connection,
+			"category", f.Category, "err", f.Answer)
 	}
-	if err := d.store.NoteFailure(ctx, j.ID, f, given); err != nil {
-		d.log.Error("failure of a delivery cannot be kept", "delivery_id", j.ID, "provider", j.Connection, "err", err)
+	if err := w.store.NoteFailure(ctx, a.ID, f, dead); err != nil {
+		w.log.Error("failure of a delivery cannot be stored", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}
 }
 
-// wait postpones a delivery, and with it what else is owed there, until its connection may call again.
-func (d *Deliveries) wait(ctx context.Context, j job, s resilience.State) error {
+// wait postpones a delivery, and the others to the same connection, until the connection may call again.
+func (w *worker) wait(ctx context.Context, a attempt, s resilience.State) error {
 	if s.Until.IsZero() { // another call is finding out
 		s.Until = time.Now().Add(time.Second)
 	}
-	if j.Kind == Notify {
-		return d.deferMessages(ctx, j, s.Until)
+	if a.Kind == Notify {
+		return w.messages.wait(ctx, a, s.Until)
 	}
-	until := s.Until.Add(queue.Apart) // so that the ones before this one come no earlier than they may
-	if err := d.queue.Postpone(ctx, queue.Of(j.User, j.Connection), j.ID, until); err != nil {
-		d.log.Error("deliveries cannot be postponed", "delivery_id", j.ID, "provider", j.Connection, "err", err)
+	until := s.Until.Add(queue.Apart) // the deliveries before this one come no earlier than they may
+	if err := w.queue.Postpone(ctx, queue.Of(a.User, a.Connection), a.ID, until); err != nil {
+		w.log.Error("deliveries cannot be postponed", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}
 	return river.JobSnooze(max(time.Until(until), 0))
 }
 
-// park lets everything that is owed there wait for a person.
-func (d *Deliveries) park(ctx context.Context, j job) error {
-	if err := d.queue.Park(context.WithoutCancel(ctx), queue.Of(j.User, j.Connection)); err != nil {
-		d.log.Error("deliveries cannot be parked", "delivery_id", j.ID, "provider", j.Connection, "err", err)
+// park parks all deliveries to a connection.
+func (w *worker) park(ctx context.Context, a attempt) error {
+	if err := w.queue.Park(context.WithoutCancel(ctx), queue.Of(a.User, a.Connection)); err != nil {
+		w.log.Error("deliveries cannot be parked", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}
 	return river.JobSnooze(queue.ForGood)
 }

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/digest"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/providers/openai"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
@@ -116,14 +117,10 @@ func (h *house) start() {
 	require.NoError(h.t, err)
 	pool := resilience.NewKeyPool("openai", h.keys, resilience.Options{})
 	pool.Restore(waits)
-	client := resilience.NewClient(&resilience.KeyTransport{
-		Base:   providertest.Client(h.far).Transport,
-		Pool:   pool,
-		Put:    openai.PutKey,
-		Advice: openai.KeyAdvice,
-		Spent:  openai.SpentAdvice,
-		Save:   h.Store.SaveCooldowns,
-	})
+	keys := openai.Describe().Pool
+	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool,
+		Put: keys.Put, Advice: keys.Advice, Spent: keys.Spent, Save: h.Store.SaveCooldowns})
+	p := providertest.NewIn(providers.Installation{Keyed: client, Keys: pool}, openai.Describe(), "model", "a-model")
 	h.Runner = digest.New(digest.Config{
 		Options: digest.Options{
 			Every:  h.every,
@@ -131,8 +128,8 @@ func (h *house) start() {
 			Late:   3 * time.Hour,
 			Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"},
 		},
-		Provider: openai.Provider(pool),
-		Model:    openai.New(client, openai.Config{Model: "a-model"}),
+		Provider: p,
+		Model:    p.Model,
 		Guard:    h.Guard,
 		Store:    h.wrap(h.Store),
 		Bus:      h.Bus,

@@ -16,6 +16,7 @@ import (
 
 	"reprise/internal/config"
 	"reprise/internal/datadir"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/web"
 )
@@ -29,6 +30,7 @@ type Options struct {
 	Settings  error // what is wrong with the settings, as config.Load returned it
 	Dir       datadir.Dir
 	Hosts     resilience.HostPolicy
+	Known     []providers.Description
 	UserAgent string
 	Listen    func(address string) (net.Listener, error) // as the server opens its address
 }
@@ -122,7 +124,8 @@ func report(all []finding, out io.Writer) error {
 		warnings = ", and " + web.Count(count[warn], "warning", "warnings")
 	}
 	if count[problem] > 0 {
-		fmt.Fprintf(out, "\nThere is something to do: %s%s.\n", web.Count(count[problem], "problem", "problems"), warnings)
+		fmt.Fprintf(out, "\nThere is something to do: %s%s.\n", web.Count(count[problem], "problem", "problems"),
+			warnings)
 		return ErrProblems
 	}
 	fmt.Fprintf(out, "\nThere is no problem%s.\n", warnings)

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/web"
 )
@@ -29,33 +30,6 @@ type reached struct {
 	timed bool          // it told its time
 }
 
-// upstream is a service of the settings: where it is, and what is missing before it is used.
-type upstream struct {
-	name    string
-	urls    []string
-	missing string // the settings without which it is not used; empty when it is
-}
-
-func (d *doctor) upstreams() []upstream {
-	c := d.c
-	unless := func(set bool, setting string) string {
-		if set {
-			return ""
-		}
-		return setting
-	}
-	tube := unless(c.YouTube.ClientID != "" && c.YouTube.ClientSecret != "", "providers.youtube.client_id and client_secret")
-	return []upstream{
-		{"Spotify", []string{c.Spotify.APIURL, c.Spotify.TokenURL}, unless(c.Spotify.ClientID != "", "providers.spotify.client_id")},
-		{"Last.fm", []string{c.LastFM.APIURL}, unless(c.LastFM.ClientID != "" && c.LastFM.ClientSecret != "", "providers.lastfm.client_id and client_secret")},
-		{"ListenBrainz", []string{c.ListenBrainz.APIURL}, unless(!d.Hosts.LacksContact(resilience.HostOf(c.ListenBrainz.APIURL)), "contact")},
-		{"YouTube", []string{c.YouTube.APIURL, c.YouTube.TokenURL}, tube},
-		{"MusicBrainz", []string{c.MusicBrainz.APIURL}, unless(c.Contact != "", "contact")},
-		{"Fanart.tv", []string{c.FanartTV.APIURL}, unless(len(c.FanartTV.Keys) > 0, "providers.fanarttv.keys")},
-		{"The digest's language model", []string{c.OpenAI.APIURL}, unless(c.OpenAI.Model != "", "providers.openai.model")},
-	}
-}
-
 // hosts calls every host of every service that is set up, all at once.
 func (d *doctor) hosts(ctx context.Context) []reached {
 	var all []reached
@@ -65,16 +39,21 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 		name, url string
 	}
 	var calls []call
-	for _, u := range d.upstreams() {
-		if u.missing != "" {
-			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", u.name, u.missing)})
+	for _, p := range d.Known {
+		settings := d.c.Providers[p.Name]
+		if p.Owner == providers.OwnServer {
+			continue
+		}
+		if missing := p.Lacks(settings, d.c.Contact); len(missing) > 0 {
+			needs := providers.Listed(missing)
+			all = append(all, reached{finding: found(off, "%s is not set up: it needs %s.", p.DisplayName, needs)})
 			continue
 		}
 		seen := map[string]bool{}
-		for _, address := range u.urls {
-			if !seen[resilience.HostOf(address)] {
-				seen[resilience.HostOf(address)] = true
-				calls = append(calls, call{len(all), u.name, address})
+		for _, address := range p.Addresses(settings) {
+			if host := resilience.HostOf(address); !seen[host] {
+				seen[host] = true
+				calls = append(calls, call{len(all), p.DisplayName, address})
 				all = append(all, reached{})
 			}
 		}
@@ -99,7 +78,8 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it is told in whole seconds
 	}
 	if resp.StatusCode >= 500 {
-		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look again later.", name, host)
+		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look "+
+			"again later.", name, host)
 		return r
 	}
 	r.finding = found(fine, "%s answers at %s.", name, host)
@@ -128,13 +108,15 @@ func whyNot(host string, err error) string {
 		return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer. Correct that variable, or take it away."
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		return fmt.Sprintf("the name %s cannot be resolved. Look for a typing error in its address, and at this machine's connection to the internet and its DNS server.", host)
+		return fmt.Sprintf("the name %s cannot be resolved. Look for a typing error in its address, and at this "+
+			"machine's connection to the internet and its DNS server.", host)
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return fmt.Sprintf("the certificate of %s is not valid: %s.", host, certificate(e.Err))
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or name another port.", host)
+		return fmt.Sprintf("%s does not speak TLS there. Look at its address: it may have to begin with http, or "+
+			"name another port.", host)
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
 		return fmt.Sprintf("%s does not agree on TLS with this machine. A firewall in between may be the cause.", host)
@@ -142,26 +124,32 @@ func whyNot(host string, err error) string {
 	e, timeout := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("no connection: %s is there, but nothing listens on that port. Look at its address, and whether that server runs.", host)
+		return fmt.Sprintf("no connection: %s is there, but nothing listens on that port. Look at its address, "+
+			"and whether that server runs.", host)
 	case timeout && e.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer from %s in time. A firewall may be in between; look at this machine's connection to the internet.", host)
+		return fmt.Sprintf("no answer from %s in time. A firewall may be in between; look at this machine's "+
+			"connection to the internet.", host)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Sprintf("there is no way to %s. Look at this machine's connection to the internet.", host)
 	}
-	return fmt.Sprintf("the connection to %s broke off (%v). Look again later; a firewall may be in between.", host, err)
+	return fmt.Sprintf("the connection to %s broke off (%v). Look again later; a firewall may be in between.", host,
+		err)
 }
 
 // certificate says what is wrong with one, and what to do.
 func certificate(err error) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		if now := time.Now(); now.Before(e.Cert.NotBefore) {
-			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on network time (NTP), on most systems with: timedatectl set-ntp true",
+			return fmt.Sprintf("it begins after what this machine's clock says (%s). If that is wrong, switch on "+
+				"network time (NTP), on most systems with: timedatectl set-ntp true",
 				now.Format(time.DateTime))
 		}
-		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock is wrong", e.Cert.NotAfter.Format(time.DateOnly))
+		return fmt.Sprintf("it ended on %s. Whoever runs that server has to renew it, unless this machine's clock "+
+			"is wrong", e.Cert.NotAfter.Format(time.DateOnly))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the certificate of whoever signed it"
+		return "nobody whom this machine trusts has signed it. Install the package ca-certificates, or the " +
+			"certificate of whoever signed it"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "it is for another name. Look for a typing error in the address; something else may answer in its place"
@@ -190,7 +178,8 @@ func clock(hosts []reached) finding {
 		direction = "ahead"
 	}
 	if by.Abs() >= clockOff {
-		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: timedatectl set-ntp true",
+		return found(problem, "This machine's clock is %s %s. Switch on network time (NTP), on most systems with: "+
+			"timedatectl set-ntp true",
 			by.Abs().Round(time.Second), direction)
 	}
 	return found(fine, "This machine's clock is right.")
@@ -220,16 +209,19 @@ func (d *doctor) page(ctx context.Context) []finding {
 	var all []finding
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
 		left := time.Until(resp.TLS.PeerCertificates[0].NotAfter)
-		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days")))
+		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host,
+			web.Count(int(left/(24*time.Hour)), "day", "days")))
 		if left < certificateSoon {
-			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days"))
+			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host,
+				web.Count(int(left/(24*time.Hour)), "day", "days"))
 		}
 	}
 	switch {
 	case !d.live:
 		return append(all, found(off, "Whether %s leads here can be looked at while the server runs.", d.c.BaseURL))
 	case !d.isReprise(ctx, d.c.BaseURL):
-		return append(all, found(problem, "Something answers at base_url %s, but it is not Reprise. Look at the reverse proxy, or correct base_url.", d.c.BaseURL))
+		return append(all, found(problem, "Something answers at base_url %s, but it is not Reprise. Look at the "+
+			"reverse proxy, or correct base_url.", d.c.BaseURL))
 	}
 	return append(all, found(fine, "Reprise answers at %s.", d.c.BaseURL))
 }
@@ -242,25 +234,25 @@ func (d *doctor) redirects() (all []finding) {
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	loopback := err == nil && ip.IsLoopback()
-	for _, s := range []struct {
-		name, provider, where string
-		set, secure, numeric  bool // it takes http on loopback only; and there not the name localhost
-	}{
-		{"Spotify", "spotify", "at https://developer.spotify.com/dashboard, as redirect URI", d.c.Spotify.ClientID != "", true, true},
-		{"Last.fm", "lastfm", "at https://www.last.fm/api/accounts, as callback URL", d.c.LastFM.ClientID != "", false, false},
-		{"YouTube", "youtube", "in Google's console under \"Credentials\", as authorized redirect URI", d.c.YouTube.ClientID != "", true, false},
-	} {
-		register := fmt.Sprintf("For %s, register exactly this %s: %s/connect/%s/callback", s.name, s.where, d.c.BaseURL, s.provider)
-		switch local := u.Hostname() == "localhost"; {
-		case !s.set:
-		case s.numeric && local && u.Scheme == "http":
-			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to http://127.0.0.1:%s, open the page there, and register that address followed by /connect/%s/callback.",
-				s.name, cmp.Or(u.Port(), "80"), s.provider))
-		case s.secure && u.Scheme == "http" && !loopback && !local:
-			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse proxy with TLS in front, set base_url to its https address, and register that followed by /connect/%s/callback.",
-				s.name, s.provider))
+	local := u.Hostname() == "localhost"
+	for _, p := range d.Known {
+		r := p.Registration
+		if r == nil || d.c.Providers[p.Name].Text("client_id") == "" {
+			continue
+		}
+		switch to := d.redirectURI(p.Name); {
+		case r.Redirect.NoLocalhost && local && u.Scheme == "http":
+			all = append(all, found(warn, "%s refuses addresses with \"localhost\". Set base_url to "+
+				"http://127.0.0.1:%s, open the "+
+				"page there, and register that address followed by /connect/%s/callback.",
+				p.DisplayName, cmp.Or(u.Port(), "80"), p.Name))
+		case r.Redirect.Secure && u.Scheme == "http" && !loopback && !local:
+			all = append(all, found(warn, "%s takes http addresses of this machine itself only. Put a reverse "+
+				"proxy with TLS in "+
+				"front, set base_url to its https address, and register that followed by /connect/%s/callback.",
+				p.DisplayName, p.Name))
 		default:
-			all = append(all, finding{fine, register})
+			all = append(all, found(fine, "For %s, register exactly this %s: %s", p.DisplayName, r.RedirectAs, to))
 		}
 	}
 	return all

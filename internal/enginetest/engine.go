@@ -22,8 +22,8 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
-	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/providers/spotify"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
@@ -40,7 +40,7 @@ type Engine struct {
 	Syncer      *syncer.Syncer
 	Connections *syncer.Connections
 	Deliveries  *delivery.Deliveries
-	Registry    providers.Registry
+	Registry    *providers.Registry
 
 	// Carry starts to carry what is owed. The queue is looked at every second of the bubble's time, so a test that lives
 	// through days without deliveries is faster without it.
@@ -67,7 +67,9 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	db := storetest.Open(t, dir)
 	client := resilience.NewClient(&resilience.Transport{Base: up})
 	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}), t: t,
-		Registry: providers.Registry{spotify.New(spotify.Config{ClientID: "client"}), listenbrainz.New(listenbrainz.Config{})}}
+		Registry: providers.NewRegistry(
+			providertest.New(registry.Describe("spotify"), "client_id", "client"),
+			providertest.New(registry.Describe("listenbrainz")))}
 	log := slog.New(slog.NewJSONHandler(&e.log, nil))
 	e.newYouTube(ctx, db, client)
 	stops, err := db.Stops(ctx)
@@ -79,12 +81,12 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	if wrap != nil {
 		kept = wrap(db)
 	}
-	told := alerts.New(alerts.Options{Store: kept, Notifier: notify.New(kept, e.Bus), Bus: e.Bus, Log: log})
+	told := alerts.New(alerts.Options{Store: kept, Notifier: notify.New(kept, e.Bus, nil), Bus: e.Bus, Log: log})
 	e.Guard = syncer.NewGuard(syncer.GuardOptions{Backoff: e.Backoff, Client: e.Client, Tokens: oauth.NewTokens(db, e.Client),
 		Registry: e.Registry, Keys: db, Alerts: told, Log: log, FirstDelay: time.Second})
 	e.Syncer = syncer.NewSyncer(opt, e.Guard, kept, e.Bus)
-	e.Deliveries = delivery.New(delivery.Options{Poll: 5 * time.Second}, e.Registry,
-		syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}, db, e.Bus, log)
+	e.Deliveries = delivery.New(delivery.Parts{Registry: e.Registry, Store: db, Bus: e.Bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}}, delivery.Options{Poll: 5 * time.Second})
 	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries, db, e.Bus)
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

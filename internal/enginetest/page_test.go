@@ -10,39 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/providers"
-	"reprise/internal/providers/fanarttv"
-	"reprise/internal/providers/lastfm"
-	"reprise/internal/providers/listenbrainz"
-	"reprise/internal/providers/musicbrainz"
-	"reprise/internal/providers/navidrome"
-	"reprise/internal/providers/openai"
-	"reprise/internal/providers/s3"
-	"reprise/internal/providers/spotify"
-	"reprise/internal/providers/youtube"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
 
 var update = flag.Bool("update", false, "write the tables and the counts in docs/providers.md anew")
 
-// documented are the tables of docs/providers.md, in their order there.
-var documented = []providers.Tables{
-	spotify.Tables(),
-	lastfm.Tables(),
-	listenbrainz.Tables(),
-	navidrome.Tables(),
-	youtube.Tables(),
-	musicbrainz.Tables(),
-	fanarttv.Tables(),
-	openai.Tables(),
-	s3.Tables(),
-}
-
 // TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to write it anew.
 func TestTheTablesAreThePage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	for _, tables := range documented {
-		b.WriteString(tables.Markdown() + "\n")
+	for _, d := range registry.Descriptions() {
+		b.WriteString(d.Tables.Markdown() + "\n")
 	}
 	b.WriteString(providers.GeneralMarkdown())
 	onPage(t, "tables", b.String())
@@ -51,7 +30,8 @@ func TestTheTablesAreThePage(t *testing.T) {
 // TestWhatThePageSaysOfTheTables is true: each has a source, and every code that is called ours stands in one.
 func TestWhatThePageSaysOfTheTables(t *testing.T) {
 	t.Parallel()
-	for _, tables := range documented {
+	for _, d := range registry.Descriptions() {
+		tables := d.Tables
 		require.NotEmpty(t, tables.Reading, tables.Provider)
 		require.NotEmpty(t, tables.Sources, tables.Provider)
 		codes := map[string]bool{}

@@ -12,7 +12,9 @@ import (
 	"golang.org/x/oauth2"
 
 	"reprise/internal/oauth"
-	"reprise/internal/providers/youtube"
+	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
@@ -98,9 +100,11 @@ func (e *Engine) newYouTube(ctx context.Context, db *store.Store, client *http.C
 	require.NoError(e.t, err)
 	pool := resilience.NewKeyPool("youtube", YouTubeKeys, resilience.Options{})
 	pool.Restore(waits)
-	public := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Pool: pool, Put: youtube.PutKey,
-		Advice: youtube.KeyAdvice, Spent: youtube.SpentAdvice, Save: db.SaveCooldowns})
-	e.Registry = append(e.Registry, youtube.New(youtube.Config{ClientID: "client", Public: public, Keys: pool}))
+	d := registry.Describe("youtube")
+	keyed := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Pool: pool, Put: d.Pool.Put,
+		Advice: d.Pool.Advice, Spent: d.Pool.Spent, Save: db.SaveCooldowns})
+	in := providers.Installation{Client: client, Keyed: keyed, Keys: pool}
+	e.Registry.Replace(providertest.NewIn(in, d, "client_id", "client"))
 }
 
 // ConnectYouTube lets the user consent at Google as account and come back.

@@ -200,7 +200,8 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 			}, nil
 		}}
 		for i, name := range []string{"facts", "art"} {
-			b.provider[i] = &providers.Provider{Name: name, DisplayName: name, Streams: []string{library.Enrichment}}
+			b.provider[i] = &providers.Provider{Description: providers.Description{Name: name, DisplayName: name,
+				Streams: []string{library.Enrichment}}}
 		}
 		for i, to := range []*int64{&b.user, &b.bob} {
 			u, err := db.AddUser(context.Background(), accounts.User{
@@ -223,7 +224,7 @@ func (b *bench) restart() {
 	b.t.Helper()
 	b.stop()
 	log := slog.New(slog.DiscardHandler)
-	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus), Bus: b.bus, Log: log})
+	told := alerts.New(alerts.Options{Store: b.db, Notifier: notify.New(b.db, b.bus, nil), Bus: b.bus, Log: log})
 	b.guard = syncer.NewGuard(syncer.GuardOptions{
 		Backoff: resilience.NewBackoff(resilience.Options{}),
 		Keys:    b.db,

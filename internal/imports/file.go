@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// The bounds of a file. An account's whole history is some hundred megabytes unpacked; these are far above, and far below
-// what would harm the server.
+// The limits of a file. The whole history of an account has some hundred megabytes unpacked. The limits are far above
+// that, and far below what would harm the server.
 const (
-	MaxFile     = 2 << 30 // bytes of what is sent
-	maxUnpacked = 8 << 30 // bytes of what is in it
+	MaxFile     = 2 << 30 // bytes of the file
+	maxUnpacked = 8 << 30 // bytes, unpacked
 	maxEntries  = 20_000  // files in an archive
 	maxContents = 8 << 20 // bytes of an archive's table of contents
 	maxRow      = 8 << 20 // bytes of one row, or of one page of rows
 )
 
-// entry is one file of an export: of an archive, or the only one.
+// entry is one file in an archive, or the export itself if it is no archive.
 type entry struct {
 	name string
 	size int64
@@ -31,13 +31,13 @@ type entry struct {
 // export is an opened file.
 type export struct {
 	f       *os.File
-	entries []entry // those with listens
+	entries []entry // the ones with listens
 	total   int64   // bytes of all entries
 }
 
 func (e *export) Close() error { return e.f.Close() }
 
-// openExport opens a file that a person calls name, and finds the entries in it that a format reads.
+// openExport opens a file and lists the entries that a format reads. The name is for people.
 func openExport(file, name string, f format) (*export, error) {
 	file0, err := os.Open(file)
 	if err != nil {
@@ -86,7 +86,9 @@ func (e *export) unpack(size int64, f format) error {
 		}
 		entrySize := int64(min(file.UncompressedSize64, maxUnpacked+1))
 		if e.total += entrySize; e.total > maxUnpacked {
-			return &RefusedError{Problem: "This archive unfolds into more than an export of listens can be. " + f.expected}
+			return &RefusedError{
+				Problem: "This archive unfolds into more than an export of listens can be. " + f.expected,
+			}
 		}
 		e.entries = append(e.entries, entry{name: path.Base(file.Name), size: entrySize, open: file.Open})
 	}
@@ -98,7 +100,7 @@ func (e *export) unpack(size int64, f format) error {
 
 var errBudget = errors.New("too much to read")
 
-// budget is a reader that stops after so many bytes; with a negative number it does not.
+// budget is a reader that fails after left bytes. A negative left sets no limit.
 type budget struct {
 	r    io.ReaderAt
 	left int64
@@ -114,13 +116,13 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	return b.r.ReadAt(p, off)
 }
 
-// meter counts what is read of an entry, and stops at a row that is too long to be one, and at an entry that is longer
-// than its archive says.
+// meter counts the bytes read of an entry. It fails when a row is too long, and when the entry is longer than its
+// archive says.
 type meter struct {
 	r     *bufio.Reader
 	limit int64
 	n     int64
-	row   int64 // n at the last row's end
+	row   int64 // n at the end of the last row
 }
 
 func newMeter(r io.Reader, limit int64) *meter {
@@ -141,10 +143,10 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// took says that a row ends here.
+// took notes the end of a row.
 func (m *meter) took() { m.row = m.n }
 
-// begins is the first byte that is no space; 0 at the end. It stays to be read.
+// begins returns the next byte that is no space, without reading it; 0 at the end.
 func (m *meter) begins() byte {
 	for {
 		b, err := m.r.Peek(1)

@@ -15,47 +15,47 @@ import (
 	"reprise/internal/library"
 )
 
-// format is how a provider's export is read.
+// format reads the exports of one provider.
 type format struct {
-	expected string                 // what to choose instead, in words
-	wants    func(name string) bool // whether an archive's entry has listens
+	expected string                 // which file to choose, for a person
+	wants    func(name string) bool // reports whether a file in an archive has listens
 	read     func(*meter, yield) error
 }
 
-// row is one row of an export: a play, or why it is none.
+// row is one row of an export: a listen, or the reason why there is none.
 type row struct {
 	listen library.Listen
-	skip   bool // it is no listen
-	bad    string
+	skip   bool   // the row is no listen
+	bad    string // why the row cannot be read
 }
 
-// yield takes the next row, and says whether to go on.
+// yield takes the next row, and returns whether to go on.
 type yield func(row) bool
 
-// formats are the exports that can be read, by provider.
+// formats has the formats by provider.
 var formats = map[string]format{"spotify": spotify, "lastfm": lastFM, "listenbrainz": listenBrainz}
 
-// Reads says whether exports of a provider can be imported.
+// Reads reports whether exports of a provider can be imported.
 func Reads(provider string) bool { return formats[provider].read != nil }
 
-// Expected says what file of a provider's is to be chosen; empty when none can be.
+// Expected says which file of a provider to choose, for a person; empty when none can be imported.
 func Expected(provider string) string { return formats[provider].expected }
 
-// errKind says that a file is of another kind than expected.
+// errKind says that a file is no export of its provider.
 var errKind = errors.New("another kind of file")
 
-// shortest is how long a track has to be played to count as a listen, as in this whole field.
-const shortest = 30 * time.Second
+// minPlayed is how long a track must be played to count as a listen, as at Last.fm and ListenBrainz.
+const minPlayed = 30 * time.Second
 
-// longestName bounds the names of tracks.
-const longestName = 2000
+// maxName is the size limit of a name, in bytes.
+const maxName = 2000
 
-// play makes a row of a play, unless it cannot be one.
+// play returns the row of a listen, or a bad row if it is impossible.
 func play(l library.Listen) row {
 	switch {
 	case l.Title == "" || l.Artist == "":
 		return row{bad: "no track or no artist"}
-	case len(l.Title) > longestName || len(l.Artist) > longestName || len(l.Album) > longestName:
+	case len(l.Title) > maxName || len(l.Artist) > maxName || len(l.Album) > maxName:
 		return row{bad: "a name that is too long"}
 	case l.PlayedAt.Year() < 2000 || l.PlayedAt.After(time.Now().Add(24*time.Hour)):
 		return row{bad: "played at an impossible time"}
@@ -69,7 +69,7 @@ func play(l library.Listen) row {
 	return row{listen: l}
 }
 
-// elements reads a list of JSON values from where the decoder stands, one at a time.
+// elements reads a JSON list, one value at a time.
 func elements[T any](m *meter, dec *json.Decoder, each func(*T, error) bool) error {
 	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
 		return errors.Join(errKind, err)
@@ -89,7 +89,7 @@ func elements[T any](m *meter, dec *json.Decoder, each func(*T, error) bool) err
 	return err
 }
 
-// lines reads JSON values, one on each line.
+// lines reads JSON values, one per line.
 func lines[T any](m *meter, each func(*T, error) bool) error {
 	in := bufio.NewScanner(m)
 	in.Buffer(make([]byte, 64<<10), maxRow)
@@ -106,10 +106,10 @@ func lines[T any](m *meter, each func(*T, error) bool) error {
 	return in.Err()
 }
 
-// errStop says that whoever takes the rows wants no more.
+// errStop says that yield wants no more rows.
 var errStop = errors.New("stopped")
 
-// inWords says why an entry cannot be read any further.
+// inWords says why an entry cannot be read to its end, for a person.
 func inWords(err error) string {
 	switch {
 	case errors.Is(err, errBudget), errors.Is(err, bufio.ErrTooLong):
@@ -125,12 +125,12 @@ func inWords(err error) string {
 	return "the rest cannot be unpacked"
 }
 
-// ending says whether a file's name ends so, whatever its case.
+// ending reports whether a file's name has one of the endings, in any case.
 func ending(name string, endings ...string) bool {
 	return slices.Contains(endings, strings.ToLower(path.Ext(name)))
 }
 
-// hidden says whether an entry of an archive is one that a computer added, and not a person or a service.
+// hidden reports whether a file in an archive was added by an operating system.
 func hidden(name string) bool {
 	return strings.HasPrefix(path.Base(name), ".") || strings.Contains(name, "__MACOSX/")
 }

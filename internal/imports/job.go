@@ -10,20 +10,20 @@ import (
 	"reprise/internal/library"
 )
 
-// job is the reading of one file.
+// job reads one file.
 type job struct {
 	r     *Runner
-	at    Import // how far reading has come
-	v     Import // what of that is stored
+	at    Import // as read
+	v     Import // as stored
 	plays []library.Listen
 	told  time.Time
 }
 
-// read reads what is left of an export. It returns an error when that is to be tried again.
+// read reads the rest of an export. An error means that it is to be tried again.
 func (j *job) read(ctx context.Context, e *export) error {
 	f := formats[j.at.Connection.Provider()]
 	j.at.State, j.at.BytesAll = Running, e.total
-	before := int64(0) // bytes of the entries that have been read
+	before := int64(0) // bytes of the earlier entries
 	for i := range e.entries {
 		entry := &e.entries[i]
 		if i >= j.at.Entry {
@@ -37,7 +37,8 @@ func (j *job) read(ctx context.Context, e *export) error {
 	j.at.BytesDone, j.at.State, j.at.EndedAt = e.total, Done, time.Now()
 	err := j.save(ctx)
 	if err == nil {
-		j.r.log.Info("import done", "user_id", j.v.User, "provider", j.v.Connection, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
+		j.r.c.Log.Info("import done",
+			"user_id", j.v.User, "provider", j.v.Connection, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
 		j.r.forget(j.v)
 	}
 	return err
@@ -48,7 +49,7 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry, before int64) e
 	var stop error
 	row0, rows := j.at.EntryRow, 0
 	err := e.each(f, func(m *meter, v row) bool {
-		if rows++; rows <= row0 { // it was read before the process ended
+		if rows++; rows <= row0 { // read by an earlier process
 			return ctx.Err() == nil
 		}
 		j.take(v, e.name, rows)
@@ -84,15 +85,15 @@ func (j *job) take(v row, entry string, n int) {
 	}
 }
 
-// save stores what has been read, so that it counts from here on, and tells who watches.
+// save stores what has been read, and publishes it.
 func (j *job) save(ctx context.Context) error {
-	now, err := j.r.store.SaveImported(ctx, j.at, j.plays)
+	now, err := j.r.c.Store.SaveImported(ctx, j.at, j.plays)
 	if err != nil {
 		return err
 	}
 	added := now.Added - j.v.Added
-	if j.r.Counted != nil {
-		j.r.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
+	if j.r.c.Counted != nil {
+		j.r.c.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
 	}
 	first := j.v.State == Waiting
 	j.v, j.at, j.plays = now, now, j.plays[:0]
@@ -100,11 +101,17 @@ func (j *job) save(ctx context.Context) error {
 		j.r.tell(now)
 	}
 	if added > 0 {
-		j.r.bus.Publish(now.User, events.Event{Type: events.Listens, Connection: now.Connection, Done: added})
+		j.r.c.Bus.Publish(now.User, events.Event{Type: events.Listens, Connection: now.Connection, Done: added})
 	}
 	if time.Since(j.told) >= tellEvery || !now.Open() {
 		j.told = time.Now()
-		j.r.bus.Publish(now.User, events.Event{Type: events.Progress, Connection: now.Connection, Stream: Stream, Done: now.Rows, Total: now.AllRows()})
+		j.r.c.Bus.Publish(now.User, events.Event{
+			Type:       events.Progress,
+			Connection: now.Connection,
+			Stream:     Stream,
+			Done:       now.Rows,
+			Total:      now.AllRows(),
+		})
 	}
 	return nil
 }
@@ -113,7 +120,7 @@ func (j *job) save(ctx context.Context) error {
 func (j *job) fail(ctx context.Context, reason string) error {
 	v := j.v
 	v.State, v.Reason, v.EndedAt = Failed, reason, time.Now()
-	_, err := j.r.store.SaveImported(ctx, v, nil)
+	_, err := j.r.c.Store.SaveImported(ctx, v, nil)
 	if err == nil || errors.Is(err, library.ErrNotFound) {
 		j.r.forget(v)
 		return nil

@@ -13,11 +13,12 @@ import (
 	"reprise/internal/library"
 )
 
-// lastFM is what exporters of Last.fm make, for Last.fm itself offers no file: a table with a row per scrobble, or the
-// pages of its interface in JSON.
+// lastFM reads the files of programs that export from Last.fm, which offers none itself: a table with a row per
+// scrobble, or the pages of its API in JSON.
 var lastFM = format{
-	expected: "Choose a file that an exporter of Last.fm has made: a table (.csv) with artist, album, track and date, or the recent tracks in JSON.",
-	wants:    func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
+	expected: "Choose a file that an exporter of Last.fm has made: " +
+		"a table (.csv) with artist, album, track and date, or the recent tracks in JSON.",
+	wants: func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
 	read: func(m *meter, out yield) error {
 		switch m.begins() {
 		case 0:
@@ -29,9 +30,10 @@ var lastFM = format{
 	},
 }
 
-// scrobble makes a row of a play. A time that tells seconds is the one that the interface tells of the same play.
+// scrobble returns the row of a play. With a time to the second, its SourceID is the one that the adapter builds from
+// the API.
 func scrobble(artist, title, album, when string) row {
-	if when == "" && title != "" && artist != "" { // it was playing while the file was made
+	if when == "" && title != "" && artist != "" { // playing while the file was made
 		return row{skip: true}
 	}
 	at, exact := instant(when)
@@ -43,16 +45,19 @@ func scrobble(artist, title, album, when string) row {
 		id = library.FromExport + "minutes:" + id
 		at = at.Add(30 * time.Second)
 	}
-	return play(library.Listen{Track: library.Track{Title: title, Artist: artist, Album: album}, SourceID: id, PlayedAt: at})
+	track := library.Track{Title: title, Artist: artist, Album: album}
+	return play(library.Listen{Track: track, SourceID: id, PlayedAt: at})
 }
 
-// layouts are the ways in which exporters write times in UTC; the exact ones first.
-var layouts = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "02 Jan 2006 15:04:05", "02 Jan 2006, 15:04:05",
-	"02 Jan 2006 15:04", "02 Jan 2006, 15:04", "2006-01-02 15:04"}
+// exactLayouts and minuteLayouts are the forms of times in UTC, to the second and to the minute.
+var (
+	exactLayouts = []string{
+		time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "02 Jan 2006 15:04:05", "02 Jan 2006, 15:04:05",
+	}
+	minuteLayouts = []string{"02 Jan 2006 15:04", "02 Jan 2006, 15:04", "2006-01-02 15:04"}
+)
 
-const exactLayouts = 5
-
-// instant reads a time, and says whether it tells seconds.
+// instant reads a time, and reports whether it is exact to the second. It returns zero for what is no time.
 func instant(text string) (at time.Time, exact bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n > 100_000_000_000 { // milliseconds
@@ -60,21 +65,26 @@ func instant(text string) (at time.Time, exact bool) {
 		}
 		return time.Unix(n, 0).UTC(), true
 	}
-	for i, layout := range layouts {
+	for _, layout := range exactLayouts {
 		if at, err := time.Parse(layout, text); err == nil {
-			return at, i < exactLayouts
+			return at, true
+		}
+	}
+	for _, layout := range minuteLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, false
 		}
 	}
 	return time.Time{}, false
 }
 
-// columns are where a table has what; -1 for what it does not have.
+// columns holds the indexes of a table's columns; -1 for a missing one.
 type columns struct{ artist, album, title, when int }
 
-// unnamed are the columns of a table without a heading.
+// unnamed is the order of columns in a table without a heading.
 var unnamed = columns{0, 1, 2, 3}
 
-// heading reads the names of the columns, if that is what the first row has.
+// heading reads the names of the columns. It returns false if the row has none.
 func heading(names []string) (columns, bool) {
 	at := func(wanted ...string) int {
 		for _, w := range wanted {
@@ -87,8 +97,12 @@ func heading(names []string) (columns, bool) {
 		}
 		return -1
 	}
-	c := columns{at("artist", "artist_name"), at("album", "album_name"), at("track", "title", "track_name", "name", "song"),
-		at("uts", "timestamp", "date_uts", "date", "utc_time", "time", "played_at")}
+	c := columns{
+		artist: at("artist", "artist_name"),
+		album:  at("album", "album_name"),
+		title:  at("track", "title", "track_name", "name", "song"),
+		when:   at("uts", "timestamp", "date_uts", "date", "utc_time", "time", "played_at"),
+	}
 	return c, c.artist >= 0 && c.title >= 0 && c.when >= 0
 }
 
@@ -100,7 +114,8 @@ func (c columns) row(fields []string) row {
 	if c.album >= 0 && c.album < len(fields) {
 		album = fields[c.album]
 	}
-	return scrobble(strings.Clone(fields[c.artist]), strings.Clone(fields[c.title]), strings.Clone(album), strings.TrimSpace(fields[c.when]))
+	artist, title := strings.Clone(fields[c.artist]), strings.Clone(fields[c.title])
+	return scrobble(artist, title, strings.Clone(album), strings.TrimSpace(fields[c.when]))
 }
 
 func lastFMTable(m *meter, out yield) error {
@@ -139,7 +154,7 @@ func lastFMTable(m *meter, out yield) error {
 	}
 }
 
-// text is a name that stands there as it is, or in an object as "#text" or "name".
+// text is a string, a number, or an object that has it as "#text", "name" or "uts".
 type text string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -170,7 +185,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tracks is a list of plays, or a text: the name of one play's track.
+// tracks is a list of plays, or the name of one track.
 type tracks struct {
 	rows []lastFMRow
 	name text
@@ -184,7 +199,7 @@ func (t *tracks) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &t.name)
 }
 
-// lastFMRow is a play, or a page of them.
+// lastFMRow is a play or a page of plays.
 type lastFMRow struct {
 	Recent *lastFMRow `json:"recenttracks"`
 	Track  tracks     `json:"track"`
@@ -213,7 +228,7 @@ func (r *lastFMRow) rows(out yield) bool {
 	return true
 }
 
-// lastFMPages reads a list of plays or of pages, or objects that hold such lists.
+// lastFMPages reads a list of plays or of pages, or objects with such lists.
 func lastFMPages(m *meter, dec *json.Decoder, out yield) error {
 	each := func(v *lastFMRow, err error) bool {
 		if err != nil {
@@ -232,7 +247,7 @@ func lastFMPages(m *meter, dec *json.Decoder, out yield) error {
 	return nil
 }
 
-// within looks into an object for its lists.
+// within reads the lists in an object.
 func within(m *meter, dec *json.Decoder, each func(*lastFMRow, error) bool) error {
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return errors.Join(errKind, err)

@@ -11,13 +11,15 @@ import (
 	"reprise/internal/library"
 )
 
-// listenBrainz is the export of the settings page there: a ZIP file with listens/2026/11.jsonl and the like, or a list of
-// listens as its interface gives them, in JSON or one per line.
+// listenBrainz reads the export of ListenBrainz' settings page, a ZIP file with files such as listens/2026/11.jsonl,
+// and listens in the form of its API, as a JSON list or one per line.
 var listenBrainz = format{
-	expected: "Choose ListenBrainz' own export: the ZIP file from “Export data” in your settings there, or a file of listens from it (.jsonl or .json).",
+	expected: "Choose ListenBrainz' own export: the ZIP file from “Export data” in your settings there, " +
+		"or a file of listens from it (.jsonl or .json).",
 	wants: func(name string) bool {
 		base := strings.ToLower(path.Base(name))
-		return ending(name, ".jsonl", ".json", ".listens") && !hidden(name) && base != "user.json" && base != "feedback.jsonl" && base != "pinned_recording.jsonl"
+		other := base == "user.json" || base == "feedback.jsonl" || base == "pinned_recording.jsonl"
+		return ending(name, ".jsonl", ".json", ".listens") && !hidden(name) && !other
 	},
 	read: func(m *meter, out yield) error {
 		each := func(v *listenBrainzRow, err error) bool {
@@ -36,12 +38,12 @@ var listenBrainz = format{
 	},
 }
 
-// listenBrainzRow is a listen, or a page of them.
+// listenBrainzRow is a listen or a page of listens.
 type listenBrainzRow struct {
 	Payload *struct {
 		Listens []listenBrainzRow `json:"listens"`
 	} `json:"payload"`
-	ListenedAt json.Number `json:"listened_at"` // seconds, at times with a fraction of zeros
+	ListenedAt json.Number `json:"listened_at"` // seconds, sometimes with a fraction of zeros
 	MSID       string      `json:"recording_msid"`
 	Metadata   struct {
 		Artist  string `json:"artist_name"`
@@ -51,7 +53,7 @@ type listenBrainzRow struct {
 		Mapping struct {
 			RecordingMBID string `json:"recording_mbid"`
 		} `json:"mbid_mapping"`
-		Info struct { // free-form: whatever the submitting program put there
+		Info struct { // as the submitting program wrote it
 			DurationMS any `json:"duration_ms"`
 			Duration   any `json:"duration"` // seconds
 			ISRC       any `json:"isrc"`
@@ -89,19 +91,26 @@ func (r *listenBrainzRow) row() row {
 	if length < 0 || length > float64(24*time.Hour) {
 		length = 0
 	}
-	id := strconv.FormatInt(seconds, 10) + ":" + msid // as its interface tells of the same listen
+	id := strconv.FormatInt(seconds, 10) + ":" + msid // as the adapter builds it from the API
 	if msid == "" {
 		id = library.FromExport + "listens:" + id + library.NameHash(m.Artist, m.Title)
 	}
 	return play(library.Listen{
-		Track: library.Track{Title: m.Title, Artist: m.Artist, Album: m.Album, Duration: time.Duration(length).Truncate(time.Millisecond), ISRC: text(m.Info.ISRC),
-			RecordingMBID: cmp.Or(m.Mapping.RecordingMBID, text(m.Info.MBID)), SourceID: msid},
+		Track: library.Track{
+			Title:         m.Title,
+			Artist:        m.Artist,
+			Album:         m.Album,
+			Duration:      time.Duration(length).Truncate(time.Millisecond),
+			ISRC:          text(m.Info.ISRC),
+			RecordingMBID: cmp.Or(m.Mapping.RecordingMBID, text(m.Info.MBID)),
+			SourceID:      msid,
+		},
 		SourceID: id,
 		PlayedAt: time.Unix(seconds, 0),
 	})
 }
 
-// amount is a number that may have been written as a text; 0 for anything else.
+// amount returns a number that may be written as a string; 0 for anything else.
 func amount(v any) float64 {
 	switch v := v.(type) {
 	case float64:

@@ -20,38 +20,46 @@ import (
 )
 
 const (
-	most      = 3    // open imports of one person
-	atOnce    = 1000 // plays that are stored together
-	rowsAtOne = 5000 // rows that are read between two saves at the most
+	maxOpen   = 3    // imports of one person
+	atOnce    = 1000 // plays stored in one transaction
+	rowsAtOne = 5000 // rows read between two transactions at the most
 	tellEvery = 250 * time.Millisecond
-	tryAgain  = time.Minute // after trouble with the disk or the database
-	fileClock = time.Minute // by how much the times of files may be behind
-	lookAt    = 1000        // rows of an entry that are looked at before a file is taken
+	tryAgain  = time.Minute // wait after a failure of the disk or the database
+	fileClock = time.Minute // how far the clock of the files may be behind
+	lookAt    = 1000        // rows of an entry to check before a file is accepted
 )
 
-// Runner takes files in and reads them. Make it with New, and run it with Run. Safe for concurrent use.
-type Runner struct {
-	dir   string
-	store Store
-	bus   *events.Bus
-	log   *slog.Logger
-	since time.Time // files from before are another process's
-	wake  chan struct{}
-	// Counted, when it is set, is told of what was stored: listens that were new, and plays that were there already.
+// Config is what a Runner works with.
+type Config struct {
+	Dir   string // of the files until they have been read
+	Store Store
+	Bus   *events.Bus
+	Log   *slog.Logger
+	// Counted is called with the numbers of new listens and of known plays that were stored; nil when nobody asks.
 	Counted func(provider string, added, known int)
+}
+
+// Runner receives files and reads them. Make it with New, and run it with Run. It is safe for concurrent use.
+type Runner struct {
+	c     Config
+	since time.Time // older files belong to an earlier process
+	wake  chan struct{}
 
 	mu        sync.Mutex
 	receiving map[int64]bool // people who are sending a file
 }
 
-// New returns a Runner that keeps files in dir until they have been read.
-func New(dir string, store Store, bus *events.Bus, log *slog.Logger) *Runner {
-	return &Runner{dir: dir, store: store, bus: bus, log: log, since: time.Now().Add(-fileClock), wake: make(chan struct{}, 1), receiving: map[int64]bool{}}
+// New returns a Runner.
+func New(c Config) *Runner {
+	since := time.Now().Add(-fileClock)
+	return &Runner{c: c, since: since, wake: make(chan struct{}, 1), receiving: map[int64]bool{}}
 }
 
-// Receive stores a file that a person sends and looks whether it is an export of the provider. It returns the import
-// that will read it; a *RefusedError, ErrTooLarge or ErrBusy when it is not taken, and then nothing is left of it.
-func (r *Runner) Receive(ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader) (v Import, err error) {
+// Receive stores a file that a person sends and checks that it is an export of the provider. It returns the import that
+// will read it. If it returns an error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
+func (r *Runner) Receive(
+	ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader,
+) (v Import, err error) {
 	f, ok := formats[conn.Provider()]
 	if !ok {
 		return v, &RefusedError{Problem: "Choose the service whose export this is: Spotify, Last.fm or ListenBrainz."}
@@ -64,7 +72,7 @@ func (r *Runner) Receive(ctx context.Context, user int64, conn library.Connectio
 	if err != nil {
 		return v, err
 	}
-	path := filepath.Join(r.dir, file)
+	path := filepath.Join(r.c.Dir, file)
 	defer func() {
 		if err != nil {
 			_ = os.Remove(path)
@@ -75,7 +83,16 @@ func (r *Runner) Receive(ctx context.Context, user int64, conn library.Connectio
 	if err != nil {
 		return v, err
 	}
-	v, err = r.store.AddImport(ctx, Import{User: user, Connection: conn, Name: name, File: file, Size: size, State: Waiting, BytesAll: total, CreatedAt: time.Now()}, most)
+	v, err = r.c.Store.AddImport(ctx, Import{
+		User:       user,
+		Connection: conn,
+		Name:       name,
+		File:       file,
+		Size:       size,
+		State:      Waiting,
+		BytesAll:   total,
+		CreatedAt:  time.Now(),
+	}, maxOpen)
 	if err != nil {
 		return v, err
 	}
@@ -103,13 +120,13 @@ func (r *Runner) end(user int64) {
 	delete(r.receiving, user)
 }
 
-// keep writes what is sent to a file of its own.
+// keep writes a body to a new file.
 func (r *Runner) keep(body io.Reader) (name string, size int64, err error) {
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+	if err := os.MkdirAll(r.c.Dir, 0o700); err != nil {
 		return "", 0, trouble(err)
 	}
 	name = rand.Text()
-	f, err := os.OpenFile(filepath.Join(r.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(filepath.Join(r.c.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", 0, trouble(err)
 	}
@@ -123,7 +140,7 @@ func (r *Runner) keep(body io.Reader) (name string, size int64, err error) {
 	return name, size, err
 }
 
-// disk tells the troubles of the disk from those of whoever sends.
+// disk marks errors of the disk, to tell them from errors of the sender.
 type disk struct{ f *os.File }
 
 func (d disk) Write(p []byte) (int, error) {
@@ -135,10 +152,14 @@ func trouble(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &resilience.LocalError{Problem: "The file cannot be kept in the data directory. Make room on its disk, or check its permissions; nothing was imported.", Err: err}
+	return &resilience.LocalError{
+		Problem: "The file cannot be kept in the data directory. " +
+			"Make room on its disk, or check its permissions; nothing was imported.",
+		Err: err,
+	}
 }
 
-// cleanName is the last part of a file's name, as it can be shown.
+// cleanName returns the last part of a path, fit to be shown.
 func cleanName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.Map(func(r rune) rune {
@@ -156,8 +177,8 @@ func cleanName(name string) string {
 	return name
 }
 
-// check looks into a file before it is taken, and returns how many bytes are in it. It is a *RefusedError unless at least
-// one row is what it should be.
+// check looks into a file and returns its unpacked size. It returns a *RefusedError unless at least one row can be
+// read.
 func check(path, name string, f format) (total int64, err error) {
 	e, err := openExport(path, name, f)
 	if err != nil {
@@ -189,7 +210,7 @@ func check(path, name string, f format) (total int64, err error) {
 	return 0, &RefusedError{Problem: problem + ". " + f.expected}
 }
 
-// each reads the rows of an entry.
+// each calls take with every row of an entry.
 func (e *entry) each(f format, take func(*meter, row) bool) error {
 	in, err := e.open()
 	if err != nil {
@@ -200,18 +221,18 @@ func (e *entry) each(f format, take func(*meter, row) bool) error {
 	return f.read(m, func(v row) bool { return take(m, v) })
 }
 
-// Run reads the files that wait, one after the other, until ctx ends. What it was reading goes on at the next Run.
+// Run reads the waiting files, one after the other, until ctx ends. The next Run continues.
 func (r *Runner) Run(ctx context.Context) error {
 	r.sweep(ctx)
 	for ctx.Err() == nil {
-		v, err := r.store.NextImport(ctx)
+		v, err := r.c.Store.NextImport(ctx)
 		if err == nil {
 			if err = r.read(ctx, v); err == nil {
 				continue
 			}
 		}
 		if !errors.Is(err, library.ErrNotFound) && ctx.Err() == nil {
-			r.log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
+			r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -222,30 +243,31 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes what earlier processes left behind.
+// sweep removes files that earlier processes have left behind.
 func (r *Runner) sweep(ctx context.Context) {
-	kept, err := r.store.KeptFiles(ctx)
+	kept, err := r.c.Store.KeptFiles(ctx)
 	if err != nil {
-		return // the next start does it
+		return // the next start tries again
 	}
-	files, _ := os.ReadDir(r.dir) // there may be none
+	files, _ := os.ReadDir(r.c.Dir) // the folder may not exist yet
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && !kept[f.Name()] && info.ModTime().Before(r.since) {
-			_ = os.Remove(filepath.Join(r.dir, f.Name()))
+			_ = os.Remove(filepath.Join(r.c.Dir, f.Name()))
 		}
 	}
 }
 
-// read reads one file to its end. It returns an error when that is to be tried again.
+// read reads one file to its end. An error means that it is to be tried again.
 func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	j := &job{r: r, v: v, at: v}
 	defer func() {
-		if p := recover(); p != nil { // a file must not bring the server down, now and after every restart
-			r.log.Error("import panicked", "user_id", v.User, "provider", v.Connection, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if p := recover(); p != nil { // a file must not crash the server at every start
+			r.c.Log.Error("import panicked", "user_id", v.User, "provider", v.Connection,
+				"err", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = j.fail(ctx, "The file brought the import down; the server's log says how.")
 		}
 	}()
-	e, err := openExport(filepath.Join(r.dir, v.File), v.Name, formats[v.Connection.Provider()])
+	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return j.fail(ctx, refused.Problem)
 	}
@@ -265,20 +287,20 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 }
 
 func (r *Runner) forget(v Import) {
-	_ = os.Remove(filepath.Join(r.dir, v.File)) // if it stays, the next start sweeps it away
+	_ = os.Remove(filepath.Join(r.c.Dir, v.File)) // on failure, the next start removes it
 	r.tell(v)
 }
 
-// Cancel ends an import that is under way, or forgets one that has ended. What it has brought stays.
+// Cancel ends an open import, or deletes one that has ended. Its listens stay.
 func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
-	v, err := r.store.CancelImport(ctx, user, id)
+	v, err := r.c.Store.CancelImport(ctx, user, id)
 	if err == nil {
 		r.forget(v)
 	}
 	return err
 }
 
-// tell lets those look who watch.
+// tell publishes that an import has changed.
 func (r *Runner) tell(v Import) {
-	r.bus.Publish(v.User, events.Event{Type: events.Imports, Connection: v.Connection})
+	r.c.Bus.Publish(v.User, events.Event{Type: events.Imports, Connection: v.Connection})
 }

@@ -42,7 +42,8 @@ func setup(t *testing.T) *bench {
 	dir := t.TempDir()
 	db := storetest.Open(t, dir)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	u, err := db.AddUser(t.Context(), accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+	u, err := db.AddUser(t.Context(),
+		accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 	require.NoError(t, err)
 	b := &bench{t: t, dir: filepath.Join(dir, "imports"), db: db, bus: &events.Bus{}, user: u.ID}
 	b.Runner = b.runner(db)
@@ -50,10 +51,10 @@ func setup(t *testing.T) *bench {
 }
 
 func (b *bench) runner(s imports.Store) *imports.Runner {
-	return imports.New(b.dir, s, b.bus, slog.New(slog.DiscardHandler))
+	return imports.New(imports.Config{Dir: b.dir, Store: s, Bus: b.bus, Log: slog.New(slog.DiscardHandler)})
 }
 
-// files are the names of the files that are kept.
+// files returns the names of the files that are kept.
 func (b *bench) files() (names []string) {
 	b.t.Helper()
 	all, err := os.ReadDir(b.dir)
@@ -64,7 +65,7 @@ func (b *bench) files() (names []string) {
 	return names
 }
 
-// finish runs r until no import is open, and returns the latest one.
+// finish runs r until no import is open, and returns the newest one.
 func (b *bench) finish(r *imports.Runner) imports.Import {
 	b.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -142,7 +143,7 @@ func TestTheSameFileTwiceAddsNothing(t *testing.T) {
 	require.Empty(t, b.files())
 }
 
-// killed stores so many pages, and then behaves as if the process had ended.
+// killed stores that many pages, and then behaves as if the process had ended.
 type killed struct {
 	*store.Store
 	pages int
@@ -165,7 +166,7 @@ func TestAnImportGoesOnWhereTheProcessEnded(t *testing.T) {
 	for _, pages := range []int{0, 1, 2, 1} {
 		ctx, stop := context.WithCancel(t.Context())
 		require.NoError(t, b.runner(&killed{b.db, pages, stop}).Run(ctx))
-		require.Len(t, b.files(), 1, "the file stays until it is read")
+		require.Len(t, b.files(), 1, "the file is kept until it has been read")
 	}
 	all, err := b.db.Imports(t.Context(), b.user)
 	require.NoError(t, err)
@@ -173,14 +174,16 @@ func TestAnImportGoesOnWhereTheProcessEnded(t *testing.T) {
 	require.Less(t, all[0].Added, 5000)
 	require.Equal(t, imports.Running, all[0].State)
 	v := b.finish(b.runner(b.db))
-	require.Equal(t, []int{8160, 8000, 0, 160, 0}, []int{v.Rows, v.Added, v.Known, v.Skipped, v.Bad}, "nothing is counted twice")
+	require.Equal(t, []int{8160, 8000, 0, 160, 0}, []int{v.Rows, v.Added, v.Known, v.Skipped, v.Bad},
+		"nothing is counted twice")
 	require.Equal(t, 8000, b.count())
 }
 
-func TestAnotherKindOfFileIsRefusedWithWhatIsExpected(t *testing.T) {
+func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	good := `[{"ts":"2024-03-05T18:04:30Z","ms_played":270000,"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}]`
+	good := `[{"ts":"2024-03-05T18:04:30Z","ms_played":270000,` +
+		`"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}]`
 	for _, c := range []struct {
 		provider library.ConnectionID
 		file     []byte
@@ -211,16 +214,22 @@ func TestBadRowsAreCountedAndSaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	row := func(ts string) string {
-		return `{"ts":"` + ts + `","ms_played":270000,"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}`
+		return `{"ts":"` + ts + `","ms_played":270000,` +
+			`"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}`
 	}
-	file := zipped(t, "x/Streaming_History_Audio_1.json", "["+row("2024-03-05T18:04:30Z")+","+row("soon")+","+row("2024-03-05T18:14:30Z")+",", "__MACOSX/Streaming_History_Audio_1.json", "junk",
-		"x/Streaming_History_Audio_2.json", "["+row("2024-03-06T18:04:30Z")+"]")
+	first := "[" + row("2024-03-05T18:04:30Z") + "," + row("soon") + "," + row("2024-03-05T18:14:30Z") + ","
+	file := zipped(t,
+		"x/Streaming_History_Audio_1.json", first,
+		"__MACOSX/Streaming_History_Audio_1.json", "junk",
+		"x/Streaming_History_Audio_2.json", "["+row("2024-03-06T18:04:30Z")+"]",
+	)
 	_, err := b.Receive(t.Context(), b.user, "spotify", "a.zip", bytes.NewReader(file))
 	require.NoError(t, err)
 	v := b.finish(b.Runner)
 	require.Equal(t, imports.Done, v.State)
 	require.Equal(t, []int{4, 3, 2}, []int{v.Rows, v.Added, v.Bad})
-	require.Equal(t, "Streaming_History_Audio_1.json, row 2: a time that cannot be read\nStreaming_History_Audio_1.json, after row 3: the file ends in the middle of a row\n", v.Problems)
+	require.Equal(t, "Streaming_History_Audio_1.json, row 2: a time that cannot be read\n"+
+		"Streaming_History_Audio_1.json, after row 3: the file ends in the middle of a row\n", v.Problems)
 }
 
 func TestAnImportCanBeCanceled(t *testing.T) {
@@ -257,7 +266,7 @@ func TestFilesWaitForTheirTurnAndNotTooMany(t *testing.T) {
 	require.Equal(t, 10, b.count())
 }
 
-func TestWhatAnEarlierProcessLeftBehindIsSweptAway(t *testing.T) {
+func TestLeftoversOfAnEarlierProcessAreRemoved(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	require.NoError(t, os.MkdirAll(b.dir, 0o700))
@@ -289,15 +298,16 @@ func TestProgressIsTold(t *testing.T) {
 			last = e
 		}
 	}
-	require.Equal(t, events.Event{Type: events.Progress, Connection: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
-	require.Equal(t, 3, seen[events.Imports], "it was taken, it began, it ended")
+	require.Equal(t,
+		events.Event{Type: events.Progress, Connection: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
+	require.Equal(t, 3, seen[events.Imports], "received, started, ended")
 	require.Equal(t, 3, seen[events.Listens])
 }
 
-// An archive of fifty thousand plays is some thirty megabytes unpacked; reading it needs a few.
+// An archive of fifty thousand plays has some thirty megabytes unpacked. Reading it takes a few.
 func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	plays := 50_000
-	if raceEnabled { // memory is another then, and everything slow
+	if raceEnabled { // which takes more memory and time
 		plays = 2000
 	}
 	b := setup(t)
@@ -328,14 +338,18 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	require.Less(t, grown, 48.0)
 }
 
-// An archive may say little and unfold into much.
-func TestAnArchiveThatUnfoldsIntoFarTooMuchIsRefused(t *testing.T) {
+func TestAnArchiveThatUnpacksTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for i := range 5 {
-		f, err := w.CreateRaw(&zip.FileHeader{Name: fmt.Sprintf("Streaming_History_Audio_%d.json", i), Method: zip.Deflate, CompressedSize64: 1, UncompressedSize64: 2 << 30})
+		f, err := w.CreateRaw(&zip.FileHeader{
+			Name:               fmt.Sprintf("Streaming_History_Audio_%d.json", i),
+			Method:             zip.Deflate,
+			CompressedSize64:   1,
+			UncompressedSize64: 2 << 30,
+		})
 		require.NoError(t, err)
 		_, err = f.Write([]byte("x"))
 		require.NoError(t, err)

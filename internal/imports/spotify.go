@@ -2,22 +2,25 @@ package imports
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"reprise/internal/library"
 )
 
-// spotify is the "extended streaming history", and the older, shorter "streaming history" of the account data. Their
-// columns: https://support.spotify.com/article/understanding-my-data/.
+// spotify reads the "extended streaming history" and the shorter "streaming history" of the account data. For their
+// columns see https://support.spotify.com/article/understanding-my-data/.
 var spotify = format{
-	expected: "Choose Spotify's “Extended streaming history”: the ZIP file as Spotify sent it, or one of the files Streaming_History_Audio_….json in it. " +
+	expected: "Choose Spotify's “Extended streaming history”: the ZIP file as Spotify sent it, " +
+		"or one of the files Streaming_History_Audio_….json in it. " +
 		"Ask for it on your account's privacy page; it takes Spotify up to 30 days.",
 	wants: func(name string) bool {
 		base := strings.ToLower(path.Base(name))
-		return ending(name, ".json") && !hidden(name) && (strings.HasPrefix(base, "streaming_history_") || strings.HasPrefix(base, "streaminghistory") || strings.HasPrefix(base, "endsong"))
+		begins := func(prefix string) bool { return strings.HasPrefix(base, prefix) }
+		history := begins("streaming_history_") || begins("streaminghistory") || begins("endsong")
+		return ending(name, ".json") && !hidden(name) && history
 	},
 	read: func(m *meter, out yield) error {
 		if m.begins() != '[' {
@@ -32,7 +35,7 @@ var spotify = format{
 	},
 }
 
-// spotifyRow is a row of either kind.
+// spotifyRow is a row of either history.
 type spotifyRow struct {
 	EndedAt   string `json:"ts"`
 	MS        int64  `json:"ms_played"`
@@ -59,14 +62,14 @@ func (r *spotifyRow) row() row {
 	return row{bad: "no time"}
 }
 
-// extended reads a row of the extended history. Its time is the end of the play, while a listen's is the start.
+// extended reads a row of the extended history. Its time is the end of the play, that of a listen is the start.
 func (r *spotifyRow) extended() row {
 	end, err := time.Parse(time.RFC3339, r.EndedAt)
 	if err != nil {
 		return row{bad: "a time that cannot be read"}
 	}
 	heard := time.Duration(r.MS) * time.Millisecond
-	if r.Track == "" || heard < shortest {
+	if r.Track == "" || heard < minPlayed {
 		return row{skip: true}
 	}
 	id, _ := strings.CutPrefix(r.URI, "spotify:track:")
@@ -75,29 +78,29 @@ func (r *spotifyRow) extended() row {
 	}
 	l := library.Listen{
 		Track:    library.Track{Title: r.Track, Artist: r.Artist, Album: r.Album, SourceID: id},
-		SourceID: library.FromExport + "extended:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MS, 10) + ":" + id,
+		SourceID: fmt.Sprintf("%sextended:%d:%d:%s", library.FromExport, end.Unix(), r.MS, id),
 		PlayedAt: end.Add(-heard),
 	}
-	if r.ReasonEnd == "trackdone" { // it was heard to its end, so this is its length
+	if r.ReasonEnd == "trackdone" { // played to its end, so that heard is its length
 		l.Duration = heard
 	}
 	return play(l)
 }
 
-// short reads a row of the older history, whose times are the minute in which a play ended, in UTC.
+// short reads a row of the short history. Its time is the minute in which the play ended, in UTC.
 func (r *spotifyRow) short() row {
 	end, err := time.Parse("2006-01-02 15:04", r.EndTime)
 	if err != nil {
 		return row{bad: "a time that cannot be read"}
 	}
 	heard := time.Duration(r.MSPlayed) * time.Millisecond
-	if r.PodcastName != "" || r.TrackName == "" || heard < shortest {
+	if r.PodcastName != "" || r.TrackName == "" || heard < minPlayed {
 		return row{skip: true}
 	}
+	id := library.NameHash(r.ArtistName, r.TrackName)
 	return play(library.Listen{
-		Track: library.Track{Title: r.TrackName, Artist: r.ArtistName},
-		SourceID: library.FromExport + "short:" + strconv.FormatInt(end.Unix(), 10) + ":" + strconv.FormatInt(r.MSPlayed, 10) + ":" +
-			library.NameHash(r.ArtistName, r.TrackName),
-		PlayedAt: end.Add(30*time.Second - heard), // the middle of that minute is nearest
+		Track:    library.Track{Title: r.TrackName, Artist: r.ArtistName},
+		SourceID: fmt.Sprintf("%sshort:%d:%d:%s", library.FromExport, end.Unix(), r.MSPlayed, id),
+		PlayedAt: end.Add(30*time.Second - heard), // from the middle of that minute
 	})
 }

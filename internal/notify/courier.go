@@ -38,8 +38,8 @@ type Sender interface {
 // ChannelGuard stands before every message; see the sync package.
 type ChannelGuard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
-	ChannelRenewed(user int64, channel string, generation int64)
-	ChannelRemoved(user int64, channel string)
+	ChannelRenewed(user int64, channel library.ConnectionID, generation int64)
+	ChannelRemoved(user int64, channel library.ConnectionID)
 }
 
 // ChannelStore keeps channels and what they are to tell.
@@ -76,10 +76,9 @@ type Courier struct {
 	Notifier *Notifier
 	Bus      *events.Bus
 	Log      *slog.Logger
-	BaseURL  string                // as browsers reach the server, without a trailing slash
-	Name     func(int64) string    // what stands for a channel in its deliveries
-	Service  func(string) string   // a provider's name as people know it
-	Added    func(context.Context) // called when there may be a new channel
+	BaseURL  string                           // as browsers reach the server, without a trailing slash
+	Name     func(int64) library.ConnectionID // what stands for a channel in its deliveries
+	Service  func(string) string              // a provider's name as people know it
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
 

@@ -65,14 +65,15 @@ type Store interface {
 
 // Notifier opens and closes notifications and tells the browsers. Safe for concurrent use.
 type Notifier struct {
-	store Store
-	bus   *events.Bus
-	// Opened, when it is set, is told of every notification that was opened, and with which severity.
-	Opened func(Severity)
+	store  Store
+	bus    *events.Bus
+	opened func(Severity)
 }
 
-// New returns a Notifier.
-func New(store Store, bus *events.Bus) *Notifier { return &Notifier{store: store, bus: bus} }
+// New returns a Notifier. It calls opened, unless that is nil, with the severity of every notification that it opens.
+func New(store Store, bus *events.Bus, opened func(Severity)) *Notifier {
+	return &Notifier{store: store, bus: bus, opened: opened}
+}
 
 // Open tells a person of something. When it is open already, nothing happens.
 func (n *Notifier) Open(ctx context.Context, v Notification) error {
@@ -81,8 +82,8 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	if err != nil || !opened {
 		return err
 	}
-	if n.Opened != nil {
-		n.Opened(stored.Severity)
+	if n.opened != nil {
+		n.opened(stored.Severity)
 	}
 	n.publish(stored.User, stored.ID)
 	return nil

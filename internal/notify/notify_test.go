@@ -74,7 +74,7 @@ type bundle struct {
 func setup(t *testing.T) bundle {
 	bus := &events.Bus{}
 	b := bundle{store: &memory{}, tabs: map[int64]*events.Subscription{alice: bus.Subscribe(alice), bob: bus.Subscribe(bob)}}
-	b.Notifier = New(b.store, bus)
+	b.Notifier = New(b.store, bus, nil)
 	for _, tab := range b.tabs {
 		t.Cleanup(tab.Close)
 	}

@@ -27,9 +27,6 @@ func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
 	}
 	ch.CreatedAt, ch.LastSentAt, ch.Version = time.Now(), time.Now(), 1
 	ch, err := c.add(ctx, ch)
-	if err == nil && c.Added != nil {
-		c.Added(ctx)
-	}
 	c.publish(ch.User)
 	return ch, err
 }
@@ -132,10 +129,7 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 
 // Adopt makes the channels of the settings the first administrator's, once there is one.
 func (c *Courier) Adopt(ctx context.Context, all []Channel) error {
-	adopted, err := c.Store.AdoptChannels(ctx, all)
-	if adopted && c.Added != nil {
-		c.Added(ctx)
-	}
+	_, err := c.Store.AdoptChannels(ctx, all)
 	return err
 }
 

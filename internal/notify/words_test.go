@@ -24,9 +24,11 @@ import (
 var update = flag.Bool("update", false, "write testdata/sentences.golden anew")
 
 var (
-	spotify   = &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{Months: 6}}
-	navidrome = &providers.Provider{Name: "navidrome", DisplayName: "Navidrome", Fields: []providers.Field{{Name: "url", Kind: "url"}}}
-	everyone  = []*providers.Provider{spotify, navidrome}
+	spotify = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"},
+		OAuth: &providers.OAuth{Months: 6}}
+	navidrome = &providers.Provider{Description: providers.Description{Name: "navidrome", DisplayName: "Navidrome",
+		Fields: []providers.Field{{Name: "url", Kind: "url"}}}}
+	everyone = []*providers.Provider{spotify, navidrome}
 )
 
 const advice = "Here stands the advice of the provider's own table."
@@ -195,7 +197,7 @@ func TestRefused(t *testing.T) {
 func notices(t *testing.T, b *book) {
 	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
 	for _, months := range []int{1, 3, 5, 6, 12} {
-		p := &providers.Provider{DisplayName: "Spotify", OAuth: &providers.OAuth{Months: months}}
+		p := &providers.Provider{Description: providers.Description{DisplayName: "Spotify"}, OAuth: &providers.OAuth{Months: months}}
 		c := library.Connection{ExpiresAt: since}
 		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}

@@ -73,7 +73,7 @@ type Request struct {
 // Begin returns the address at the provider to which the person's browser has to go.
 func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	if !r.Provider.Registered() {
-		settings, settingUp := r.Provider.Registration()
+		settings, settingUp := r.Provider.ToRegister()
 		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. " + settingUp}
 	}
 	state := rand.Text()

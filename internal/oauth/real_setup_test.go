@@ -105,8 +105,9 @@ func startInstallation(t *testing.T, program string, args ...string) *installati
 		}
 		return base.RoundTrip(r)
 	}))
-	in.provider = &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: found.Auth, TokenURL: found.Token,
-		Scopes: []string{"openid", "profile", "offline_access"}, AuthParams: map[string]string{"prompt": "consent"}, Months: 6}}
+	in.provider = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"},
+		OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: found.Auth, TokenURL: found.Token,
+			Scopes: []string{"openid", "profile", "offline_access"}, AuthParams: map[string]string{"prompt": "consent"}, Months: 6}}
 	in.open(t)
 	u, err := in.db.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
 	require.NoError(t, err)

@@ -30,9 +30,14 @@ const (
 
 // provider is Spotify with its token endpoint elsewhere.
 func provider(tokenURL string) *providers.Provider {
-	return &providers.Provider{Name: "spotify", DisplayName: "Spotify", OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: "https://accounts.example/authorize",
-		TokenURL: tokenURL, Scopes: []string{"user-read-recently-played", "playlist-read-private"},
-		AuthParams: map[string]string{"show_dialog": "true"}, Months: 6, SettingUp: "Create an app there."}}
+	return &providers.Provider{
+		Description: providers.Description{Name: "spotify", DisplayName: "Spotify",
+			Settings:     []providers.Setting{{Name: "client_id", Required: true}},
+			Registration: &providers.Registration{Steps: "Create an app there."}},
+		OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: "https://accounts.example/authorize",
+			TokenURL: tokenURL, Scopes: []string{"user-read-recently-played", "playlist-read-private"},
+			AuthParams: map[string]string{"show_dialog": "true"}, Months: 6},
+	}
 }
 
 // client is the installation's, on a transport of its own.

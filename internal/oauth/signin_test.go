@@ -29,7 +29,10 @@ type ownWay struct {
 
 func newOwnWay() *ownWay {
 	w := &ownWay{}
-	w.Provider = &providers.Provider{Name: "lastfm", DisplayName: "Last.fm", SignIn: &providers.SignIn{
+	w.Provider = &providers.Provider{Description: providers.Description{Name: "lastfm", DisplayName: "Last.fm",
+		Settings:     []providers.Setting{{Name: "client_id", Required: true}, {Name: "client_secret", Required: true}},
+		Registration: &providers.Registration{Steps: "Make an API account there."}}}
+	w.Provider.SignIn = &providers.SignIn{
 		AuthURL: func(callback string) (string, error) {
 			return "https://last.example/auth?" + url.Values{"key": {"k"}, "cb": {callback}}.Encode(), nil
 		},
@@ -41,8 +44,8 @@ func newOwnWay() *ownWay {
 			}
 			return library.Credentials{"session_key": "key for " + token}, nil
 		},
-		SettingUp: "Make an API account there.", Ready: true,
-	}}
+		Ready: true,
+	}
 	return w
 }
 

@@ -1,5 +1,7 @@
 package providers
 
+import "context"
+
 // Prompt is what a language model is asked to write.
 type Prompt struct {
 	System string // how to write; the same every time
@@ -13,4 +15,9 @@ type Completion struct {
 	PromptTokens     int    // as the server counts them; 0 when it does not say
 	CompletionTokens int
 	Cut              bool // it ended at a limit of length, not where it should
+}
+
+// Model is a language model. It is safe for concurrent use.
+type Model interface {
+	Complete(context.Context, Prompt) (Completion, error)
 }

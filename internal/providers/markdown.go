@@ -140,7 +140,8 @@ func GeneralMarkdown() string {
 	for _, g := range byMeaning(resilience.StatusMeaning) {
 		fmt.Fprintf(&b, "| %s | %s |\n", ranges(g.statuses), verdictOf(g.meaning))
 	}
-	b.WriteString("\n### Every provider: the token endpoint of OAuth\n\n| code | status | verdict |\n| --- | --- | --- |\n")
+	b.WriteString("\n### Every provider: the token endpoint of OAuth\n\n| code | status | verdict |\n| --- | --- " +
+		"| --- |\n")
 	for _, code := range []string{"invalid_grant", "invalid_client", "unauthorized_client", ""} {
 		name := "any other, or none"
 		if code != "" {

@@ -1,5 +1,6 @@
-// Package providers says what a provider is: its name, how a person connects to it, and what can be read there. One
-// sub-package per provider turns that into calls; nothing in here or below it retries, sleeps, logs or judges.
+// Package providers defines what a provider is: what it says of itself, the settings it needs, how a person connects to
+// it, and what can be read and written there. One sub-package per provider turns that into calls; nothing here or below
+// retries, sleeps, logs or judges.
 package providers
 
 import (
@@ -14,26 +15,26 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Provider describes one upstream service. It is a value of the installation, made once at start and never changed.
+// Provider is one upstream service with the installation's settings. It is never changed: new settings make another
+// one, which takes its place in the [Registry].
 type Provider struct {
-	Name        string   // one of product.md's names, in lower case: "spotify"
-	DisplayName string   // as a person writes it: "Spotify"
-	Streams     []string // what is pulled, in the order in which a first sync should run
-	Takes       Takes    // what can be carried there
-	Endpoints   []string // what its adapter calls, each a method and route template; see [TokenEndpoint] for that of OAuth
-	Fields      []Field  // what a person fills in to connect; empty where the person consents in the browser
-	OAuth       *OAuth   // how a person consents at the provider; nil without
-	SignIn      *SignIn  // the same at a provider with a way of its own instead of OAuth; nil without
-	// Keys are the installation's own for this provider; nil without.
-	Keys *resilience.KeyPool
+	Description
+	OAuth  *OAuth  // how a person consents at the provider; nil without
+	SignIn *SignIn // the same at a provider with a way of its own instead of OAuth; nil without
+	Keys   *resilience.KeyPool
+	// Missing are the paths of the settings that the provider needs and does not have; nil when it can be used.
+	Missing []string
 	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.
 	App func(library.Credentials) string
 	// Open returns an adapter for one run with these credentials. It makes no call. With OAuth the client adds the
 	// access token itself and the credentials are not needed.
 	Open func(*http.Client, library.Credentials) Adapter
+	// Enricher is the source of facts, and Model the language model; nil for other providers.
+	Enricher Enricher
+	Model    Model
 }
 
-// TokenEndpoint is by what the exchange and renewal of OAuth's tokens go, at any provider.
+// TokenEndpoint names the OAuth token endpoint of any provider in logs and metrics.
 const TokenEndpoint = "POST token endpoint"
 
 // Field is one input of a provider's connect form.
@@ -57,8 +58,6 @@ type OAuth struct {
 	AuthParams   map[string]string // further parameters of the authorization request
 	// Months is after how many months an authorization ends although it is used; 0 means never.
 	Months int
-	// SettingUp tells an administrator where to register and what, in whole sentences.
-	SettingUp string
 }
 
 // SignIn is a provider's own way to let a person consent in the browser: a page of theirs that comes back to us with a
@@ -71,9 +70,7 @@ type SignIn struct {
 	Token string
 	// Exchange turns the token into credentials by one call. They last until the person takes them back.
 	Exchange func(ctx context.Context, client *http.Client, token string) (library.Credentials, error)
-	// SettingUp tells an administrator where to register and what, in whole sentences; it is shown while Ready is false.
-	SettingUp string
-	Ready     bool // the settings it needs are there
+	Ready    bool // the settings it needs are there
 }
 
 // Adapter is one connection's way to its upstream. It is used by one run at a time. An adapter also implements the
@@ -120,19 +117,6 @@ type ListenPage struct {
 	Lost bool
 }
 
-// Registry is the providers of the installation, in the order in which people see them.
-type Registry []*Provider
-
-// Get returns the provider of that name, or nil.
-func (r Registry) Get(name string) *Provider {
-	for _, p := range r {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
-
 // Guarded are all streams that calls go out for: those that are pulled, and what is carried there.
 func (p *Provider) Guarded() []string {
 	if p.Takes.Nothing() {
@@ -163,19 +147,15 @@ func (p *Provider) Asks() (labels []string) {
 
 // Registered says whether the installation has what it needs to ask people for their consent.
 func (p *Provider) Registered() bool {
-	return (p.OAuth == nil || p.OAuth.ClientID != "" && (p.OAuth.ClientSecret != "" || !p.OAuth.Confidential)) && (p.SignIn == nil || p.SignIn.Ready)
+	consents := p.OAuth == nil || p.OAuth.ClientID != "" && (p.OAuth.ClientSecret != "" || !p.OAuth.Confidential)
+	return consents && (p.SignIn == nil || p.SignIn.Ready)
 }
 
-// Registration names the settings without which a provider is not Registered, and tells how to come by them.
-func (p *Provider) Registration() (settings []string, settingUp string) {
-	prefix := "providers." + p.Name + "."
-	switch {
-	case p.OAuth != nil && !p.OAuth.Confidential:
-		return []string{prefix + "client_id"}, p.OAuth.SettingUp
-	case p.OAuth != nil:
-		return []string{prefix + "client_id", prefix + "client_secret"}, p.OAuth.SettingUp
-	case p.SignIn != nil:
-		return []string{prefix + "client_id", prefix + "client_secret"}, p.SignIn.SettingUp
+// ToRegister returns the paths of the settings without which a provider is not Registered, and tells how to get them,
+// in whole sentences.
+func (p *Provider) ToRegister() (settings []string, steps string) {
+	if !p.InBrowser() || p.Registration == nil {
+		return nil, ""
 	}
-	return nil, ""
+	return p.paths(func(s Setting) bool { return isIdentity(s) && s.Required }), p.Registration.Steps
 }

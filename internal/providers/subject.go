@@ -26,9 +26,10 @@ func OfInstallation(p *Provider, stream string) Subject {
 
 // OfChannel returns the subject of messages sent by a person's channel. The name tells channels apart, kind names the
 // service, and version grows when the person changes the channel.
-func OfChannel(user int64, name, kind string, version int64) Subject {
-	return Subject{Provider: &Provider{Name: kind, DisplayName: kind}, Stream: library.Deliveries, Channel: true,
-		Connection: library.Connection{User: user, ID: library.ConnectionID(name), Generation: version}}
+func OfChannel(user int64, name library.ConnectionID, kind string, version int64) Subject {
+	service := &Provider{Description: Description{Name: kind, DisplayName: kind}}
+	return Subject{Provider: service, Stream: library.Deliveries, Channel: true,
+		Connection: library.Connection{User: user, ID: name, Generation: version}}
 }
 
 // Installation reports whether the subject is the installation itself.

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -36,6 +37,10 @@ type Queue struct {
 	Jobs   // each statement a transaction of its own
 	config Config
 	client *river.Client[*sql.Tx] // inserts only
+	fresh  chan string
+
+	mu   sync.Mutex
+	used map[string]bool // the names sent to fresh since Client was called
 }
 
 // Open brings River's tables up to date and returns the queue in them.
@@ -51,7 +56,8 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{Jobs: Jobs{advised{c.Writer, c.Wrap}}, config: c, client: client}, nil
+	return &Queue{Jobs: Jobs{advised{c.Writer, c.Wrap}}, config: c, client: client,
+		fresh: make(chan string, freshBuffer), used: map[string]bool{}}, nil
 }
 
 // Client returns a River client that works jobs. Jobs that were running when the previous process died are due again.
@@ -70,6 +76,9 @@ func (q *Queue) Client(ctx context.Context, c river.Config) (*river.Client[*sql.
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.used)
 	return client, nil
 }
 
@@ -98,7 +107,28 @@ func (q *Queue) Insert(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts
 	if err != nil {
 		return 0, false, err
 	}
+	q.use(opts.Queue)
 	return result.Job.ID, !result.UniqueSkippedAsDuplicate, nil
+}
+
+// freshBuffer is how many names Fresh keeps.
+const freshBuffer = 256
+
+// Fresh receives the name of each queue when a job is inserted into it for the first time since Client was called.
+// The transaction of the insert may still be under way. A name that finds no room is sent again with the next job.
+func (q *Queue) Fresh() <-chan string { return q.fresh }
+
+func (q *Queue) use(name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.used[name] {
+		return
+	}
+	select {
+	case q.fresh <- name:
+		q.used[name] = true
+	default:
+	}
 }
 
 // Backlog returns how many jobs of all people wait or run. Parked jobs do not count: they hold nobody up.

@@ -56,7 +56,7 @@ func (h *household) tells() {
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
 	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}),
 		Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
-		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: func(id int64) string { return string(delivery.ChannelName(id)) },
+		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName,
 		Service: func(s string) string { return s }}
 	h.restart()
 }

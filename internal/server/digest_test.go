@@ -36,11 +36,11 @@ func (h *household) withModel(w *writer) {
 			Host:   "model.example.org",
 			Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"},
 		},
-		Provider: &providers.Provider{
+		Provider: &providers.Provider{Description: providers.Description{
 			Name:        "openai",
 			DisplayName: "The digest's language model",
 			Streams:     []string{library.Digest},
-		},
+		}},
 		Model: w,
 		Guard: h.Guard,
 		Store: h.db,

@@ -37,14 +37,16 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	var err error
 	h.Art, err = art.Open(art.Options{Dir: h.t.TempDir(), Most: 1 << 20})
 	require.NoError(h.t, err)
-	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus), Bus: h.Bus, Log: h.Log})
+	told := alerts.New(alerts.Options{Store: h.db, Notifier: notify.New(h.db, h.Bus, nil), Bus: h.Bus, Log: h.Log})
 	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
 		Alerts: told, Log: h.Log})
-	source = &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz",
-		Streams: []string{library.Enrichment}}
+	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
+		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}}
 	h.Guard = guard
 	missing := enrich.Source{
-		Provider:  &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		Provider: &providers.Provider{
+			Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv"},
+		},
 		Missing:   []string{"providers.fanarttv.keys"},
 		SettingUp: "Get a key first.",
 	}

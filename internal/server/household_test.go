@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -152,7 +153,8 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	bus, log := &events.Bus{}, slog.New(slog.DiscardHandler)
 	// no listens: what a service has already need not be read before something is sent
 	reads := []string{library.Playlists}
-	registry := providers.Registry{
+	registry := providers.NewRegistry()
+	for _, d := range []providers.Description{
 		{Name: "spotify", DisplayName: "Spotify", Streams: []string{library.Listens}},
 		{Name: "lastfm", DisplayName: "Last.fm", Streams: reads, Takes: providers.Takes{Listens: delivery.Scrobble,
 			Batch: 50, Oldest: 14 * 24 * time.Hour}},
@@ -162,20 +164,21 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 		{Name: "s3", DisplayName: "S3 archive", Takes: providers.Takes{Archive: true}},
 		{Name: "youtube", DisplayName: "YouTube", Streams: reads,
 			Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 50}},
-	}
-	for _, p := range registry {
-		p.App = func(library.Credentials) string { return p.Name }
-		p.Open = func(*http.Client, library.Credentials) providers.Adapter { return h.far }
-		if p.Name != "youtube" {
-			h.connect(library.ConnectionID(p.Name))
+	} {
+		registry.Replace(&providers.Provider{Description: d,
+			App:  func(library.Credentials) string { return d.Name },
+			Open: func(*http.Client, library.Credentials) providers.Adapter { return h.far }})
+		if d.Name != "youtube" {
+			h.connect(library.ConnectionID(d.Name))
 		}
 	}
-	notifier := notify.New(db, bus)
+	notifier := notify.New(db, bus, nil)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
 		Registry: registry, Keys: db, Log: log,
 		Alerts: alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
-	carried := delivery.New(opt, registry, syncer.DeliveryGuard{Guard: guard, Syncer: pull}, db, bus, log)
+	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
 	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
@@ -287,13 +290,18 @@ func (h *household) call(method, path, body string, status int) map[string]any {
 	return out
 }
 
-// page returns a page.
+// page returns a page, as text does.
 func (h *household) page(path string) string {
 	h.t.Helper()
 	w := h.do(http.MethodGet, path, "", "")
 	require.Equal(h.t, http.StatusOK, w.Code, path)
-	return w.Body.String()
+	return text(w)
 }
+
+// text returns the body of an answer with each run of white space as one space, as browsers show it.
+func text(w *httptest.ResponseRecorder) string { return spaces.ReplaceAllString(w.Body.String(), " ") }
+
+var spaces = regexp.MustCompile(`[ \t\n]+`)
 
 // submit sends a form.
 func (h *household) submit(path string, status int, fields ...string) *httptest.ResponseRecorder {

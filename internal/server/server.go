@@ -51,7 +51,7 @@ type Config struct {
 	Store       Store
 	Accounts    *accounts.Accounts
 	Sessions    scs.CtxStore
-	Registry    providers.Registry
+	Registry    *providers.Registry
 	Connections *syncer.Connections
 	Syncer      *syncer.Syncer
 	Deliveries  *delivery.Deliveries

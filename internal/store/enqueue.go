@@ -131,32 +131,6 @@ func (s *Store) enqueueListens(ctx context.Context, tx *sql.Tx, d delivery.Draft
 	return nil
 }
 
-// Queues implements delivery.Store.
-func (s *Store) Queues(ctx context.Context) ([]string, error) {
-	names, err := s.jobs.Names(ctx)
-	if err != nil {
-		return nil, err
-	}
-	type owner struct {
-		user       int64
-		connection library.ConnectionID
-	}
-	owners, err := list(ctx, s.reader, func(r scanner) (v owner, err error) { return v, r.Scan(&v.user, &v.connection) },
-		"SELECT user_id, connection FROM forwarding UNION SELECT user_id, connection FROM copies")
-	for _, o := range owners {
-		names = append(names, delivery.QueueOf(o.connection, o.user))
-	}
-	type channel struct{ user, id int64 }
-	channels, e := list(ctx, s.reader, func(r scanner) (v channel, err error) { return v, r.Scan(&v.user, &v.id) },
-		"SELECT user_id, id FROM channels")
-	for _, c := range channels {
-		names = append(names, delivery.QueueOf(delivery.ChannelName(c.id), c.user))
-	}
-	err = errors.Join(err, e)
-	slices.Sort(names)
-	return slices.Compact(names), err
-}
-
 // enqueueMonths enqueues the months of these plays for an archive.
 func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, plays []stored) error {
 	months := map[string]bool{}

@@ -36,7 +36,7 @@ func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
 		return nil
 	}
 	k := Key{c.User, c.ID, library.Listens}
-	last := g.Syncer.lastRead(k)
+	last := g.Syncer.reader.last.get(k)
 	if now := time.Now(); at.After(now) { // the clock was put back since
 		at = now.Add(-time.Minute)
 	}

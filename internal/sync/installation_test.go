@@ -21,7 +21,8 @@ import (
 // it, goes on after their "Try again", and a wait that was dictated to it outlives a restart.
 func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
-		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}
+		p := &providers.Provider{Description: providers.Description{Name: "musicbrainz", DisplayName: "MusicBrainz",
+			Streams: []string{library.Enrichment}}}
 		e := start()
 		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
 		do := func(answer error) error {
@@ -71,7 +72,8 @@ func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 
 func TestAPanicOfTheInstallationsOwnCallIsItsFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, _ int64) {
-		p := &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}
+		p := &providers.Provider{Description: providers.Description{Name: "musicbrainz", DisplayName: "MusicBrainz",
+			Streams: []string{library.Enrichment}}}
 		err := e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment), func(context.Context, providers.Adapter) error { panic("a nil map") })
 		require.EqualError(t, err, "MusicBrainz: internal error")
 		state, _ := e.Guard.StateForAll(p)

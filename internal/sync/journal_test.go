@@ -177,7 +177,7 @@ func TestEveryLongWaitIsNotedAlsoAfterOneThatEndedWithAnotherTrouble(t *testing.
 
 func TestTheEndOfTheInstallationsOwnTroubleIsNotedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
-		source := &providers.Provider{Name: "facts", DisplayName: "Facts"}
+		source := &providers.Provider{Description: providers.Description{Name: "facts", DisplayName: "Facts"}}
 		ask := func(err error) error {
 			return e.Guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment), func(context.Context, providers.Adapter) error { return err })
 		}

@@ -11,39 +11,41 @@ import (
 	"reprise/internal/providers"
 )
 
-// ListenStore keeps listens and how far reading them has come.
+// ListenStore keeps listens and their positions.
 type ListenStore interface {
 	Reading(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
-	// SaveListens stores a page and its reading position in one transaction and says how many listens are new.
+	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
-	// PlayCounts returns the play counts seen last of these tracks, by track id.
+	// PlayCounts returns the latest play counts of these tracks, by track id.
 	PlayCounts(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]library.Listen, error)
 }
 
 // listenRun is the reading of one connection's listens in one run.
 type listenRun struct {
-	s        *Syncer
+	rd       *reader
 	c        library.Connection
 	source   providers.ListenSource
-	position Position
+	position position
 	begun    time.Time
 	gap      *library.Gap // that has ended, and is not stored yet
 	added    int          // listens that were new
 	history  int          // pages of history still allowed in this run
 }
 
-// readListens returns how many listens were new.
-func (s *Syncer) readListens(ctx context.Context, c library.Connection, source providers.ListenSource) (added int, err error) {
+// readListens reads listens, and returns how many were new.
+func (rd *reader) readListens(
+	ctx context.Context, c library.Connection, source providers.ListenSource,
+) (added int, err error) {
 	begun := time.Now()
-	text, err := s.store.Reading(ctx, c.User, c.ID, library.Listens)
+	text, err := rd.store.Reading(ctx, c.User, c.ID, library.Listens)
 	if err != nil {
 		return 0, err
 	}
-	r := &listenRun{s: s, c: c, source: source, history: s.opt.HistoryPages, begun: begun}
+	r := &listenRun{rd: rd, c: c, source: source, history: rd.opt.HistoryPages, begun: begun}
 	if r.position, err = parsePosition(text); err != nil {
 		return 0, err
 	}
-	r.position.resume(begun, s.opt.ListensEvery)
+	r.position.resume(begun, rd.opt.ListensEvery)
 	if !r.position.High.IsZero() || len(r.position.Unread) == 0 {
 		r.position.begin()
 	}
@@ -57,12 +59,12 @@ func (s *Syncer) readListens(ctx context.Context, c library.Connection, source p
 		}
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		s.noteRead(Key{c.User, c.ID, library.Listens}, lastRead{begun: begun, history: r.position.History()})
+		rd.last.set(Key{c.User, c.ID, library.Listens}, lastRead{begun: begun, history: r.position.history()})
 	}
 	return r.added, nil
 }
 
-// walk reads the span at index i from its newest play on, and says whether it came to the span's end.
+// walk reads the span at index i from its newest play on, and reports whether it reached the span's end.
 func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) {
 	span := r.position.Unread[i]
 	for page, err := range ahead(ctx, r.source, span) {
@@ -81,7 +83,7 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 				return false, nil
 			}
 		}
-		if r.s.endsSoon(ctx) {
+		if r.rd.endsSoon(ctx) {
 			return false, nil // the next run goes on from here
 		}
 	}
@@ -90,35 +92,36 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 	return true, r.save(ctx, nil)
 }
 
-// save stores a page, so that it counts from here on, and tells who watches.
+// save stores a page and the position after it, and tells the browsers.
 func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	hidden, err := r.hidden(ctx, page)
 	if err != nil {
 		return err
 	}
-	added, err := r.s.store.SaveListens(ctx, library.Intake{User: r.c.User, Connection: r.c.ID, Generation: r.c.Generation,
-		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
+	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Connection: r.c.ID,
+		Generation: r.c.Generation,
+		Listens:    append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
 	r.added += added
-	r.s.opt.Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
+	r.rd.opt.Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
 		r.gap = nil
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	}
 	if added > 0 {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Listens, Connection: r.c.ID, Done: added})
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Connection: r.c.ID, Done: added})
 	}
-	if r.position.History() {
-		r.s.bus.Publish(r.c.User, events.Event{Type: events.Progress, Connection: r.c.ID, Stream: library.Listens,
+	if r.position.history() {
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Progress, Connection: r.c.ID, Stream: library.Listens,
 			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
 }
 
-// hidden returns the plays that a page only counts: where a provider tells the last play of each track and their
-// number, a number that grew by more than one hides plays whose time is unknown.
+// hidden returns the plays that a page only counts. Where a provider has only the last play of each track and their
+// number, a number that grew by more than one hides plays at unknown times.
 func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]library.Listen, error) {
 	var tracks []string
 	for i := range page {
@@ -129,7 +132,7 @@ func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]librar
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	known, err := r.s.store.PlayCounts(ctx, r.c.User, r.c.ID, tracks)
+	known, err := r.rd.store.PlayCounts(ctx, r.c.User, r.c.ID, tracks)
 	if err != nil {
 		return nil, err
 	}

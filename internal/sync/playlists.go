@@ -16,7 +16,9 @@ import (
 // PlaylistStore keeps playlists.
 type PlaylistStore interface {
 	ProviderPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
-	SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track) error
+	SavePlaylist(
+		ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track,
+	) error
 	RenamePlaylist(ctx context.Context, id int64, name string) error
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
@@ -26,10 +28,10 @@ type PlaylistStore interface {
 
 // playlistPosition is what one run of playlists leaves for the next.
 type playlistPosition struct {
-	// Shrunk says that the list was seen with fewer than half of its playlists, which is believed when it is seen again.
+	// Shrunk says that the list had fewer than half of its playlists, which is believed if it happens again.
 	Shrunk bool `json:"shrunk,omitempty"`
-	// Refused are the playlists that cannot be read, by their ids, with the snapshot at which that was found: they are
-	// not asked for again before they change.
+	// Refused are the ids of the playlists that cannot be read, with the snapshot that was refused: they are not
+	// asked for again before they change.
 	Refused map[string]string `json:"refused,omitempty"`
 }
 
@@ -38,10 +40,12 @@ func (p playlistPosition) refuses(list library.Playlist) bool {
 	return ok && snapshot != "" && snapshot == list.Snapshot
 }
 
-// readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
-// read to its end, and a list that has lost more than half of what it held must be seen so twice.
-// It returns how many were read, because they had changed.
-func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source providers.PlaylistSource) (changed int, err error) {
+// readPlaylists updates the stored playlists to the provider's, and returns how many it read because they had
+// changed. Nothing is removed before a list has been read to its end, and a list that has lost more than half of its
+// playlists must be seen so twice.
+func (rd *reader) readPlaylists(
+	ctx context.Context, c library.Connection, source providers.PlaylistSource,
+) (changed int, err error) {
 	var now []library.Playlist
 	for page, err := range source.Playlists(ctx) {
 		if err != nil {
@@ -49,16 +53,16 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 		}
 		now = append(now, page...)
 	}
-	stored, err := s.store.ProviderPlaylists(ctx, c.User, c.ID)
+	stored, err := rd.store.ProviderPlaylists(ctx, c.User, c.ID)
 	if err != nil {
 		return 0, err
 	}
-	before, err := s.playlistPosition(ctx, c)
+	before, err := rd.playlistPosition(ctx, c)
 	if err != nil {
 		return 0, err
 	}
 	position := playlistPosition{Refused: map[string]string{}}
-	if position.Shrunk, err = s.retire(ctx, before, stored, now); err != nil {
+	if position.Shrunk, err = rd.retire(ctx, before, stored, now); err != nil {
 		return 0, err
 	}
 	known := make(map[string]*library.StoredPlaylist, len(stored))
@@ -69,7 +73,7 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 	for i, p := range now {
 		read, refused := false, before.refuses(p)
 		if !refused {
-			read, err = s.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
+			read, err = rd.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
 			refused = resilience.IsItem(err)
 		}
 		if refused { // that one only; the others go on
@@ -82,18 +86,20 @@ func (s *Syncer) readPlaylists(ctx context.Context, c library.Connection, source
 			continue
 		}
 		changed++
-		s.bus.Publish(c.User, events.Event{Type: events.Progress, Connection: c.ID, Stream: library.Playlists, Done: i + 1, Total: len(now)})
+		rd.bus.Publish(c.User, events.Event{Type: events.Progress, Connection: c.ID, Stream: library.Playlists,
+			Done: i + 1, Total: len(now)})
 	}
 	note := ""
 	if len(skipped) > 0 {
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
 	text, err := json.Marshal(position)
-	return changed, errors.Join(err, s.arrange(ctx, known, now), s.store.SaveReading(ctx, c.User, c.ID, library.Playlists, string(text), note))
+	return changed, errors.Join(err, rd.arrange(ctx, known, now),
+		rd.store.SaveReading(ctx, c.User, c.ID, library.Playlists, string(text), note))
 }
 
-// arrange brings the order of the playlists in line with the provider's.
-func (s *Syncer) arrange(ctx context.Context, known map[string]*library.StoredPlaylist, now []library.Playlist) error {
+// arrange updates the order of the playlists to the provider's.
+func (rd *reader) arrange(ctx context.Context, known map[string]*library.StoredPlaylist, now []library.Playlist) error {
 	moved := map[int64]int{}
 	for i, p := range now {
 		if k := known[p.SourceID]; k != nil && k.Position != i {
@@ -103,23 +109,25 @@ func (s *Syncer) arrange(ctx context.Context, known map[string]*library.StoredPl
 	if len(moved) == 0 {
 		return nil
 	}
-	return s.store.MovePlaylists(ctx, moved)
+	return rd.store.MovePlaylists(ctx, moved)
 }
 
-func (s *Syncer) playlistPosition(ctx context.Context, c library.Connection) (r playlistPosition, err error) {
-	text, err := s.store.Reading(ctx, c.User, c.ID, library.Playlists)
+func (rd *reader) playlistPosition(ctx context.Context, c library.Connection) (p playlistPosition, err error) {
+	text, err := rd.store.Reading(ctx, c.User, c.ID, library.Playlists)
 	if err != nil || text == "" {
-		return r, err
+		return p, err
 	}
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return r, fmt.Errorf("read stored position: %w", err)
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return p, fmt.Errorf("read stored position: %w", err)
 	}
-	return r, nil
+	return p, nil
 }
 
-// retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted:
-// then it says so, and nothing is marked.
-func (s *Syncer) retire(ctx context.Context, before playlistPosition, stored []library.StoredPlaylist, now []library.Playlist) (doubted bool, err error) {
+// retire marks the playlists that are no longer listed as gone. If too many are missing to believe the list, it marks
+// none and reports doubt.
+func (rd *reader) retire(
+	ctx context.Context, before playlistPosition, stored []library.StoredPlaylist, now []library.Playlist,
+) (doubted bool, err error) {
 	listed := make(map[string]bool, len(now))
 	for _, p := range now {
 		listed[p.SourceID] = true
@@ -139,20 +147,23 @@ func (s *Syncer) retire(ctx context.Context, before playlistPosition, stored []l
 		return true, nil
 	}
 	for _, p := range missing {
-		if err := s.store.SetGone(ctx, p.ID); err != nil {
+		if err := rd.store.SetGone(ctx, p.ID); err != nil {
 			return false, err
 		}
 	}
 	return false, nil
 }
 
-// readPlaylist stores one playlist with its tracks, after all of them have been read, and says whether it had to.
-func (s *Syncer) readPlaylist(ctx context.Context, c library.Connection, source providers.PlaylistSource, p library.Playlist, position int, known *library.StoredPlaylist) (read bool, err error) {
+// readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
+func (rd *reader) readPlaylist(
+	ctx context.Context, c library.Connection, source providers.PlaylistSource, p library.Playlist, position int,
+	known *library.StoredPlaylist,
+) (read bool, err error) {
 	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
 		if known.Name == p.Name {
 			return false, nil
 		}
-		return false, s.store.RenamePlaylist(ctx, known.ID, p.Name)
+		return false, rd.store.RenamePlaylist(ctx, known.ID, p.Name)
 	}
 	var tracks []library.Track
 	for page, err := range source.Tracks(ctx, p) {
@@ -162,10 +173,10 @@ func (s *Syncer) readPlaylist(ctx context.Context, c library.Connection, source 
 		tracks = append(tracks, page...)
 	}
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
-		return true, s.store.SetShrunk(ctx, known.ID, len(tracks))
+		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
 	}
-	return true, s.store.SavePlaylist(ctx, c.User, c.ID, p, position, tracks)
+	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p, position, tracks)
 }
 
-// shrinks says whether a collection has lost more than half of what it held.
+// shrinks reports whether a collection has lost more than half of its items.
 func shrinks(from, to int) bool { return to*2 < from }

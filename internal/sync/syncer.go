@@ -13,19 +13,19 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Options are the settings of a [Syncer]. Zero values mean the defaults of contract.md.
+// Options are the settings of a [Syncer]. Zero values mean the defaults.
 type Options struct {
 	ListensEvery   time.Duration // default 5 min
 	PlaylistsEvery time.Duration // default 15 min
 	Workers        int           // runs at once; default 8
 	RunTimeout     time.Duration // deadline of one run; default 10 min
-	// HistoryPages is how many pages of old plays one run reads at the most, so that filling up a long history neither
-	// crowds an upstream nor keeps new plays waiting; default 60.
+	// HistoryPages is how many pages of old plays one run reads at most, so that a long history neither crowds an
+	// upstream nor delays new plays; default 60.
 	HistoryPages int
 
 	Metrics *metrics.Metrics // nil for none
-	// Began, when it is set, is told of every run that begins; what it returns goes on with the run, and is told of its
-	// end. A run that was not let in has no result.
+	// Began, if set, is called for every run that begins. The run uses the context that it returns, and calls the
+	// function that it returns at its end. A run that was refused has no result.
 	Began func(context.Context, Key) (context.Context, func(library.Run))
 }
 
@@ -53,7 +53,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is what pulling reads and writes.
+// Store is what reading needs.
 type Store interface {
 	Connections(context.Context) ([]library.Connection, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
@@ -62,28 +62,26 @@ type Store interface {
 	HistoryStore
 }
 
-// Syncer pulls every connection's streams. See the package comment.
+// HistoryStore keeps runs.
+type HistoryStore interface {
+	SaveRun(context.Context, library.Run) error
+}
+
+// Syncer runs every connection's streams when they are due. See the package comment.
 type Syncer struct {
-	opt   Options
-	guard *Guard
-	store Store
-	bus   *events.Bus
-	log   *slog.Logger
-	poke  chan struct{} // something was added to the queue
+	opt    Options
+	guard  *Guard
+	store  Store
+	bus    *events.Bus
+	log    *slog.Logger
+	reader *reader
+	poke   signal // something was added to the queue
 
 	mu     sync.Mutex
 	queue  *queue
 	runs   map[Key]*run
-	behind map[Key]bool     // refused because another run is finding out whether trouble is over
-	ticked time.Time        // when a loop ticked last
-	last   map[Key]lastRead // of streams of listens
-}
-
-// lastRead is what is known of the latest reading of a connection's listens.
-type lastRead struct {
-	begun   time.Time // when the latest run that read to the end began
-	history bool      // some of the history is still to be read
-	asked   int       // how often it was wanted since
+	behind map[Key]bool // refused because another run is finding out whether trouble is over
+	ticked time.Time    // when a loop ticked last
 }
 
 // run is one run under way.
@@ -92,15 +90,27 @@ type run struct {
 	done   chan struct{}
 }
 
+// signal wakes a goroutine that waits for it, now or next.
+type signal chan struct{}
+
+func (s signal) send() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
-	return &Syncer{opt: opt.withDefaults(), guard: g, store: store, bus: bus, log: g.opt.Log, poke: make(chan struct{}, 1),
-		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}, last: map[Key]lastRead{}}
+	opt = opt.withDefaults()
+	rd := &reader{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}}}
+	return &Syncer{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, reader: rd, poke: make(signal, 1),
+		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}}
 }
 
 // Run works until ctx ends, and returns when every run has ended.
 func (s *Syncer) Run(ctx context.Context) error {
-	loops, err := s.startLoops(ctx)
+	loops, err := startLoops(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -138,7 +148,7 @@ func (s *Syncer) startDue(ctx context.Context, workers *sync.WaitGroup) time.Tim
 		r := &run{cancel: cancel, done: make(chan struct{})}
 		s.runs[k] = r
 		workers.Go(func() {
-			err := s.pull(runCtx, k)
+			err := s.reader.run(runCtx, k)
 			cancel()
 			s.ended(k, r, err)
 		})
@@ -153,10 +163,10 @@ func (s *Syncer) ended(k Key, r *run, err error) {
 	s.mu.Unlock()
 	close(r.done)
 	s.bus.Publish(k.User, events.Event{Type: events.Connection, Connection: k.Connection})
-	s.wake()
+	s.poke.send()
 }
 
-// requeueLocked makes a run that failed due when its backoff ends, not at the next tick. One that was refused because
+// requeueLocked makes a failed run due when its backoff ends, not at the next tick. One that was refused because
 // another run is finding out waits for that one.
 func (s *Syncer) requeueLocked(k Key, err error) {
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); !ok {
@@ -168,34 +178,34 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		case !e.State.Until.IsZero():
 			s.queue.add(k, e.State.Until)
 		case e.State.Kind == resilience.Stopped:
-		case s.findingLocked(k):
+		case anyRun(s.runs, k.Connection.Provider()):
 			s.behind[k] = true
-		default: // whoever was finding out has ended meanwhile
+		default: // the run that was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
 		}
-		if e.Endpoint == "" { // it was not even let in, and so found out nothing
+		if e.Endpoint == "" { // it was refused, and found out nothing
 			return
 		}
 	}
 	for other := range s.behind {
-		if other.Connection == k.Connection {
+		if other.Connection.Provider() == k.Connection.Provider() {
 			delete(s.behind, other)
 			s.queue.add(other, time.Now())
 		}
 	}
 }
 
-// findingLocked says whether another run of the provider is under way, which may find out whether trouble is over.
-func (s *Syncer) findingLocked(k Key) bool {
-	for other := range s.runs {
-		if other.Connection == k.Connection {
+// anyRun reports whether a run of the provider is under way, which may find out whether its trouble is over.
+func anyRun(runs map[Key]*run, provider string) bool {
+	for k := range runs {
+		if k.Connection.Provider() == provider {
 			return true
 		}
 	}
 	return false
 }
 
-// Tick makes every connection that has the stream due.
+// Tick makes a stream of all connections due.
 func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	connections, err := s.store.Connections(ctx)
 	if err != nil {
@@ -211,14 +221,14 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 		}
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.poke.send()
 	return nil
 }
 
-// Start makes all streams of a connection due now, and returns at once. A run that is under way is joined: it counts.
+// Start makes all streams of a connection due now. A run that is under way is joined.
 func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 
-// StartAnew is Start for a connection that is not what it was: a run that is under way is followed by another.
+// StartAnew is Start for a connection that has changed: a run that is under way is followed by another.
 func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
 
 func (s *Syncer) start(c library.Connection, anew bool) {
@@ -233,11 +243,11 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 		}
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.poke.send()
 }
 
-// Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
-// again if it still exists and is not paused. It returns when its runs have ended.
+// Stop ends the runs of a connection and removes it from the queue; the next tick, or Start, takes it up again if it
+// still exists and is not paused. It returns when its runs have ended.
 func (s *Syncer) Stop(user int64, conn library.ConnectionID) {
 	p := s.guard.opt.Registry.Get(conn.Provider())
 	if p == nil {
@@ -260,7 +270,7 @@ func (s *Syncer) Stop(user int64, conn library.ConnectionID) {
 	}
 }
 
-// Cancel ends what is under way for a connection, and does not wait for it.
+// Cancel ends the runs of a connection without waiting for them.
 func (s *Syncer) Cancel(user int64, conn library.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,45 +281,28 @@ func (s *Syncer) Cancel(user int64, conn library.ConnectionID) {
 	}
 }
 
-// lastRead returns what is known of the latest reading of a stream of listens; a zero value before the first.
-func (s *Syncer) lastRead(k Key) lastRead {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last[k]
-}
-
-func (s *Syncer) noteRead(k Key, r lastRead) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last[k] = r
-}
-
-// Forget drops what is known of how far a connection has been read: it may be to another account.
+// Forget drops what is known of the latest reading of a connection, which may be to another account now.
 func (s *Syncer) Forget(user int64, conn library.ConnectionID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.last, Key{user, conn, library.Listens})
+	s.reader.last.forget(Key{user, conn, library.Listens})
 }
 
-// want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.
+// want makes a stream due now. Unlike Start it ignores a run that is under way, which may have begun too early.
 func (s *Syncer) want(k Key) {
+	s.reader.last.ask(k)
 	s.mu.Lock()
 	s.queue.add(k, time.Now())
-	r := s.last[k]
-	r.asked++
-	s.last[k] = r
 	s.mu.Unlock()
-	s.wake()
+	s.poke.send()
 }
 
-// Running says whether a run of the stream is under way.
+// Running reports whether a run of the stream is under way.
 func (s *Syncer) Running(k Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.runs[k] != nil
 }
 
-// Every is about how often a stream is read; zero for what no loop reads.
+// Every returns about how often a stream is read; zero if no loop reads it.
 func (s *Syncer) Every(stream string) time.Duration {
 	switch stream {
 	case library.Listens:
@@ -320,16 +313,9 @@ func (s *Syncer) Every(stream string) time.Duration {
 	return 0
 }
 
-// TickedAt is when a loop ticked last; zero before the first.
+// TickedAt returns when a loop ticked last; zero before the first tick.
 func (s *Syncer) TickedAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ticked
-}
-
-func (s *Syncer) wake() {
-	select {
-	case s.poke <- struct{}{}:
-	default:
-	}
 }

@@ -1,11 +1,11 @@
-// Keeps a page alive: follows the user's events, shows toasts, brings the parts of the page up to date that have changed,
-// and lets times and countdowns run. Without it every page still works; it is only as old as its last load.
+// This script keeps a page up to date: it follows the user's events, shows toasts, replaces the parts of the page that
+// have changed, and updates times and countdowns. Pages work without it, as they were when they were loaded.
 "use strict";
 
 (() => {
   if (document.body.dataset.live !== "yes") return;
 
-  // ---- times -------------------------------------------------------------------------------------------------------
+  // ---- times --------------------------------------------------------------------------------------------------
   // The pages speak English and write days before months, so times do too, in the reader's own zone.
   const format = (options) => new Intl.DateTimeFormat("en-GB", options);
   const exact = format({ dateStyle: "medium", timeStyle: "medium" });
@@ -35,7 +35,7 @@
     at: (at, now) => (at.toDateString() === new Date(now).toDateString() ? clock : short).format(at),
   };
 
-  const tapped = new WeakMap(); // a time -> until when it shows itself exactly
+  const tapped = new WeakMap(); // time element -> when it stops showing the exact time
   function showTimes(root) {
     const now = Date.now();
     for (const el of root.querySelectorAll("time[data-time]")) {
@@ -53,8 +53,8 @@
     showTimes(document);
   });
 
-  // ---- parts: what a page shows that can change --------------------------------------------------------------------
-  // A page without parts of its own only has the bell and the banners, which every page has.
+  // ---- parts of a page that can change --------------------------------------------------------------------
+  // A page without parts of its own has only the bell and the banners, which are on every page.
   const here = document.querySelector("main [data-part]") ? location.pathname + location.search : "/";
   const pause = 1000; // milliseconds between two refreshes
   let timer = 0, fetching = false, again = false, last = 0;
@@ -64,9 +64,12 @@
     else if (!timer) timer = setTimeout(refresh, Math.max(150, last + pause - Date.now()));
   }
 
-  // The header says that no person is looking, so that a sentence meant for one is kept for the page they open; and for
-  // which page its answer is, so that no banner appears above the page that mends its cause.
-  const page = (address) => fetch(address, { headers: { Accept: "text/html", "X-Reprise-Refresh": location.pathname }, redirect: "manual" });
+  // The header says that a script asks, so that a message for the person is kept for the next page; and which page asks,
+  // so that no banner appears above the page that solves its problem.
+  const page = (address) => fetch(address, {
+    headers: { Accept: "text/html", "X-Reprise-Refresh": location.pathname },
+    redirect: "manual",
+  });
 
   async function refresh() {
     timer = 0;
@@ -74,7 +77,7 @@
     try {
       let answer = await page(here);
       if (answer.status >= 400) answer = await page("/");
-      if (answer.type === "opaqueredirect") location.assign(answer.url); // signed out, or what the page showed is gone
+      if (answer.type === "opaqueredirect") location.assign(answer.url); // signed out, or the page is gone
       if (!answer.ok) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-part]")) {
@@ -97,17 +100,23 @@
     const around = focus ? [focus] : [];
     while (around.length && around.at(-1) !== part) around.push(around.at(-1).parentElement);
     morph(part, next);
-    // Who used the keyboard on something that is gone goes on from what it stood in, not from the top of the page. That is
-    // no control: nobody must press what they did not choose.
-    if (focus && focus !== document.activeElement) around.find((el) => el.isConnected && (el === focus || el.tabIndex === -1 && el.hasAttribute("tabindex")))?.focus({ preventScroll: true });
+    // If the focused element is gone, the focus moves to what surrounded it, not to the top of the page. That is never a
+    // control: nobody must press what they did not choose.
+    if (!focus || focus === document.activeElement) return;
+    const takesFocus = (el) => el === focus || el.tabIndex === -1 && el.hasAttribute("tabindex");
+    around.find((el) => el.isConnected && takesFocus(el))?.focus({ preventScroll: true });
   }
 
-  // morph makes old equal to next and touches only what differs. So the focus, what is unfolded and what is selected
-  // stay. Elements with an id are only ever matched with themselves.
+  // morph makes old equal to next and touches only what differs, so that the focus, open details and the selection
+  // stay. Elements with an id match only themselves.
   function morph(old, next) {
     if (old.isEqualNode(next)) return;
-    for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
-    for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    for (const { name } of [...old.attributes]) {
+      if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+    }
+    for (const { name, value } of next.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
     let at = old.firstChild;
     for (const n of [...next.childNodes]) {
       const match = counterpart(at, n, old);
@@ -136,7 +145,7 @@
     return following;
   }
 
-  // ---- progress ----------------------------------------------------------------------------------------------------
+  // ---- progress -----------------------------------------------------------------------------------------------
   const worthShowing = 1500; // milliseconds; a run that is over sooner would only flicker
   const runs = new Map(); // provider/stream -> { since, done, total }
 
@@ -146,12 +155,13 @@
       if (!box || (box.hidden && Date.now() - run.since < worthShowing)) continue;
       const bar = box.querySelector("progress");
       box.hidden = false;
-      box.querySelector(".figures").textContent = run.done.toLocaleString("en") + (run.total ? ` of ${run.total.toLocaleString("en")}` : "");
+      const total = run.total ? ` of ${run.total.toLocaleString("en")}` : "";
+      box.querySelector(".figures").textContent = run.done.toLocaleString("en") + total;
       if (run.total) { bar.max = run.total; bar.value = run.done; } else { bar.removeAttribute("value"); }
     }
   }
 
-  // ---- toasts ------------------------------------------------------------------------------------------------------
+  // ---- toasts -------------------------------------------------------------------------------------------------
   const seenKey = "reprise-announced";
   const announced = () => new Set(JSON.parse(localStorage.getItem(seenKey) || "[]"));
   const announce = (key) => localStorage.setItem(seenKey, JSON.stringify([...announced().add(key)].slice(-200)));
@@ -184,14 +194,18 @@
     const focused = box?.contains(document.activeElement);
     box?.remove();
     shown.delete(id);
-    if (focused) (document.querySelector("#toasts .toast:last-child") ?? document.getElementById("main")).focus({ preventScroll: true });
+    if (!focused) return;
+    const next = document.querySelector("#toasts .toast:last-child") ?? document.getElementById("main");
+    next.focus({ preventScroll: true });
   }
 
   function showNotification(n) {
     if (n.resolved_at || n.acknowledged_at) {
       hide(n.id);
-      if (n.resolved_at && !document.hidden && n.severity === "error" && announced().has(keyOf(n)) && !announced().has(`${keyOf(n)}/solved`)) {
-        announce(`${keyOf(n)}/solved`);
+      const solved = `${keyOf(n)}/solved`;
+      const tell = n.resolved_at && !document.hidden && n.severity === "error";
+      if (tell && announced().has(keyOf(n)) && !announced().has(solved)) {
+        announce(solved);
         const gone = toast("success", "Solved", n.title + ".");
         setTimeout(() => gone.remove(), 8000);
       }
@@ -212,7 +226,7 @@
     shown.set(n.id, toast(n.severity, n.title, n.message, ...controls));
   }
 
-  // ---- events ------------------------------------------------------------------------------------------------------
+  // ---- events -------------------------------------------------------------------------------------------------
   const handlers = {
     snapshot(data) {
       document.body.dataset.linked = "yes"; // the page is up to date, and follows what happens
@@ -261,8 +275,8 @@
 
   const openWithin = 10000; // milliseconds; some networks swallow a websocket's handshake
   function open() {
-    // A network that breaks websockets still lets Server-Sent Events through. But browsers allow few such streams to one
-    // server at a time, over all tabs; so a tab that nobody looks at has none.
+    // A network that breaks websockets lets Server-Sent Events through. Browsers allow few such streams to one server at a
+    // time, over all tabs, so a hidden tab has none.
     if (failures >= 2 && failures % 2 === 0 && !document.hidden) { openEvents(); return; }
     const address = new URL("/api/v1/events", location.href);
     address.protocol = address.protocol.replace("http", "ws");
@@ -273,7 +287,7 @@
     opening.addEventListener("close", (e) => {
       clearTimeout(patience);
       socket = null;
-      if (e.code === 1008) refreshSoon(); // signed out; the refresh leads to where one signs in
+      if (e.code === 1008) refreshSoon(); // signed out; the refresh goes to the sign-in page
       retry();
     });
   }
@@ -293,12 +307,12 @@
   let waiting = 0;
   function retry() {
     failures++;
-    if (failures > 1) { connected(false); refreshSoon(); } // notices, too, that one is no longer signed in
+    if (failures > 1) { connected(false); refreshSoon(); } // the refresh also notices a session that has ended
     clearTimeout(waiting);
     waiting = setTimeout(open, Math.min(30000, 500 * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
   }
 
-  // openNow goes on at once when there is neither a stream nor one being opened, beginning with what works everywhere.
+  // openNow opens a stream at once if there is none, and starts with the kind that works everywhere.
   function openNow() {
     if (socket || source) return;
     clearTimeout(waiting);

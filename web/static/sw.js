@@ -11,7 +11,8 @@ self.addEventListener("push", (e) => {
 self.addEventListener("notificationclick", (e) => {
   e.notification.close();
   const url = new URL(e.notification.data?.url || "/", self.location.origin);
-  const to = url.origin === self.location.origin ? url : new URL(url.pathname + url.search + url.hash, self.location.origin);
+  const path = url.pathname + url.search + url.hash;
+  const to = url.origin === self.location.origin ? url : new URL(path, self.location.origin);
   e.waitUntil((async () => {
     for (const page of await self.clients.matchAll({ type: "window" })) {
       if (new URL(page.url).pathname === to.pathname && "focus" in page) return page.focus();
@@ -20,14 +21,21 @@ self.addEventListener("notificationclick", (e) => {
   })());
 });
 
-// The browser has made another address for itself: the server has to know it.
+// The browser has a new address at its push service, which the server must know.
 self.addEventListener("pushsubscriptionchange", (e) => {
   e.waitUntil((async () => {
     const old = e.oldSubscription;
     const options = old?.options;
-    const fresh = e.newSubscription || (options && await self.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: options.applicationServerKey }));
+    const subscribe = () => self.registration.pushManager.subscribe({
+      userVisibleOnly: true,
+      applicationServerKey: options.applicationServerKey,
+    });
+    const fresh = e.newSubscription || (options && await subscribe());
     if (!fresh) return;
-    await fetch("/api/v1/channels", { method: "POST", headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ kind: "webpush", subscription: fresh, replaces: old?.endpoint || "" }) });
+    await fetch("/api/v1/channels", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ kind: "webpush", subscription: fresh, replaces: old?.endpoint || "" }),
+    });
   })());
 });

@@ -13,12 +13,13 @@ import (
 // noArt is the code, not Fanart.tv's own, of an answer that says that there is nothing.
 const noArt = "no art"
 
-// KeyAdvice is what an administrator does about keys that are refused.
-const KeyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in providers.fanarttv.client_key. " +
+// keyAdvice is what an administrator does about keys that are refused.
+const keyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in " +
+	"providers.fanarttv.client_key. " +
 	"Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: then no pictures are looked for."
 
 var (
-	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	tooFast = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
 	nothing = resilience.Meaning{Class: resilience.OK} // an answer like any other
 )
@@ -50,8 +51,8 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// refusedInSuccess reads an answer whose status says nothing: an empty one tells of no art, as a 404 does, and a refusal
-// may come with 200.
+// refusedInSuccess reads an answer whose status says nothing: an empty one tells of no art, as a 404 does, and a
+// refusal may come with 200.
 func refusedInSuccess(e *resilience.AnswerError) bool {
 	if text := string(bytes.TrimSpace(e.Body)); text == "{}" || text == "[]" {
 		e.Code = noArt
@@ -68,14 +69,17 @@ func refusedInSuccess(e *resilience.AnswerError) bool {
 	return true
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Fanart.tv",
 		Sources:  []string{"https://api.fanart.tv/"},
-		Reading: "Fanart.tv has no codes besides the status; a refusal may come with 200, as an object whose `status` is `error`. That there is no art is a success " +
-			"and remembered. What is said of a key (· key) counts for that key, and the same request goes out with the next one.",
-		Own: map[string]string{noArt: "a 404 with an object or without a body, a refusal in the words \"Not found\", or an empty object or list"},
-		Of:  []providers.NamedTable{{Calls: "all calls", Table: table}},
+		Reading: "Fanart.tv has no codes besides the status; a refusal may come with 200, as an object whose " +
+			"`status` is `error`. That there is no art is a success " +
+			"and remembered. What is said of a key (· key) counts for that key, and the same request goes out " +
+			"with the next one.",
+		Own: map[string]string{noArt: "a 404 with an object or without a body, a refusal in the words \"Not " +
+			"found\", or an empty object or list"},
+		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
 }

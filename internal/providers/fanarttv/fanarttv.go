@@ -1,49 +1,29 @@
 // Package fanarttv asks Fanart.tv for pictures of artists and albums, by the ids that MusicBrainz has given them. An
 // entity costs one request.
 //
-// The project's key comes from the pool of the installation's keys, see [PutKey]; a personal key may stand beside it.
+// The project's key comes from the pool of the installation's keys, see putKey; a personal key may stand beside it.
 // Both travel in headers, where no log or error of a URL shows them.
 package fanarttv
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// Config says where Fanart.tv is. An empty URL means fanart.tv's own.
-type Config struct {
-	APIURL    string            // without /v3; with or without a trailing slash
-	ClientKey resilience.Secret // personal; empty for none
-}
+// putKey writes a project's key onto a request.
+func putKey(req *http.Request, key resilience.Secret) { req.Header.Set("Api-Key", string(key)) }
 
-// Provider describes Fanart.tv, with the project's keys; nil for none. It has no connections: it is asked on behalf of
-// the installation.
-func Provider(keys *resilience.KeyPool) *providers.Provider {
-	return &providers.Provider{Name: "fanarttv", DisplayName: "Fanart.tv", Streams: []string{library.Enrichment},
-		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)}, Keys: keys}
-}
-
-// PutKey writes a project's key onto a request.
-func PutKey(req *http.Request, key resilience.Secret) { req.Header.Set("Api-Key", string(key)) }
-
-// Source is a providers.Enricher.
-type Source struct {
+// source is a providers.Enricher.
+type source struct {
 	client    *http.Client
 	base      string // without a trailing slash
 	clientKey resilience.Secret
-}
-
-// New returns a source that asks with this client, which adds the project's key.
-func New(client *http.Client, cfg Config) *Source {
-	return &Source{client: client, base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://webservice.fanart.tv"), "/"), clientKey: cfg.ClientKey}
 }
 
 const (
@@ -54,7 +34,7 @@ const (
 func endpoint(route string) string { return http.MethodGet + " " + route + "{mbid}" }
 
 // Enrich implements providers.Enricher. It knows artists and albums, by their MBIDs alone.
-func (s *Source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
+func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	route := map[string]string{library.KindArtist: artistRoute, library.KindAlbum: albumRoute}[e.Kind]
 	if route == "" || e.MBID == "" {
 		return library.Facts{}, library.ErrNotThere
@@ -77,7 +57,7 @@ func (s *Source) Enrich(ctx context.Context, e library.Entity) (library.Facts, e
 }
 
 // get reads all that there is about an id. Nothing is [library.ErrNotThere].
-func (s *Source) get(ctx context.Context, route, mbid string, a *art) error {
+func (s *source) get(ctx context.Context, route, mbid string, a *art) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+route+url.PathEscape(mbid), nil)
 	if err != nil {
 		return &resilience.SettingError{Setting: "providers.fanarttv.api_url", Problem: "This is not a web address."}

@@ -35,7 +35,12 @@ func healthy(t *testing.T, version string) providertest.Respond {
 	})
 }
 
-func source(far providertest.Respond) *Source { return New(providertest.Client(far), Config{}) }
+// asking returns a source with these settings whose upstream client reaches.
+func asking(client *http.Client, settings ...string) providers.Enricher {
+	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Enricher
+}
+
+func of(far providertest.Respond) providers.Enricher { return asking(providertest.Client(far)) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -43,7 +48,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			providertest.RunEnrichment(t, providertest.Enrichment{
 				New: func(c *http.Client) providers.Enricher {
-					return New(c, Config{APIURL: "https://fanart.example.org/", ClientKey: "personal-key-of-geoff"})
+					return asking(c, "api_url", "https://fanart.example.org/", "client_key", "personal-key-of-geoff")
 				},
 				Entity: e, Nothing: []string{`{}`}, Secrets: []string{"personal-key-of-geoff"},
 				Capability: providertest.Capability{Healthy: healthy(t, ""), Fine: []int{404}, Statuses: map[int]resilience.Meaning{401: badKey, 429: tooFast}},
@@ -65,20 +70,20 @@ func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows)+1, "every golden refusal has its row, beside that of no art")
-	providertest.Rows(t, Tables(), []providers.Row{{Status: 404, Code: noArt}, {Status: 401}, {Status: 429}, {Status: 500}, {Status: 503}})
+	providertest.Rows(t, tables(), []providers.Row{{Status: 404, Code: noArt}, {Status: 401}, {Status: 429}, {Status: 500}, {Status: 503}})
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		var status int
 		_, err := fmt.Sscan(name[:3], &status)
 		require.NoError(t, err)
-		_, err = source(providertest.Always(status, body)).Enrich(t.Context(), band)
+		_, err = of(providertest.Always(status, body)).Enrich(t.Context(), band)
 		require.Equal(t, want, resilience.Classify(err), "%v", err)
 		var refusal *resilience.AnswerError
 		require.ErrorAs(t, err, &refusal)
 		require.NotEmpty(t, refusal.Message)
 	}
 	// A refusal with 200 is one, too.
-	_, err = source(providertest.Always(200, providertest.Golden(t, "500-error.json"))).Enrich(t.Context(), band)
+	_, err = of(providertest.Always(200, providertest.Golden(t, "500-error.json"))).Enrich(t.Context(), band)
 	require.Equal(t, upstream, resilience.Classify(err), "%v", err)
 }
 
@@ -89,14 +94,14 @@ func TestPictures(t *testing.T) {
 	wantAlbum := library.Facts{MBID: albumID, Pictures: []library.Picture{{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
 		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"}}}
 	for _, version := range []string{"", "-v3.2"} {
-		got, err := source(healthy(t, version)).Enrich(t.Context(), band)
+		got, err := of(healthy(t, version)).Enrich(t.Context(), band)
 		require.NoError(t, err)
 		require.Equal(t, wantBand, got, version)
-		got, err = source(healthy(t, version)).Enrich(t.Context(), album)
+		got, err = of(healthy(t, version)).Enrich(t.Context(), album)
 		require.NoError(t, err)
 		require.Equal(t, wantAlbum, got, version)
 	}
-	_, err := New(providertest.Client(healthy(t, "")), Config{APIURL: "https://fan art\x7f"}).Enrich(t.Context(), band)
+	_, err := asking(providertest.Client(healthy(t, "")), "api_url", "https://fan art\x7f").Enrich(t.Context(), band)
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
@@ -124,13 +129,13 @@ func TestNoArtIsASuccess(t *testing.T) {
 		"a picture without it": providertest.Always(200, `{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
 	} {
 		for _, e := range []library.Entity{band, album} {
-			_, err := source(far).Enrich(t.Context(), e)
+			_, err := of(far).Enrich(t.Context(), e)
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 		}
 	}
 	// Nothing is asked about what has no id, nor about tracks.
 	for _, e := range []library.Entity{{Kind: library.KindArtist, Artist: "Sigur Rós"}, {Kind: library.KindAlbum}, {Kind: library.KindTrack, MBID: "x"}, {}} {
-		_, err := source(func(*http.Request) (int, http.Header, string) {
+		_, err := of(func(*http.Request) (int, http.Header, string) {
 			t.Error("a request")
 			return 500, nil, ""
 		}).Enrich(t.Context(), e)
@@ -138,16 +143,16 @@ func TestNoArtIsASuccess(t *testing.T) {
 	}
 	// What others say with 404 tells nothing of Fanart.tv's art.
 	for body, want := range map[string]resilience.Category{"<html></html>": resilience.Upstream, "404 page not found\n": resilience.Item} {
-		_, err := source(providertest.Always(404, body)).Enrich(t.Context(), band)
+		_, err := of(providertest.Always(404, body)).Enrich(t.Context(), band)
 		require.Equal(t, want, resilience.Classify(err).Category)
 	}
 }
 
 // keyed is a source on a pool of these keys, as the program wires it.
-func keyed(far providertest.Respond, keys ...resilience.PoolKey) (*Source, *resilience.KeyPool) {
+func keyed(far providertest.Respond, keys ...resilience.PoolKey) (providers.Enricher, *resilience.KeyPool) {
 	pool := resilience.NewKeyPool("fanarttv", keys, resilience.Options{})
-	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Advice: KeyAdvice})
-	return New(client, Config{ClientKey: "personal-key"}), pool
+	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: putKey, Advice: keyAdvice})
+	return asking(client, "client_key", "personal-key"), pool
 }
 
 func TestKeys(t *testing.T) {
@@ -165,7 +170,7 @@ func TestKeys(t *testing.T) {
 			}
 			return well(r)
 		}, resilience.PoolKey{Secret: "fanart-key-one"}, resilience.PoolKey{Secret: "fanart-key-two"})
-		require.Same(t, pool, Provider(pool).Keys)
+		require.Same(t, pool, providertest.NewIn(providers.Installation{Keys: pool}, Describe()).Keys)
 
 		// A key that is limited, or refused, is followed by the next.
 		refusals["fanart-key-one"], refusals["fanart-key-two"] = 429, 401
@@ -190,7 +195,7 @@ func TestKeys(t *testing.T) {
 		_, err = s.Enrich(t.Context(), band)
 		var short *resilience.KeysError
 		require.ErrorAs(t, err, &short)
-		require.Equal(t, KeyAdvice, short.Advice)
+		require.Equal(t, keyAdvice, short.Advice)
 		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeApp}, resilience.Classify(err))
 		require.NotContains(t, err.Error(), "fanart-key")
 	})

@@ -21,7 +21,8 @@ var table = slices.Concat(
 		Advice: "Your recent listening is hidden there. Open https://www.last.fm/settings/privacy, switch off " +
 			"\"Hide recent listening information\", and press Try again.",
 	}, "17"),
-	rows(ofTheApp("Last.fm does not know the API key in providers.lastfm.client_id. It stands at https://www.last.fm/api/accounts."), "10"),
+	rows(ofTheApp("Last.fm does not know the API key in providers.lastfm.client_id. It stands at "+
+		"https://www.last.fm/api/accounts."), "10"),
 	rows(ofTheApp("The shared secret in providers.lastfm.client_secret does not belong to the API key. Both stand at "+
 		"https://www.last.fm/api/accounts."), "13"),
 	rows(ofTheApp("Last.fm has suspended the API key of this installation. Ask Last.fm why, or create another at "+
@@ -37,7 +38,8 @@ var table = slices.Concat(
 // userTable is table for calls about the connection's own user.
 var userTable = slices.Concat(rows(resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-	Advice: "Last.fm no longer knows this user name: the account was renamed or deleted. Reconnect with the account as it is now.",
+	Advice: "Last.fm no longer knows this user name: the account was renamed or deleted. Reconnect with the " +
+		"account as it is now.",
 }, "6", "7"), table)
 
 // scrobbleTable is table for sending plays. A refusal without a code of Last.fm's speaks about the call and never about
@@ -75,11 +77,13 @@ const (
 var (
 	reconnect = resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "Last.fm does not accept the permission any more. It may have been taken back at https://www.last.fm/settings/applications.",
+		Advice: "Last.fm does not accept the permission any more. It may have been taken back at " +
+			"https://www.last.fm/settings/applications.",
 	}
 	consentAgain = resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "Last.fm did not let us in: the permission was not given there, or too long ago. Please connect once more.",
+		Advice: "Last.fm did not let us in: the permission was not given there, or too long ago. Please connect " +
+			"once more.",
 	}
 	unknownCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
 )
@@ -158,13 +162,14 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Last.fm",
 		Sources:  []string{"https://www.last.fm/api/errorcodes", "https://www.last.fm/api/show/track.scrobble"},
-		Reading:  "The code is `error` of the body, which comes with any status, also with 200. That of a play that was ignored is `ignoredMessage.code`.",
-		Own:      map[string]string{withoutReason: "fewer plays were accepted than named as ignored"},
+		Reading: "The code is `error` of the body, which comes with any status, also with 200. That of a play " +
+			"that was ignored is `ignoredMessage.code`.",
+		Own: map[string]string{withoutReason: "fewer plays were accepted than named as ignored"},
 		Of: []providers.NamedTable{
 			{Calls: "all calls", Table: table},
 			{Calls: "calls about the own user", Table: userTable},

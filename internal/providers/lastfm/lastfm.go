@@ -9,7 +9,6 @@
 package lastfm
 
 import (
-	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -18,63 +17,17 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// Config is the installation's registration with Last.fm. Empty URLs mean Last.fm's own.
-type Config struct {
-	APIURL       string // with or without a trailing slash
-	AuthURL      string // whole
-	ClientID     string // what Last.fm calls the API key
-	ClientSecret string // what Last.fm calls the shared secret
-}
-
 // The names in the credentials.
 const (
 	sessionField = "session_key"
 	userField    = "user"
 )
-
-const settingUp = "Sign in at https://www.last.fm/api/account/create and fill in the form: any name and description will do. " +
-	"As callback URL, give the address of this server followed by /connect/lastfm/callback. " +
-	"Last.fm then shows an API key and a shared secret. " +
-	"Put the API key in the setting providers.lastfm.client_id and the shared secret in providers.lastfm.client_secret."
-
-// What can be carried to Last.fm (providers page).
-const (
-	scrobblesPerCall = 50
-	oldestScrobble   = 14 * 24 * time.Hour
-)
-
-// New returns the provider.
-func New(cfg Config) *providers.Provider {
-	a := api{
-		base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://ws.audioscrobbler.com/2.0"), "/") + "/",
-		key:  cfg.ClientID, secret: cfg.ClientSecret,
-	}
-	return &providers.Provider{
-		Name:        "lastfm",
-		DisplayName: "Last.fm",
-		Streams:     []string{library.Listens},
-		Endpoints:   []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
-		Takes:       providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
-		SignIn: &providers.SignIn{
-			AuthURL:   consentURL(cmp.Or(cfg.AuthURL, "https://www.last.fm/api/auth/"), cfg.ClientID),
-			Token:     "token",
-			Exchange:  a.session,
-			SettingUp: settingUp,
-			Ready:     cfg.ClientID != "" && cfg.ClientSecret != "",
-		},
-		App: func(library.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
-			return &adapter{api: a, client: c, sessionKey: cred[sessionField], user: cred[userField]}
-		},
-	}
-}
 
 // api is how Last.fm is called on behalf of the installation.
 type api struct {
@@ -119,15 +72,15 @@ func (a *adapter) signed(ctx context.Context, method string, params url.Values, 
 
 // missing names the setting without which nothing can be called.
 func (a api) missing() error {
-	name := "client_id"
+	setting := "client_id"
 	switch {
 	case a.key == "":
 	case a.secret == "":
-		name = "client_secret"
+		setting = "client_secret"
 	default:
 		return nil
 	}
-	return &resilience.SettingError{Setting: "providers.lastfm." + name, Problem: "It is missing. " + settingUp}
+	return &resilience.SettingError{Setting: "providers.lastfm." + setting, Problem: "It is missing. " + steps}
 }
 
 // sign is Last.fm's signature: the MD5 of all parameters, sorted by name, and the shared secret. The parameters format
@@ -170,7 +123,8 @@ func consentURL(page, key string) func(string) (string, error) {
 	}
 }
 
-// session turns the token that the consent page gave out into a session key, which lasts until the person takes it back.
+// session turns the token that the consent page gave out into a session key, which lasts until the person takes it
+// back.
 func (a api) session(ctx context.Context, client *http.Client, token string) (library.Credentials, error) {
 	var body struct {
 		Session struct {

@@ -26,13 +26,13 @@ const (
 )
 
 var (
-	config = Config{ClientID: apiKey, ClientSecret: secret}
+	config = []string{"client_id", apiKey, "client_secret", secret}
 	geoff  = library.Credentials{sessionField: sessionKey, userField: "Geoff"}
 )
 
 // open returns an adapter of user Geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
-	return New(config).Open(providertest.Client(far), geoff).(*adapter)
+	return providertest.New(Describe(), config...).Open(providertest.Client(far), geoff).(*adapter)
 }
 
 // form is what a request carries in its body.
@@ -80,7 +80,7 @@ func TestConformance(t *testing.T) {
 		aboutTheCall[status] = unknownCall
 	}
 	providertest.Run(t, providertest.Suite{
-		Provider:    New(Config{APIURL: "https://ws.example.org/2.0", ClientID: apiKey, ClientSecret: secret}),
+		Provider:    providertest.New(Describe(), append(config, "api_url", "https://ws.example.org/2.0")...),
 		Credentials: library.Credentials{sessionField: sessionKey, userField: "geoff"},
 		Secrets:     []string{apiKey, secret, sessionKey},
 		Prove:       providertest.Capability{Healthy: far},
@@ -91,14 +91,15 @@ func TestConformance(t *testing.T) {
 
 func TestProvider(t *testing.T) {
 	t.Parallel()
-	p := New(config)
+	p := providertest.New(Describe(), config...)
 	require.Equal(t, apiKey, p.App(geoff))
 	require.Equal(t, []string{library.Listens}, p.Streams)
 	require.Equal(t, providers.Takes{Listens: "scrobble", Batch: 50, Oldest: 14 * 24 * time.Hour}, p.Takes)
 	require.True(t, p.InBrowser())
 	require.True(t, p.Registered())
-	require.False(t, New(Config{ClientID: apiKey}).Registered(), "without the secret nothing can be signed")
-	settings, settingUp := p.Registration()
+	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(), "without the secret nothing "+
+		"can be signed")
+	settings, settingUp := p.ToRegister()
 	require.Equal(t, []string{"providers.lastfm.client_id", "providers.lastfm.client_secret"}, settings)
 	for _, what := range []string{"https://www.last.fm/api/account/create", "/connect/lastfm/callback", "providers.lastfm.client_id", "providers.lastfm.client_secret"} {
 		require.Contains(t, settingUp, what)
@@ -111,7 +112,8 @@ func TestSignature(t *testing.T) {
 	t.Parallel()
 	a := api{key: "k", secret: "shh"}
 	params := url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}, "format": {"json"}, "callback": {"f"}}
-	require.Equal(t, "16fe93a5ae5f90754e1a347b29fc7d4a", a.sign(params), "md5sum of api_keykartist[10]Cartist[1]Bmethodmshh")
+	require.Equal(t, "16fe93a5ae5f90754e1a347b29fc7d4a", a.sign(params), "md5sum of "+
+		"api_keykartist[10]Cartist[1]Bmethodmshh")
 	require.Equal(t, a.sign(params), a.sign(url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}}))
 }
 
@@ -150,7 +152,7 @@ func TestConsentPage(t *testing.T) {
 	t.Parallel()
 	const callback = "http://127.0.0.1:8420/connect/lastfm/callback?state=ABC"
 	for page, want := range map[string]string{"": "https://www.last.fm/api/auth/", "http://127.0.0.1:1/auth?x=1": "http://127.0.0.1:1/auth"} {
-		to, err := New(Config{ClientID: apiKey, ClientSecret: secret, AuthURL: page}).SignIn.AuthURL(callback)
+		to, err := providertest.New(Describe(), append(config, "auth_url", page)...).SignIn.AuthURL(callback)
 		require.NoError(t, err)
 		u, err := url.Parse(to)
 		require.NoError(t, err)
@@ -160,7 +162,7 @@ func TestConsentPage(t *testing.T) {
 		u.RawQuery = ""
 		require.Equal(t, want, u.String())
 	}
-	_, err := New(Config{AuthURL: "https://bad host\x7f"}).SignIn.AuthURL(callback)
+	_, err := providertest.New(Describe(), "auth_url", "https://bad host\x7f").SignIn.AuthURL(callback)
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
@@ -172,13 +174,13 @@ func TestSession(t *testing.T) {
 		sent = form(r)
 		return far(r)
 	}))
-	credentials, err := New(config).SignIn.Exchange(t.Context(), client, "the-token")
+	credentials, err := providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), client, "the-token")
 	require.NoError(t, err)
 	require.Equal(t, geoff, credentials)
 	require.Equal(t, "the-token", sent.Get("token"))
 	require.NotContains(t, sent, "sk")
 	for _, body := range []string{`{}`, `{"session":{"name":"Geoff"}}`, `{"session":{"key":"x"}}`, `{"session":[]}`} {
-		_, err = New(config).SignIn.Exchange(t.Context(), providertest.Client(providertest.Always(200, body)), "the-token")
+		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), providertest.Client(providertest.Always(200, body)), "the-token")
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, body)
 		require.NotContains(t, err.Error(), "the-token")
 	}
@@ -196,11 +198,11 @@ func TestProve(t *testing.T) {
 func TestMissingSettings(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		config Config
+		config []string
 		want   string
-	}{{Config{ClientSecret: secret}, "providers.lastfm.client_id"}, {Config{ClientID: apiKey}, "providers.lastfm.client_secret"},
-		{Config{ClientID: apiKey, ClientSecret: secret, APIURL: "https://bad host\x7f"}, "providers.lastfm.api_url"}} {
-		a := New(tt.config).Open(providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
+	}{{[]string{"client_secret", secret}, "providers.lastfm.client_id"}, {[]string{"client_id", apiKey}, "providers.lastfm.client_secret"},
+		{append(config, "api_url", "https://bad host\x7f"), "providers.lastfm.api_url"}} {
+		a := providertest.New(Describe(), tt.config...).Open(providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
 			t.Error("nothing is sent")
 			return 500, nil, ""
 		})), geoff)
@@ -279,7 +281,7 @@ func TestTable(t *testing.T) {
 	for _, tt := range tests {
 		met = append(met, providers.Row{Status: 200, Code: fmt.Sprint(tt.code)})
 	}
-	providertest.Rows(t, Tables(), met)
+	providertest.Rows(t, tables(), met)
 	for _, tt := range tests {
 		if tt.calls == nil {
 			tt.calls = calls

@@ -44,8 +44,8 @@ func (r *resultsOf) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]result)(r))
 }
 
-// code is a whole number from 0 that may be written as a text. What is neither is -1 and never 0: a play counts as taken
-// only when Last.fm says so.
+// code is a whole number from 0 that may be written as a text. What is neither is -1 and never 0: a play counts as
+// taken only when Last.fm says so.
 type code int
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -111,7 +111,8 @@ func TestIgnoredForAReasonThatIsNotKnown(t *testing.T) {
 	require.NoError(t, err)
 	outcomes, err := open(providertest.Always(200, string(text))).Submit(t.Context(), plays(1))
 	require.NoError(t, err)
-	require.Equal(t, resilience.Retriable, resilience.Classify(outcomes[0]).Class, "rather one more try than a lost play")
+	require.Equal(t, resilience.Retriable, resilience.Classify(outcomes[0]).Class, "rather one more try than a "+
+		"lost play")
 }
 
 // Where Last.fm says that it ignored some, and not which, none of them counts as taken.

@@ -10,7 +10,8 @@ import (
 
 // walk goes backwards through a history. A page's number shifts with every new play, so each page is the first one of
 // what was played before the page that was read last. It begins with the last second of that one, without what that
-// one held, because a page can end within a second; only where a whole page is of that second, its number is counted up.
+// one held, because a page can end within a second; only where a whole page is of that second, its number is counted
+// up.
 type walk struct {
 	from, to int64 // Unix seconds, to is exclusive; 0 for open
 	page     int

@@ -7,7 +7,6 @@ package listenbrainz
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -21,41 +20,11 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Config says where ListenBrainz is. An empty URL means listenbrainz.org.
-type Config struct {
-	APIURL string // with or without a trailing slash
-}
-
 // The names in the credentials: what a person pastes, and what Prove learns from it.
 const (
 	tokenField = "token"
 	userField  = "user"
 )
-
-// New returns the provider.
-func New(cfg Config) *providers.Provider {
-	base := strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.listenbrainz.org"), "/")
-	host := base
-	if u, err := url.Parse(base); err == nil && u.Host != "" {
-		host = u.Host
-	}
-	return &providers.Provider{
-		Name:        "listenbrainz",
-		DisplayName: "ListenBrainz",
-		Streams:     []string{library.Listens, library.Playlists},
-		Endpoints: []string{endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute), endpoint(createdForRoute),
-			endpoint(playlistRoute), http.MethodPost + " " + submitRoute},
-		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
-		Fields: []providers.Field{{
-			Name: tokenField, Label: "User token", Kind: "password",
-			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands there, to be copied.",
-		}},
-		App: func(library.Credentials) string { return host },
-		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
-			return &adapter{client: c, base: base, token: strings.Join(strings.Fields(cred[tokenField]), ""), user: cred[userField]}
-		},
-	}
-}
 
 type adapter struct {
 	client *http.Client
@@ -74,7 +43,8 @@ var table = providers.Table{
 var userTable = append(table[:len(table):len(table)], providers.Row{
 	Status: http.StatusNotFound, Code: notFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with the user token of the " +
+		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with " +
+			"the user token of the " +
 			"account as it is now.",
 	},
 })
@@ -191,13 +161,14 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	return providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}, nil
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "ListenBrainz",
 		Sources: []string{"https://listenbrainz.readthedocs.io/en/latest/users/api/index.html",
 			"https://listenbrainz.readthedocs.io/en/latest/users/api/core.html"},
-		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or `Retry-After` when that is later. " +
+		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or " +
+			"`Retry-After` when that is later. " +
 			"A listen that is beyond ListenBrainz' limits is refused by us, as its 400 would, and not sent.",
 		Own: map[string]string{
 			invalidToken: "`valid` is `false` in the answer about the token",

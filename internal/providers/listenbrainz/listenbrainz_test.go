@@ -28,7 +28,7 @@ var geoff = library.Credentials{tokenField: pasted, userField: "geoff"}
 
 // open returns an adapter of user geoff whose upstream is far.
 func open(far providertest.Respond) *adapter {
-	return New(Config{}).Open(providertest.Client(far), geoff).(*adapter)
+	return providertest.New(Describe()).Open(providertest.Client(far), geoff).(*adapter)
 }
 
 // collect reads a sequence to its end.
@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	far := healthy(t)
 	providertest.Run(t, providertest.Suite{
-		Provider:    New(Config{APIURL: "https://api.example.org/"}),
+		Provider:    providertest.New(Describe(), "api_url", "https://api.example.org/"),
 		Credentials: library.Credentials{tokenField: token, userField: "geoff"},
 		Playlist:    library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"},
 		Prove:       providertest.Capability{Healthy: far},
@@ -75,15 +75,15 @@ func TestConformance(t *testing.T) {
 
 func TestProvider(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "api.listenbrainz.org", New(Config{}).App(geoff))
-	require.Equal(t, "music.example.org:8080", New(Config{APIURL: "http://music.example.org:8080/lb/"}).App(geoff))
+	require.Equal(t, "api.listenbrainz.org", providertest.New(Describe()).App(geoff))
+	require.Equal(t, "music.example.org:8080", providertest.New(Describe(), "api_url", "http://music.example.org:8080/lb/").App(geoff))
 }
 
 func TestProve(t *testing.T) {
 	t.Parallel()
 	var authorization, query string
 	far := healthy(t)
-	a := New(Config{}).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+	a := providertest.New(Describe()).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
 		return far(r)
 	})), library.Credentials{tokenField: pasted})
@@ -157,7 +157,7 @@ func TestTable(t *testing.T) {
 	for _, tt := range tests {
 		met = append(met, providers.Row{Status: tt.status, Code: tt.code})
 	}
-	providertest.Rows(t, Tables(), met)
+	providertest.Rows(t, tables(), met)
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s %d %v", tt.call, tt.status, tt.header), func(t *testing.T) {
 			t.Parallel()
@@ -295,7 +295,7 @@ func TestTracks(t *testing.T) {
 
 func TestBadURL(t *testing.T) {
 	t.Parallel()
-	p := New(Config{APIURL: "https://api example\x7f"})
+	p := providertest.New(Describe(), "api_url", "https://api example\x7f")
 	_, err := p.Open(providertest.Client(providertest.Always(200, `{}`)), geoff).Prove(t.Context())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 	require.NotContains(t, err.Error(), token)

@@ -56,7 +56,8 @@ func TestListens(t *testing.T) {
 
 func TestNameHash(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a68baebc958b5822836dbc78c536d3c7", nameHash("a", "b"), "stored listens are known by it: it must never change")
+	require.Equal(t, "a68baebc958b5822836dbc78c536d3c7", nameHash("a", "b"), "stored listens are known by it: it "+
+		"must never change")
 	require.NotEqual(t, nameHash("ab", "c"), nameHash("a", "bc"))
 }
 
@@ -243,7 +244,8 @@ func TestTotal(t *testing.T) {
 func BenchmarkListens(b *testing.B) {
 	const pages = 100
 	row := providertest.Golden(b, "listens.json")
-	row = row[strings.Index(row, "      {"):strings.Index(row, ",\n      {\n        \"inserted_at\": 1795198000,\n        \"listened_at\": 1795197851,\n        \"recording_msid\": \"2cf")]
+	row = row[strings.Index(row, "      {"):strings.Index(row, ",\n      {\n        \"inserted_at\": "+
+		"1795198000,\n        \"listened_at\": 1795197851,\n        \"recording_msid\": \"2cf")]
 	bodies := make([]string, pages)
 	for p := range bodies {
 		rows := make([]string, listensPerPage)

@@ -9,7 +9,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to write to instead of blocking: set contact to your e-mail or web address, " +
+const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to write to instead of blocking: " +
+	"set contact to your e-mail or web address, " +
 	"and start Reprise again."
 
 var (
@@ -28,8 +29,8 @@ var table = providers.Table{
 	{Status: http.StatusBadRequest, Meaning: object},
 }
 
-// explain reads MusicBrainz' words from a refusal. It sends "Retry-After: 0" when all its callers together are too many:
-// that is no time, and no mistake either.
+// explain reads MusicBrainz' words from a refusal. It sends "Retry-After: 0" when all its callers together are too
+// many: that is no time, and no mistake either.
 func explain(e *resilience.AnswerError) {
 	var body struct {
 		Error string `json:"error"`
@@ -42,12 +43,13 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "MusicBrainz",
 		Sources:  []string{"https://musicbrainz.org/doc/MusicBrainz_API", "https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting"},
-		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, except when that is 0: then all its callers together are " +
+		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, except " +
+			"when that is 0: then all its callers together are " +
 			"too many.",
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}

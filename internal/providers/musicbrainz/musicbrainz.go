@@ -2,49 +2,31 @@
 // groups) and tracks (its recordings).
 //
 // MusicBrainz bears one request a second from the whole installation, so an entity costs exactly one: a lookup when its
-// id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is searched for
-// together with its names, because MusicBrainz' lookup by that code tells of no release groups, and would often have to
-// be followed by a search.
+// id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is searched
+// for together with its names, because MusicBrainz' lookup by that code tells of no release groups, and would often
+// have to be followed by a search.
 package musicbrainz
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// Config says where MusicBrainz is. An empty URL means musicbrainz.org.
-type Config struct {
-	APIURL string // of the server, without /ws/2; with or without a trailing slash
-}
-
-// Provider describes MusicBrainz. It has no connections: it is asked on behalf of the installation.
-func Provider() *providers.Provider {
-	return &providers.Provider{Name: "musicbrainz", DisplayName: "MusicBrainz", Streams: []string{library.Enrichment},
-		Endpoints: []string{artistResource.lookup(), artistResource.search(), groupResource.lookup(), groupResource.search(), recordingResource.lookup(), recordingResource.search()}}
-}
-
-// Source is a providers.Enricher.
-type Source struct {
+// source is a providers.Enricher.
+type source struct {
 	client *http.Client
 	base   string // without a trailing slash
 }
 
-// New returns a source that asks with this client, which paces its requests.
-func New(client *http.Client, cfg Config) *Source {
-	return &Source{client: client, base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://musicbrainz.org"), "/")}
-}
-
 // Enrich implements providers.Enricher. An id that MusicBrainz does not know is an item failure; one that it has merged
 // into another is answered with the other.
-func (s *Source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
+func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	switch e.Kind {
 	case library.KindArtist:
 		return enrich[artist](ctx, s, artistResource, e)
@@ -82,7 +64,7 @@ type found interface {
 // perSearch is how many hits a search asks for: one recording may be there many times, in other versions.
 const perSearch = 25
 
-func enrich[F found](ctx context.Context, s *Source, r resource, e library.Entity) (library.Facts, error) {
+func enrich[F found](ctx context.Context, s *source, r resource, e library.Entity) (library.Facts, error) {
 	if e.MBID != "" {
 		var one F
 		endpoint := r.lookup()
@@ -119,7 +101,7 @@ func enrich[F found](ctx context.Context, s *Source, r resource, e library.Entit
 }
 
 // get reads the answer to one GET into v.
-func (s *Source) get(ctx context.Context, path, endpoint string, query url.Values, v any) error {
+func (s *source) get(ctx context.Context, path, endpoint string, query url.Values, v any) error {
 	query.Set("fmt", "json")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path+"?"+query.Encode(), nil)
 	if err != nil {

@@ -54,7 +54,12 @@ func healthy(t *testing.T) providertest.Respond {
 	})
 }
 
-func source(far providertest.Respond) *Source { return New(providertest.Client(far), Config{}) }
+// asking returns a source with these settings whose upstream client reaches.
+func asking(client *http.Client, settings ...string) providers.Enricher {
+	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Enricher
+}
+
+func of(far providertest.Respond) providers.Enricher { return asking(providertest.Client(far)) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -62,7 +67,7 @@ func TestConformance(t *testing.T) {
 	for name, e := range map[string]library.Entity{"a search": album, "a lookup": known(track, trackID)} {
 		t.Run(name, func(t *testing.T) {
 			providertest.RunEnrichment(t, providertest.Enrichment{
-				New:        func(c *http.Client) providers.Enricher { return New(c, Config{APIURL: "https://mb.example.org/"}) },
+				New:        func(c *http.Client) providers.Enricher { return asking(c, "api_url", "https://mb.example.org/") },
 				Entity:     e,
 				Capability: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
 			})
@@ -83,7 +88,7 @@ func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows), "every golden refusal has its row")
-	providertest.Rows(t, Tables(), met(t, rows))
+	providertest.Rows(t, tables(), met(t, rows))
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +102,7 @@ func TestTable(t *testing.T) {
 				} else if status == 429 { // nobody said how long
 					want.Scope = resilience.ScopeConnection
 				}
-				_, err = source(providertest.Always(status, body)).Enrich(t.Context(), known(band, bandID))
+				_, err = of(providertest.Always(status, body)).Enrich(t.Context(), known(band, bandID))
 				require.Equal(t, want, resilience.Classify(err), "%v", err)
 				var refusal *resilience.AnswerError
 				require.ErrorAs(t, err, &refusal)
@@ -129,8 +134,9 @@ func TestTheWaitOfAThrottledAnswer(t *testing.T) {
 			"0":    {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute},
 			"soon": {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute, BadWait: true},
 		} {
-			_, err := source(func(*http.Request) (int, http.Header, string) {
-				return 503, http.Header{"Retry-After": {retryAfter}}, `{"error":"The MusicBrainz web server is currently busy."}`
+			_, err := of(func(*http.Request) (int, http.Header, string) {
+				return 503, http.Header{"Retry-After": {retryAfter}}, `{"error":"The MusicBrainz web server is " +
+					"currently busy."}`
 			}).Enrich(t.Context(), band)
 			want.Class, want.Category, want.Scope = resilience.Retriable, resilience.RateLimit, resilience.ScopeApp
 			require.Equal(t, want, resilience.Classify(err), retryAfter)
@@ -154,7 +160,7 @@ func TestFacts(t *testing.T) {
 	} {
 		requests := 0
 		far := healthy(t)
-		got, err := source(func(r *http.Request) (int, http.Header, string) {
+		got, err := of(func(r *http.Request) (int, http.Header, string) {
 			requests++
 			require.Equal(t, "json", r.URL.Query().Get("fmt"))
 			return far(r)
@@ -163,10 +169,10 @@ func TestFacts(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 		require.Equal(t, 1, requests, name)
 	}
-	got, err := New(providertest.Client(healthy(t)), Config{APIURL: "https://mb.example.org/mirror/"}).Enrich(t.Context(), known(track, trackID))
+	got, err := asking(providertest.Client(healthy(t)), "api_url", "https://mb.example.org/mirror/").Enrich(t.Context(), known(track, trackID))
 	require.NoError(t, err)
 	require.Equal(t, trackID, got.MBID)
-	_, err = New(providertest.Client(healthy(t)), Config{APIURL: "https://mb example\x7f"}).Enrich(t.Context(), band)
+	_, err = asking(providertest.Client(healthy(t)), "api_url", "https://mb example\x7f").Enrich(t.Context(), band)
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
@@ -184,7 +190,7 @@ func TestManyTags(t *testing.T) {
 // query is what a search for e asks.
 func query(t *testing.T, e library.Entity) (path, query string) {
 	t.Helper()
-	_, err := source(func(r *http.Request) (int, http.Header, string) {
+	_, err := of(func(r *http.Request) (int, http.Header, string) {
 		path, query = r.URL.Path, r.URL.Query().Get("query")
 		return 200, nil, `{"artists":[],"release-groups":[],"recordings":[]}`
 	}).Enrich(t.Context(), e)
@@ -217,7 +223,7 @@ func TestQueries(t *testing.T) {
 		require.Equal(t, c.query, got)
 	}
 	path := ""
-	_, _ = source(func(r *http.Request) (int, http.Header, string) {
+	_, _ = of(func(r *http.Request) (int, http.Header, string) {
 		path = r.URL.EscapedPath()
 		return 404, nil, `{}`
 	}).Enrich(t.Context(), known(band, "../release?x"))
@@ -284,7 +290,7 @@ func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
 		"the code of something else":         {coded, []change{{"title": "U", "artist-credit": credits("B", ""), "isrcs": []string{"GBAAA9900303"}}}, ""},
 		"another code":                       {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900304"}}}, ""},
 	} {
-		facts, err := source(hits(t, c.hits...)).Enrich(t.Context(), c.entity)
+		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), c.entity)
 		if c.want == "" {
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 			continue
@@ -307,7 +313,7 @@ func TestArtistsWhoShareAName(t *testing.T) {
 		"two":                   {[]change{{"name": "Nirvana"}, {"name": "Nirvana", "score": 95}}, ""},
 		"by another name":       {[]change{{"name": "N", "aliases": []change{{"name": "nirvana"}}}}, "0"},
 	} {
-		facts, err := source(hits(t, c.hits...)).Enrich(t.Context(), nirvana)
+		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), nirvana)
 		if c.want == "" {
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 			continue

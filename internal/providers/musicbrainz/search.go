@@ -154,7 +154,8 @@ var (
 // versions are the words for what is something else.
 var versions = []string{"live", "demo", "mix", "acoustic", "instrumental", "karaoke"}
 
-// plain is a title without the remarks at its end, such as "(2011 Remaster)", " - Deluxe Edition" or " [feat. Somebody]".
+// plain is a title without the remarks at its end, such as "(2011 Remaster)", " - Deluxe Edition" or " [feat.
+// Somebody]".
 func plain(title string, remarks []string) string {
 	for {
 		at := lastPart(title)

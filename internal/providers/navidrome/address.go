@@ -21,7 +21,8 @@ func normalise(typed string) (*url.URL, error) {
 	}
 	u, err := url.Parse(typed)
 	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Hostname(), " ,;<>\"'\\|@") || u.Opaque != "" {
-		return nil, badAddress("This is not a web address. Enter it as you open it in the browser, for example https://music.example.org.")
+		return nil, badAddress("This is not a web address. Enter it as you open it in the browser, for example " +
+			"https://music.example.org.")
 	}
 	if u.User != nil {
 		return nil, badAddress("Leave the user name and password out of the address; they have fields of their own.")

@@ -43,7 +43,7 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 		}
 		return 200, nil, fmt.Sprintf(`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-%d","title":"T","artist":"A"%s}]}}}`, i, played)
 	}
-	return navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
+	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 }
 
 // TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the
@@ -61,8 +61,8 @@ func TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory(t *testing.T) {
 	require.Len(t, all(pages), 4)
 }
 
-// TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft: what has been read already is passed over without a word, for a run reads
-// so many pages and no more.
+// TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft: what has been read already is passed over without a word, for a run
+// reads so many pages and no more.
 func TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft(t *testing.T) {
 	t.Parallel()
 	a := shelf(t, 90)

@@ -42,14 +42,13 @@ func (w way) verb() string {
 }
 
 type adapter struct {
-	client     *http.Client
-	clientName string
-	base       *url.URL
-	err        error // what is wrong with the credentials themselves
-	user       string
-	password   string
-	apiKey     string
-	insecure   bool
+	client   *http.Client
+	base     *url.URL
+	err      error // what is wrong with the credentials themselves
+	user     string
+	password string
+	apiKey   string
+	insecure bool
 
 	way      way
 	native   bool // Navidrome's own API can be used
@@ -58,9 +57,9 @@ type adapter struct {
 	moved    *url.URL // where the latest call was redirected to
 	askedWay bool     // the server refused its way in the middle of the run, and was asked again
 
-	choose    func(library.Track, []library.Track) (library.Track, bool)
-	library   map[library.Track]string // ids of the songs that were looked up in this run; empty for one that is not there
-	navidrome bool                     // the latest answer came from a Navidrome
+	// ids of the songs that were looked up in this run; empty for one that is not there
+	library   map[library.Track]string
+	navidrome bool // the latest answer came from a Navidrome
 }
 
 // call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].
@@ -93,7 +92,7 @@ func (a *adapter) ready(ctx context.Context) error {
 }
 
 func (a *adapter) send(ctx context.Context, w way, method string, params url.Values) (*response, error) {
-	form := url.Values{"f": {"json"}, "c": {a.clientName}, "v": {apiVersion}}
+	form := url.Values{"f": {"json"}, "c": {clientName}, "v": {apiVersion}}
 	maps.Copy(form, params)
 	a.sign(form, w)
 	u := a.base.JoinPath("rest", method+".view")

@@ -87,7 +87,7 @@ func TestConformance(t *testing.T) {
 			sent := lists
 			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: passing, 410: aboutTheCall, 422: aboutTheCall}
 			providertest.Run(t, providertest.Suite{
-				Provider:    navidrome.New(navidrome.Config{}),
+				Provider:    providertest.New(navidrome.Describe()),
 				Credentials: merge(geoff, server.learned),
 				Span:        library.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 				Playlist:    library.Playlist{SourceID: "2oLgAYDkWcN0LNPHGM5nLr"},
@@ -139,12 +139,12 @@ func TestErrorTable(t *testing.T) {
 	for _, row := range rows {
 		met = append(met, providers.Row{Status: row.status, Code: row.code})
 	}
-	providertest.Rows(t, navidrome.Tables(), met)
+	providertest.Rows(t, navidrome.Describe().Tables, met)
 	for _, row := range rows {
 		t.Run(row.golden, func(t *testing.T) {
 			t.Parallel()
 			client := providertest.Client(providertest.Always(row.status, providertest.Golden(t, row.golden)))
-			a := navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
+			a := providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 			check := func(err error) {
 				t.Helper()
 				requireVerdict(t, row.want, err)
@@ -163,8 +163,9 @@ func TestErrorTable(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, native := range []string{"yes", "no"} {
-		client := providertest.Client(providertest.Always(http.StatusNotImplemented, "This endpoint is not implemented"))
-		a := navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": native}))
+		client := providertest.Client(providertest.Always(http.StatusNotImplemented, "This endpoint is not "+
+			"implemented"))
+		a := providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": native}))
 		_, err := playlists(t.Context(), a)
 		require.ErrorIs(t, err, providers.ErrNotOffered)
 		_, err = tracks(t.Context(), a, library.Playlist{SourceID: "x"})

@@ -25,8 +25,8 @@ const (
 	albumPage    = 20  // one call each
 	// barrenAlbums is after how many albums without a single known play a server is taken to report none.
 	barrenAlbums = 3
-	// lateness is how long after a play it may still be submitted: a phone that was away tells of it when it is back, while
-	// others have played on.
+	// lateness is how long after a play it may still be submitted: a phone that was away tells of it when it is back,
+	// while others have played on.
 	lateness = 24 * time.Hour
 )
 
@@ -66,8 +66,8 @@ func (a *adapter) nativeListens(ctx context.Context, span library.Span, yield li
 	return err
 }
 
-// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed, and what is new
-// is looked for as far back as something may have been submitted late.
+// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed, and what is
+// new is looked for as far back as something may have been submitted late.
 func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listenYield) error {
 	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}}
 	if from := span.After; !from.IsZero() {
@@ -292,8 +292,8 @@ func (w *albumWalk) add(al album, songs []song) {
 	}
 }
 
-// tells says whether the page brings anything or comes further down than the span began: what an earlier run has read is
-// passed on the way to the rest, and must not count as a page of this one.
+// tells says whether the page brings anything or comes further down than the span began: what an earlier run has read
+// is passed on the way to the rest, and must not count as a page of this one.
 func (w *albumWalk) tells() bool {
 	return len(w.page.Listens) > 0 || !w.page.Oldest.IsZero() && (w.span.Before.IsZero() || w.page.Oldest.Before(w.span.Before))
 }

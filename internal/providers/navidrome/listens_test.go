@@ -32,7 +32,7 @@ func TestEveryPlay(t *testing.T) {
 	s.tokenUses = 1                                                                          // each answer renews it
 	s.unlisted["song000000000000000003"] = true
 	delete(s.songs, "song000000000000000005") // its two plays have no name any more
-	a := navidrome.New(navidrome.Config{}).Open(s.client, s.credentials())
+	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
 
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
 		routes := navidromeRoutes(t)
 		routes["GET /music/api/song"] = providertest.Always(200, "[]")
 		routes["GET /music/api/song/{id}"] = providertest.Always(404, notFound)
-		a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "yes"}))
+		a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "yes"}))
 		return listens(t.Context(), a, library.Span{})
 	}
 	pages, err := read(`{"error":"data not found"}`)
@@ -82,7 +82,7 @@ func TestSpan(t *testing.T) {
 		s := newServer(t)
 		s.fill(60, 60, lastPlay)
 		s.older = older
-		pages, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(s.client, s.credentials()), span)
+		pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()), span)
 		require.NoError(t, err)
 		within := 0
 		for _, l := range all(pages) {
@@ -103,7 +103,7 @@ func TestPlaysThatWereSubmittedLate(t *testing.T) {
 	s.fill(3, 3, lastPlay)
 	onTheWay := lastPlay.Add(-6 * time.Hour)
 	s.plays = append(s.plays, play{4, "song000000000000000001", onTheWay.Unix()})
-	pages, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(s.client, s.credentials()), library.Span{After: lastPlay})
+	pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()), library.Span{After: lastPlay})
 	require.NoError(t, err)
 	got := all(pages)
 	require.Len(t, got, 4)
@@ -115,7 +115,7 @@ func TestTokenEndsInTheMiddle(t *testing.T) {
 	s := newServer(t)
 	s.fill(1203, 20, lastPlay)
 	s.revokeAt = 3
-	a := navidrome.New(navidrome.Config{}).Open(s.client, s.credentials())
+	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 1203)
@@ -126,7 +126,7 @@ func TestTokenIsNeverAccepted(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.tokenUses = -1
-	p := navidrome.New(navidrome.Config{})
+	p := providertest.New(navidrome.Describe())
 	for want := 2; want <= 5; want++ { // two in the first run, then one: the token of the run before is tried first
 		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
 		requireVerdict(t, deadCredential, err)
@@ -144,7 +144,7 @@ func TestTokenIsKept(t *testing.T) {
 	s := newServer(t)
 	s.fill(10, 10, lastPlay)
 	s.tokenUses = 1
-	p := navidrome.New(navidrome.Config{})
+	p := providertest.New(navidrome.Describe())
 	for range 8 {
 		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
 		require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestOlderNavidrome(t *testing.T) {
 	s.older = true
 	s.fill(1203, 450, lastPlay)
 	s.songs["never"] = map[string]any{"id": "never", "title": "Never played", "artist": "Nobody"}
-	a := navidrome.New(navidrome.Config{}).Open(s.client, s.credentials())
+	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
 
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 	delete(routes, "GET /music/api/scrobble")
 	client := resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes), Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})
 	for range 5 {
-		_, err := listens(t.Context(), navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})
+		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})
 		require.NoError(t, err)
 	}
 }
@@ -198,7 +198,7 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 func TestAlbums(t *testing.T) {
 	t.Parallel()
 	creds := merge(geoff, library.Credentials{"auth": "token", "native": "no"})
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(albumRoutes(t))), creds)
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(albumRoutes(t))), creds)
 	read := func(span library.Span) (ids []string, oldest time.Time) {
 		pages, err := listens(t.Context(), a, span)
 		require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestNoPlays(t *testing.T) {
 		asked++
 		return 200, nil, `{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-1","title":"Rain","artist":"Cloud"}]}}}`
 	}
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token"}))
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Empty(t, pages)

@@ -18,14 +18,6 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Config is what the adapter needs to know of the installation.
-type Config struct {
-	ClientName string // how servers name us to their users; default "reprise"
-	// Choose picks the song of a library that is track; false when none is. By default only a song of the same
-	// MusicBrainz id or ISRC, or of the same names and about the same length, is.
-	Choose func(track library.Track, songs []library.Track) (library.Track, bool)
-}
-
 // The names of the credentials: the first five are the form's fields, the others are learned.
 const (
 	credURL      = "url"
@@ -38,32 +30,42 @@ const (
 	credNative   = "native" // "yes" when Navidrome's own API takes the same password
 )
 
-// New describes the provider.
-func New(cfg Config) *providers.Provider {
-	if cfg.ClientName == "" {
-		cfg.ClientName = "reprise"
+// Describe returns what Navidrome, and any other Subsonic server, says of itself.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "navidrome", DisplayName: "Navidrome",
+		Icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 6.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM12 10a2 2 " +
+			"0 1 0 0 4 2 2 0 0 0 0-4z",
+		Purpose: "Reads what you play and your playlists on your own server, takes what you play elsewhere, and " +
+			"playlists.",
+		Streams:   []string{library.Listens, library.Playlists},
+		Endpoints: endpoints(),
+		Takes:     providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
+		Owner:     providers.OwnServer,
+		Fields:    fields,
+		Tables:    tables(),
+		Build:     build,
 	}
-	if cfg.Choose == nil {
-		cfg.Choose = choose
-	}
+}
+
+var fields = []providers.Field{
+	{Name: credURL, Label: "Address of your server", Kind: "url",
+		Help: "As you open it in the browser, for example https://music.example.org. " +
+			"Works with Navidrome and every Subsonic server."},
+	{Name: credUser, Label: "User name", Kind: "text"},
+	{Name: credPassword, Label: "Password", Kind: "password", Optional: true, Or: credAPIKey,
+		Help: "Not needed when you enter an API key."},
+	{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
+		Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},
+	{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox", Optional: true,
+		Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete " +
+			"history, need the " +
+			"password itself. Tick this only if you trust every part of the network between here and your server."},
+}
+
+func build(providers.Settings, providers.Installation) (providers.Provider, error) {
 	held := &sessions{tokens: map[sessionKey]string{}}
-	return &providers.Provider{
-		Name:        "navidrome",
-		DisplayName: "Navidrome",
-		Streams:     []string{library.Listens, library.Playlists},
-		Endpoints:   endpoints(),
-		Takes:       providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
-		Fields: []providers.Field{
-			{Name: credURL, Label: "Address of your server", Kind: "url",
-				Help: "As you open it in the browser, for example https://music.example.org. Works with Navidrome and every Subsonic server."},
-			{Name: credUser, Label: "User name", Kind: "text"},
-			{Name: credPassword, Label: "Password", Kind: "password", Optional: true, Or: credAPIKey,
-				Help: "Not needed when you enter an API key."},
-			{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
-				Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},
-			{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox", Optional: true,
-				Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete history, need the password itself. Tick this only if you trust every part of the network between here and your server."},
-		},
+	return providers.Provider{
 		App: func(c library.Credentials) string {
 			u, err := normalise(c[credURL])
 			if err != nil {
@@ -71,24 +73,23 @@ func New(cfg Config) *providers.Provider {
 			}
 			return u.Host
 		},
-		Open: func(client *http.Client, c library.Credentials) providers.Adapter {
-			return open(client, c, &cfg, held)
-		},
-	}
+		Open: func(client *http.Client, c library.Credentials) providers.Adapter { return open(client, c, held) },
+	}, nil
 }
 
-func open(client *http.Client, c library.Credentials, cfg *Config, held *sessions) *adapter {
+// clientName is how servers name us to their users.
+const clientName = "reprise"
+
+func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
 	a := &adapter{
-		clientName: cfg.ClientName,
-		choose:     cfg.Choose,
-		library:    map[library.Track]string{},
-		user:       strings.TrimSpace(c[credUser]),
-		password:   c[credPassword],
-		apiKey:     strings.TrimSpace(c[credAPIKey]),
-		insecure:   ticked(c[credInsecure]),
-		way:        way{auth: c[credAuth], form: c[credForm] == "yes"},
-		native:     c[credNative] == "yes",
-		held:       held,
+		library:  map[library.Track]string{},
+		user:     strings.TrimSpace(c[credUser]),
+		password: c[credPassword],
+		apiKey:   strings.TrimSpace(c[credAPIKey]),
+		insecure: ticked(c[credInsecure]),
+		way:      way{auth: c[credAuth], form: c[credForm] == "yes"},
+		native:   c[credNative] == "yes",
+		held:     held,
 	}
 	a.base, a.err = normalise(c[credURL])
 	switch {

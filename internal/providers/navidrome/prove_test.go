@@ -20,7 +20,7 @@ import (
 
 func prove(t *testing.T, upstream providertest.Respond, creds library.Credentials) (providers.Account, error) {
 	t.Helper()
-	return navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), creds).Prove(t.Context())
+	return providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), creds).Prove(t.Context())
 }
 
 func adviceOf(t *testing.T, err error) string {
@@ -34,7 +34,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	creds := library.Credentials{"url": s.URL + "/app/#/album/all", "username": "geoff", "password": s.password}
-	p := navidrome.New(navidrome.Config{})
+	p := providertest.New(navidrome.Describe())
 	account, err := p.Open(s.client, creds).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
@@ -141,7 +141,7 @@ func TestWayToSignIn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.auth, account.Learned["auth"])
 			*ways = nil
-			_, _ = playlists(t.Context(), navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(creds, account.Learned)))
+			_, _ = playlists(t.Context(), providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), merge(creds, account.Learned)))
 			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run goes the learned way at once")
 		})
 	}
@@ -160,7 +160,7 @@ func TestWayChanges(t *testing.T) {
 		return status, header, body
 	}
 	accepted = "p"
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Respond(answer)), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(answer)), merge(geoff, library.Credentials{"auth": "token"}))
 	got, err := playlists(t.Context(), a)
 	require.NoError(t, err)
 	require.Len(t, got, 3)
@@ -178,7 +178,7 @@ func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "error_41.json")
 	})
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
 		requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
@@ -194,7 +194,7 @@ func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
 	require.Zero(t, resilience.Classify(err).FirstDelay, "it is there, and says so itself")
 	client := resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})
-	_, err = navidrome.New(navidrome.Config{}).Open(client, merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
+	_, err = providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
 	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network, Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
 }
 
@@ -263,7 +263,7 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 		salts[salt] = true
 		return 200, nil, providertest.Golden(t, "playlists.json")
 	})
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
 		require.NoError(t, err)
@@ -297,7 +297,7 @@ func TestKeyNamesItsUser(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	t.Parallel()
-	p := navidrome.New(navidrome.Config{})
+	p := providertest.New(navidrome.Describe())
 	base := func(typed string) (string, error) {
 		account, err := p.Open(providertest.Client(providertest.Always(200, providertest.Golden(t, "ping_other.json"))),
 			merge(geoff, library.Credentials{"url": typed})).Prove(t.Context())
@@ -353,7 +353,7 @@ func TestPlaylists(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "playlist.json")
 	}
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
 	lists, err := playlists(t.Context(), a)
 	require.NoError(t, err)
 	require.Equal(t, []library.Playlist{
@@ -379,7 +379,7 @@ func TestPlaylists(t *testing.T) {
 func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
 	body := `{"subsonic-response":{"status":"ok","playlists":{"playlist":[{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
-	a := navidrome.New(navidrome.Config{}).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, library.Credentials{"auth": "token"}))
 	_, err := playlists(t.Context(), a)
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }

@@ -51,16 +51,16 @@ func (f *far) respond(r *http.Request) (int, http.Header, string) {
 	return 200, nil, providertest.Golden(f.t, answers[0])
 }
 
-func (f *far) open(cfg navidrome.Config, learned ...string) providers.Adapter {
+func (f *far) open(learned ...string) providers.Adapter {
 	creds := merge(geoff, library.Credentials{"auth": "token", "form": "yes", "native": "no"})
 	for pair := range slices.Chunk(learned, 2) {
 		creds[pair[0]] = pair[1]
 	}
-	return navidrome.New(cfg).Open(providertest.Client(providertest.Respond(f.respond)), creds)
+	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(f.respond)), creds)
 }
 
 func (f *far) submit(plays ...library.StoredListen) ([]error, error) {
-	return f.open(navidrome.Config{}).(providers.ListenTaker).Submit(f.t.Context(), plays)
+	return f.open().(providers.ListenTaker).Submit(f.t.Context(), plays)
 }
 
 // of is the calls of a method.
@@ -74,9 +74,9 @@ func (f *far) of(method string) (calls []url.Values) {
 }
 
 var (
-	joga    = played("Jóga", "Björk")
-	roygbiv = played("Roygbiv", "Boards of Canada")
-	unknown = played("Nobody Has This", "Nobody")
+	joga    = lasting(200*time.Second, played("Jóga", "Björk"))
+	roygbiv = lasting(200*time.Second, played("Roygbiv", "Boards of Canada"))
+	unknown = lasting(200*time.Second, played("Nobody Has This", "Nobody"))
 )
 
 const (
@@ -151,9 +151,11 @@ func TestScrobbleElsewhere(t *testing.T) {
 func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]resilience.Verdict{
-		"status 503":    {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
-		"status 404":    generic,                                                                                 // a proxy whose server is gone for a moment
-		"error_70.json": {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}, // gonic's answer for an unknown method
+		"status 503": {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
+		// a proxy whose server is gone for a moment
+		"status 404": generic,
+		// gonic's answer for an unknown method
+		"error_70.json": {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream},
 		"error_40.json": deadCredential,
 	} {
 		f := newFar(t, map[string][]string{"search3": {"search.json", answer}})
@@ -162,14 +164,14 @@ func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
 		require.Nil(t, outcomes)
 	}
 	f := newFar(t, map[string][]string{"ping": {"status 404"}})
-	_, err := f.open(navidrome.Config{}, "auth", "").(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{joga})
+	_, err := f.open("auth", "").(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{joga})
 	requireVerdict(t, generic, err)
 }
 
 func TestSongOfAPlay(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search.json"}, "scrobble": {"done.json"}})
-	known := played("Roygbiv (as it was named)", "BoC")
+	known := lasting(200*time.Second, played("Roygbiv (as it was named)", "BoC"))
 	known.Sources = []library.Source{{Connection: "spotify", SourceID: "x"}, {Connection: "navidrome", SourceID: roygbivID + "@1795208651"}}
 	gone := joga
 	gone.Sources = []library.Source{{Connection: "navidrome", SourceID: "from-an-older-library@1795208651"}}
@@ -177,21 +179,12 @@ func TestSongOfAPlay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, make([]error, 2), outcomes)
 	require.Equal(t, []string{roygbivID, jogaID}, f.of("scrobble")[0]["id"])
-
-	picky := navidrome.Config{Choose: func(track library.Track, songs []library.Track) (library.Track, bool) {
-		require.Equal(t, "Roygbiv", track.Title)
-		require.Len(t, songs, 3)
-		return songs[2], true
-	}}
-	_, err = f.open(picky).(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{roygbiv})
-	require.NoError(t, err)
-	require.Equal(t, []string{jogaID}, f.of("scrobble")[1]["id"], "whoever wires may choose")
 }
 
 func TestFind(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search_nothing.json", "search.json"}})
-	w := f.open(navidrome.Config{}).(providers.PlaylistWriter)
+	w := f.open().(providers.PlaylistWriter)
 	found, err := w.Find(t.Context(), library.Track{Title: "Jóga (Live)", Artist: "Björk, Guests"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"Svefn-g-englar", "Roygbiv", "Jóga"}, titles(found), "in the server's order")
@@ -206,12 +199,12 @@ func TestFind(t *testing.T) {
 	require.Equal(t, []string{"20", "0", "0"}, []string{calls[0].Get("songCount"), calls[0].Get("artistCount"), calls[0].Get("albumCount")})
 
 	f = newFar(t, map[string][]string{"search3": {"search_nothing.json"}})
-	found, err = f.open(navidrome.Config{}).(providers.PlaylistWriter).Find(t.Context(), unknown.Track)
+	found, err = f.open().(providers.PlaylistWriter).Find(t.Context(), unknown.Track)
 	require.NoError(t, err)
 	require.Empty(t, found)
 
 	f = newFar(t, map[string][]string{"search3": {"done.json"}})
-	_, err = f.open(navidrome.Config{}).(providers.PlaylistWriter).Find(t.Context(), unknown.Track)
+	_, err = f.open().(providers.PlaylistWriter).Find(t.Context(), unknown.Track)
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
@@ -227,7 +220,7 @@ func TestCreatePlaylist(t *testing.T) {
 	t.Parallel()
 	const named, lookedUp = "L211c2ljL1JhaW4.bTN1-", "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"
 	f := newFar(t, map[string][]string{"createPlaylist": {"created.json", "done_other.json"}, "getPlaylists": {"playlists_after.json"}})
-	w := f.open(navidrome.Config{}).(providers.PlaylistWriter)
+	w := f.open().(providers.PlaylistWriter)
 	ids := songIDs(450)
 	for _, want := range []string{named, lookedUp} {
 		id, err := w.CreatePlaylist(t.Context(), "Rain", ids)
@@ -239,7 +232,7 @@ func TestCreatePlaylist(t *testing.T) {
 	require.Less(t, f.longest, 200, "nothing but the method in the URL")
 
 	f = newFar(t, map[string][]string{"createPlaylist": {"created.json"}, "updatePlaylist": {"done.json", "done.json", "done.json", "status 503"}})
-	w = f.open(navidrome.Config{}, "form", "no").(providers.PlaylistWriter)
+	w = f.open("form", "no").(providers.PlaylistWriter)
 	ids = ids[:250]
 	id, err := w.CreatePlaylist(t.Context(), "Rain", ids)
 	require.NoError(t, err)
@@ -279,7 +272,7 @@ func TestCreatePlaylistRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := newFar(t, tt.answers)
-		_, err := f.open(navidrome.Config{}).(providers.PlaylistWriter).CreatePlaylist(t.Context(), "New", []string{jogaID})
+		_, err := f.open().(providers.PlaylistWriter).CreatePlaylist(t.Context(), "New", []string{jogaID})
 		requireVerdict(t, tt.want, err)
 	}
 }
@@ -288,7 +281,7 @@ func TestReplacePlaylist(t *testing.T) {
 	t.Parallel()
 	const id = "L211c2ljL1JhaW4.bTN1-"
 	f := newFar(t, map[string][]string{"createPlaylist": {"created.json"}, "updatePlaylist": {"done.json"}, "getPlaylist": {"playlist.json"}})
-	w := f.open(navidrome.Config{}).(providers.PlaylistWriter)
+	w := f.open().(providers.PlaylistWriter)
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Rain", []string{jogaID, roygbivID}))
 	require.Equal(t, []string{"POST createPlaylist"}, f.asked, "it bears that name already")
 	require.Equal(t, id, f.params[0].Get("playlistId"))
@@ -325,7 +318,7 @@ func TestReplacePlaylistRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := newFar(t, map[string][]string{"createPlaylist": {tt.change}, "getPlaylist": {tt.look}})
-		err := f.open(navidrome.Config{}).(providers.PlaylistWriter).ReplacePlaylist(t.Context(), "x", "Rain", []string{jogaID})
+		err := f.open().(providers.PlaylistWriter).ReplacePlaylist(t.Context(), "x", "Rain", []string{jogaID})
 		requireVerdict(t, tt.want, err)
 		if tt.want == onItem {
 			require.Equal(t, "This playlist is gone from your server.", adviceOf(t, err))

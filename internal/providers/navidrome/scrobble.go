@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/match"
 	"reprise/internal/resilience"
 )
 
@@ -94,7 +95,7 @@ func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, 
 	id := ""
 	if slices.ContainsFunc(songs, func(s library.Track) bool { return s.SourceID == t.SourceID }) {
 		id = t.SourceID
-	} else if s, ok := a.choose(t, songs); ok {
+	} else if s, ok := match.Sure(t, songs); ok {
 		id = s.SourceID
 	}
 	a.library[t] = id

@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/supysonictest"
 )
@@ -16,7 +17,7 @@ func TestRealServer(t *testing.T) {
 	t.Parallel()
 	server := supysonictest.Start(t)
 	server.CreatePlaylist("Rain", "High", "Low", "High")
-	p := navidrome.New(navidrome.Config{})
+	p := providertest.New(navidrome.Describe())
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})

@@ -10,6 +10,7 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/navidrome"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 	"reprise/internal/supysonictest"
 )
@@ -19,7 +20,7 @@ import (
 func TestRealServerIsWritten(t *testing.T) {
 	t.Parallel()
 	server := supysonictest.Start(t)
-	p := navidrome.New(navidrome.Config{})
+	p := providertest.New(navidrome.Describe())
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	client := resilience.NewClient(&resilience.Transport{Base: base, UserAgent: "Reprise/test"})
@@ -64,7 +65,8 @@ func TestRealServerIsWritten(t *testing.T) {
 	t.Run("plays", func(t *testing.T) {
 		a := p.Open(client, merge(creds, account.Learned))
 		outcomes, err := a.(providers.ListenTaker).Submit(t.Context(), []library.StoredListen{
-			played("Low", "The Tones"), played("LOW", "the tones"), played("Low", "Somebody Else"), played("High", "The Tones"),
+			lasting(time.Second, played("Low", "The Tones")), lasting(time.Second, played("LOW", "the tones")),
+			lasting(time.Second, played("Low", "Somebody Else")), lasting(time.Second, played("High", "The Tones")),
 		})
 		require.NoError(t, err)
 		require.Len(t, outcomes, 4)
@@ -82,6 +84,11 @@ func played(title, artist string) library.StoredListen {
 	return library.StoredListen{Listen: library.Listen{
 		Track: library.Track{Title: title, Artist: artist}, PlayedAt: time.Date(2026, 11, 20, 21, 4, 11, 123e6, time.UTC),
 	}}
+}
+
+func lasting(d time.Duration, play library.StoredListen) library.StoredListen {
+	play.Duration = d
+	return play
 }
 
 // written is a server that playlists are written to.

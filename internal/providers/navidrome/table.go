@@ -28,7 +28,8 @@ var (
 
 // subsonic is the error table of the Subsonic and OpenSubsonic API. Overload and outages come first: there the status
 // says more than the code, which then is 0. A 404 without a code that is known comes from a proxy whose server is being
-// restarted (Traefik answers so), and says nothing about what was asked for; it may also be a server that lost the call.
+// restarted (Traefik answers so), and says nothing about what was asked for; it may also be a server that lost the
+// call.
 var subsonic = providers.Table{
 	{Status: http.StatusTooManyRequests, Meaning: resilience.StatusMeaning(http.StatusTooManyRequests)},
 	{Code: "40", Meaning: wrongPassword},
@@ -46,21 +47,26 @@ var subsonic = providers.Table{
 	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. That a song is
-// gone, and that an older Navidrome has no list of plays, is a 404 too, and no failure.
+// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. That a song
+// is gone, and that an older Navidrome has no list of plays, is a 404 too, and no failure.
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
 	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Navidrome and other Subsonic servers",
 		Sources:  []string{"https://opensubsonic.netlify.app/docs/responses/error/", "https://www.subsonic.org/pages/api.jsp"},
-		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status of its own; from 500 on the status " +
-			"counts alone. 41, 42 and 43 mean what stands here when no other way to sign in is left. 501 says that a feature is switched off there, " +
-			"which is no failure. A 404 without a code is a proxy's, whose server is gone for a moment; in Navidrome's own API it is no failure where it says in JSON that one song is gone, or that an older Navidrome has no list of plays. When something is written, a refusal by its status alone is about the call (fatal · contract · stream), never about one play or playlist.",
+		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status " +
+			"of its own; from 500 on the status " +
+			"counts alone. 41, 42 and 43 mean what stands here when no other way to sign in is left. 501 says " +
+			"that a feature is switched off there, " +
+			"which is no failure. A 404 without a code is a proxy's, whose server is gone for a moment; in " +
+			"Navidrome's own API it is no failure where it says in JSON that one song is gone, or that an older " +
+			"Navidrome has no list of plays. When something is written, a refusal by its status alone is about " +
+			"the call (fatal · contract · stream), never about one play or playlist.",
 		Of: []providers.NamedTable{
 			{Calls: "the Subsonic API", Table: subsonic},
 			{Calls: "Navidrome's own API", Table: ownAPI},

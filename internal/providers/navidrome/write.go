@@ -18,8 +18,8 @@ var playlistGone = resilience.Meaning{
 	Advice: "This playlist is gone from your server.",
 }
 
-// songGone is the meaning of a refusal that speaks about a song which was there when it was looked up. That costs neither
-// the playlist nor, as a mistake of ours would, all others: with the songs looked up anew it goes well.
+// songGone is the meaning of a refusal that speaks about a song which was there when it was looked up. That costs
+// neither the playlist nor, as a mistake of ours would, all others: with the songs looked up anew it goes well.
 var songGone = generic
 
 // CreatePlaylist implements providers.PlaylistWriter. When it fails after the playlist was made, its id comes with the

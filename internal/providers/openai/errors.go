@@ -26,27 +26,32 @@ const (
 	retriable = resilience.Retriable
 )
 
-// KeyAdvice is what an administrator does about keys that are refused.
-const KeyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, or wants one where none is set. " +
+// keyAdvice is what an administrator does about keys that are refused.
+const keyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, " +
+	"or wants one where none is set. " +
 	"Make a new one there and put it into the settings, or empty providers.openai.model to do without digests."
 
-// SpentAdvice is what an administrator does about keys that are used up.
-const SpentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. Look at its billing page; we try again once a day."
+// spentAdvice is what an administrator does about keys that are used up.
+const spentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. " +
+	"Look at its billing page; we try again once a day."
 
 var (
-	spent   = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour, Advice: SpentAdvice}
+	spent   = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour, Advice: spentAdvice}
 	limited = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	// notServed is a region or an account that the server does not serve.
 	notServed = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
-		Advice: "The server at providers.openai.api_url does not serve this installation's region or account. Choose another server or model in providers.openai."}
+		Advice: "The server at providers.openai.api_url does not serve this installation's region or account. " +
+			"Choose another server or model in providers.openai."}
 	noModel = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
-		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the account may not use it, or the address is not the one " +
+		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the " +
+			"account may not use it, or the address is not the one " +
 			"that /chat/completions follows. Correct the settings and restart."}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	// speechless is a model that thinks aloud: about something shorter it may come to an end.
 	speechless = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "The model reached its limit of length before it had written a word. One that thinks first may need a higher limit on its server."}
+		Advice: "The model reached its limit of length before it had written a word. One that thinks first may " +
+			"need a higher limit on its server."}
 	// notTaken is a request that the server does not take at all: another one would fare no better.
 	notTaken = resilience.Meaning{Class: fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
 		Advice: "It may be that the model in providers.openai.model cannot chat."}
@@ -75,13 +80,15 @@ var table = providers.Table{
 	{Status: http.StatusGone, Meaning: notTaken},
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "OpenAI, or any compatible server",
 		Sources:  []string{"https://platform.openai.com/docs/guides/error-codes", "https://platform.openai.com/docs/guides/rate-limits"},
-		Reading: "The code is `error.code`, or `error.type` where that is empty; vLLM has them at the top. `exceed_context_size_error` (llama.cpp), and words about a maximum " +
-			"context length (vLLM), count as `context_length_exceeded`. The wait of a limit is its `Retry-After`, else the `x-ratelimit-reset-*` of that of which nothing is left; " +
+		Reading: "The code is `error.code`, or `error.type` where that is empty; vLLM has them at the top. " +
+			"`exceed_context_size_error` (llama.cpp), and words about a maximum " +
+			"context length (vLLM), count as `context_length_exceeded`. The wait of a limit is its `Retry-After`, " +
+			"else the `x-ratelimit-reset-*` of that of which nothing is left; " +
 			"that of a spent account is always the table's. An error inside a 200 is read in the same way.",
 		Own: map[string]string{
 			spentOut: "any other code that ends in `_limit_exceeded`",
@@ -159,8 +166,8 @@ func codeOf(code, message string) string {
 	return resilience.Excerpt(code)
 }
 
-// noteReset reads when a limit ends, where no Retry-After says so: of the limit of which nothing is left, else the later
-// end of the two.
+// noteReset reads when a limit ends, where no Retry-After says so: of the limit of which nothing is left, else the
+// later end of the two.
 func noteReset(e *resilience.AnswerError) {
 	if !e.NotBefore.IsZero() || e.Header("Retry-After") != "" {
 		return

@@ -16,37 +16,19 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// Config is the server and the model to write with.
-type Config struct {
-	APIURL string // with or without a trailing slash; empty means OpenAI's own
-	Model  string // as the server calls it
-}
-
-// Client is the way to a server. Safe for concurrent use.
-type Client struct {
+// model is a providers.Model on one server. Safe for concurrent use.
+type model struct {
 	client *http.Client
 	base   string // without a trailing slash
-	model  string
+	name   string // as the server calls it
 }
 
-// New returns a Client. client adds the key, where the server asks for one.
-func New(client *http.Client, cfg Config) *Client {
-	return &Client{client: client, base: strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.openai.com/v1"), "/"), model: cfg.Model}
-}
-
-// Provider returns the provider as the rest of the program knows it. keys may be nil.
-func Provider(keys *resilience.KeyPool) *providers.Provider {
-	return &providers.Provider{Name: "openai", DisplayName: "The digest's language model", Streams: []string{library.Digest},
-		Endpoints: []string{endpoint}, Keys: keys}
-}
-
-// PutKey writes an API key onto a request.
-func PutKey(req *http.Request, key resilience.Secret) {
+// putKey writes an API key onto a request.
+func putKey(req *http.Request, key resilience.Secret) {
 	req.Header.Set("Authorization", "Bearer "+string(key))
 }
 
@@ -58,22 +40,22 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// Complete lets the model write one answer. One that is empty is a broken contract, or an item failure where it ended at
-// a limit of length; one that ended at a limit of length
-// is taken as it is, and says so, because it was paid for and asking again would end there once more.
-func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
-	body, err := json.Marshal(map[string]any{"model": c.model, "messages": []message{{"system", p.System}, {"user", p.User}}})
+// Complete lets the model write one answer. One that is empty is a broken contract, or an item failure where it ended
+// at a limit of length; one that ended at a limit of length is taken as it is, and says so, because it was paid for and
+// asking again would end there once more.
+func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
+	body, err := json.Marshal(map[string]any{"model": m.name, "messages": []message{{"system", p.System}, {"user", p.User}}})
 	if err != nil {
 		return providers.Completion{}, err
 	}
 	ctx = resilience.WithPatience(ctx, patience)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/chat/completions", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.base+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url", Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
-	answer, err := refusals.Call(c.client, req, endpoint)
+	answer, err := refusals.Call(m.client, req, endpoint)
 	var out chat
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		_ = json.Unmarshal(e.Body, &out) // a refusal was paid for as well, where its body says so
@@ -85,7 +67,7 @@ func (c *Client) Complete(ctx context.Context, p providers.Prompt) (providers.Co
 	if err := providers.DecodeJSON(answer, &out); err != nil {
 		return providers.Completion{}, err
 	}
-	return out.completion(c.model)
+	return out.completion(m.name)
 }
 
 // patience is how long an answer may take: a model that runs at home thinks for minutes, and whoever gave it up would

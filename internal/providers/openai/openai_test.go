@@ -22,9 +22,14 @@ import (
 
 var prompt = providers.Prompt{System: "Write.", User: "Artists:\n- Sigur Rós (3)"}
 
+// asking returns the model with these settings whose server client reaches.
+func asking(client *http.Client, settings ...string) providers.Model {
+	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Model
+}
+
 func complete(t *testing.T, far http.RoundTripper) (providers.Completion, error) {
 	t.Helper()
-	return New(providertest.Client(far), Config{Model: "a-model"}).Complete(t.Context(), prompt)
+	return asking(providertest.Client(far), "model", "a-model").Complete(t.Context(), prompt)
 }
 
 func verdict(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
@@ -56,7 +61,7 @@ func TestACompletion(t *testing.T) {
 				map[string]any{"role": "user", "content": "Artists:\n- Sigur Rós (3)"}}}, sent, "nothing that a model could refuse")
 			return 200, nil, providertest.Golden(t, "completion.json")
 		}
-		got, err := New(providertest.Client(providertest.Respond(far)), Config{APIURL: base, Model: "a-model"}).Complete(t.Context(), prompt)
+		got, err := asking(providertest.Client(providertest.Respond(far)), "api_url", base, "model", "a-model").Complete(t.Context(), prompt)
 		require.NoError(t, err)
 		require.Equal(t, providers.Completion{Text: "A calm week.\n\nMostly Sigur Rós.", Model: "gpt-4o-mini-2024-07-18", PromptTokens: 412, CompletionTokens: 58}, got)
 	}
@@ -254,8 +259,8 @@ func TestKeysTakeTurns(t *testing.T) {
 			_, _ = fmt.Sscan(answers[last][:3], &status)
 			return status, nil, providertest.Golden(t, answers[last]+".json")
 		})
-		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey, Advice: KeyAdvice, Spent: SpentAdvice})
-		c := New(client, Config{Model: "a-model"})
+		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: putKey, Advice: keyAdvice, Spent: spentAdvice})
+		c := asking(client, "model", "a-model")
 		got, err := c.Complete(t.Context(), prompt)
 		require.NoError(t, err)
 		require.NotEmpty(t, got.Text)
@@ -269,7 +274,7 @@ func TestKeysTakeTurns(t *testing.T) {
 		require.Contains(t, short.Advice, "billing page")
 		require.Equal(t, resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp, NotBefore: time.Now().Add(24 * time.Hour)}, resilience.Classify(err))
 		require.Len(t, used, 4)
-		require.Equal(t, pool, Provider(pool).Keys)
+		require.Same(t, pool, providertest.NewIn(providers.Installation{Keys: pool}, Describe()).Keys)
 	})
 }
 
@@ -277,7 +282,7 @@ func TestTroubleOfTheNetworkIsTheNetworks(t *testing.T) {
 	t.Parallel()
 	_, err := complete(t, failing{errors.New("connection refused")})
 	require.Equal(t, verdict(retriable, resilience.Network, resilience.ScopeConnection), resilience.Classify(err))
-	_, err = New(providertest.Client(failing{}), Config{APIURL: "http://a b/"}).Complete(t.Context(), prompt)
+	_, err = asking(providertest.Client(failing{}), "api_url", "http://a b/").Complete(t.Context(), prompt)
 	require.Equal(t, config, resilience.Classify(err))
 }
 

@@ -2,23 +2,28 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// Try asks which models there are, which costs nothing, to see whether the key that client adds is accepted. A server that
-// keeps no list has at least not refused it.
-func (c *Client) Try(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/models", nil)
+// tryKey asks which models there are, which costs nothing. A server that keeps no list has at least not refused the
+// key.
+func tryKey(ctx context.Context, t providers.Trying) error {
+	address := strings.TrimRight(t.Settings.Text("api_url"), "/") + "/models"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return &resilience.SettingError{Setting: "providers.openai.api_url", Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
-	_, err = refusals.Call(c.client, req, "GET /models")
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Status == http.StatusNotFound {
-		return nil
-	}
+	listing := refusals
+	listing.Table = tryTable
+	_, err = listing.Call(t.Client, req, "GET /models")
 	return err
 }
+
+// tryTable is table for the list of models.
+var tryTable = slices.Concat(providers.Table{{Status: http.StatusNotFound, Meaning: resilience.Meaning{Class: resilience.OK}}}, table)

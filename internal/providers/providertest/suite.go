@@ -244,7 +244,8 @@ func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, stat
 // listed is an upstream that wants to be called by endpoints that the provider lists.
 func listed(t *testing.T, p *providers.Provider, next Respond) Respond {
 	return func(req *http.Request) (int, http.Header, string) {
-		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()), "%s calls an endpoint that it does not list", p.Name)
+		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()), "%s calls an endpoint that it does "+
+			"not list", p.Name)
 		return next(req)
 	}
 }

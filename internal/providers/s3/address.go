@@ -12,7 +12,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-const adviceAddress = "This is not a web address. Enter the S3 endpoint of your storage, for example https://s3.example.org."
+const adviceAddress = "This is not a web address. Enter the S3 endpoint of your storage, for example " +
+	"https://s3.example.org."
 
 // read takes what a person typed. The error is a [resilience.SettingError] and does not repeat what was typed.
 func (a *adapter) read(c library.Credentials) (err error) {
@@ -26,15 +27,18 @@ func (a *adapter) read(c library.Credentials) (err error) {
 	case a.bucket == "":
 		return setting(credBucket, "Enter the name of a bucket.")
 	case s3utils.CheckValidBucketName(a.bucket) != nil:
-		return setting(credBucket, "This cannot be the name of a bucket. Enter the name alone, without the address or a folder.")
+		return setting(credBucket, "This cannot be the name of a bucket. Enter the name alone, without the "+
+			"address or a folder.")
 	case a.accessKey == "":
 		return setting(credAccessKey, "Enter the access key.")
 	case strings.ContainsFunc(a.accessKey, notInKey):
-		return setting(credAccessKey, "This cannot be an access key: there is a space or another stray character in it.")
+		return setting(credAccessKey, "This cannot be an access key: there is a space or another stray character "+
+			"in it.")
 	case a.secretKey == "":
 		return setting(credSecretKey, "Enter the secret key that belongs to the access key.")
 	case strings.ContainsFunc(a.region, notInKey):
-		return setting(credRegion, "This cannot be a region. Enter its short name, for example eu-central-1, or leave it empty.")
+		return setting(credRegion, "This cannot be a region. Enter its short name, for example eu-central-1, or "+
+			"leave it empty.")
 	}
 	return nil
 }
@@ -63,7 +67,8 @@ func normalise(typed string) (*url.URL, error) {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, badAddress("The address must begin with https:// or http://.")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, badAddress("The address must end with the host. The bucket and the folder in it have fields of their own.")
+		return nil, badAddress("The address must end with the host. The bucket and the folder in it have fields " +
+			"of their own.")
 	}
 	if guess && atHome(u.Hostname()) {
 		u.Scheme = "http"

@@ -35,11 +35,11 @@ func TestAddresses(t *testing.T) {
 	} {
 		t.Run(typed, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, want.app, s3.New().App(with("endpoint", typed)))
+			require.Equal(t, want.app, providertest.New(s3.Describe()).App(with("endpoint", typed)))
 			require.Equal(t, want.asked, asked(t, with("endpoint", typed)))
 		})
 	}
-	require.Empty(t, s3.New().App(with("endpoint", "::")))
+	require.Empty(t, providertest.New(s3.Describe()).App(with("endpoint", "::")))
 }
 
 func TestFolders(t *testing.T) {
@@ -53,7 +53,7 @@ func TestFolders(t *testing.T) {
 	} {
 		require.Equal(t, "https://s3.example.org"+want, asked(t, with("prefix", typed)), typed)
 		client := providertest.Client(providertest.Respond((&storage{}).respond))
-		account, err := s3.New().Open(client, with("prefix", typed)).Prove(t.Context())
+		account, err := providertest.New(s3.Describe()).Open(client, with("prefix", typed)).Prove(t.Context())
 		require.NoError(t, err)
 		learned := with("prefix", account.Learned["prefix"])
 		require.Equal(t, "https://s3.example.org"+want, asked(t, learned), "what was learned means the same")
@@ -68,7 +68,7 @@ func asked(t *testing.T, c library.Credentials) string {
 		address = req.URL.String()
 		return 503, nil, ""
 	}))
-	_, err := keep(t.Context(), s3.New().Open(client, c), "x", october)
+	_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(client, c), "x", october)
 	require.Error(t, err)
 	return address
 }

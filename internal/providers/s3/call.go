@@ -134,7 +134,8 @@ func (a *adapter) head(ctx context.Context, key string) (*minio.ObjectInfo, erro
 func (a *adapter) put(ctx context.Context, o object, opts minio.PutObjectOptions) (etag string, err error) {
 	opts.ContentType = o.contentType
 	opts.UserMetadata = map[string]string{metaSum: o.sha256Hex()}
-	opts.DisableContentSha256 = true // the library's word for: the whole body has one checksum, not each piece of a stream
+	// the library's word for: the whole body has one checksum, not each piece of a stream
+	opts.DisableContentSha256 = true
 	err = a.do(ctx, endpointPut, func(ctx context.Context) error {
 		info, err := a.library.PutObject(ctx, a.bucket, o.key, bytes.NewReader(o.body), int64(len(o.body)), o.md5Base64(), o.sha256Hex(), opts)
 		etag = info.ETag

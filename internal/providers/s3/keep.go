@@ -14,8 +14,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// metaSum is the object's own metadata in which its SHA-256 stands. Where the storage encrypts with keys of its own, the
-// ETag is no checksum of the body.
+// metaSum is the object's own metadata in which its SHA-256 stands. Where the storage encrypts with keys of its own,
+// the ETag is no checksum of the body.
 const metaSum = "Reprise-Sha256"
 
 // object is what is to be kept.

@@ -173,7 +173,8 @@ func TestWhatIsNotKept(t *testing.T) {
 		return 0, nil, ""
 	}
 	_, err := keep(t.Context(), s.open(), "x", october)
-	require.Equal(t, &resilience.ContractError{Endpoint: "HEAD /{bucket}/{key}", What: "another size than was written"}, err)
+	require.Equal(t, &resilience.ContractError{Endpoint: "HEAD /{bucket}/{key}", What: "another size than was " +
+		"written"}, err)
 }
 
 // TestAServerThatDropsOurMetadata is believed by the ETag that it gave to what it verified.
@@ -210,7 +211,7 @@ func TestAWrongFormMakesNoCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := s3.New().Open(client, with(c.field, c.typed))
+			a := providertest.New(s3.Describe()).Open(client, with(c.field, c.typed))
 			_, proof := a.Prove(t.Context())
 			_, err := keep(t.Context(), a, "x", october)
 			for _, err := range []error{proof, err} {

@@ -79,7 +79,8 @@ func (a *adapter) advise(err error) error {
 	case !ok, e.Code != "", e.Status >= http.StatusInternalServerError, e.Status == http.StatusTooManyRequests:
 		return err
 	case a.moved != "" && a.moved != a.endpoint.String():
-		return advised(e, v, "This address sends callers on to "+a.moved+". If that is your storage, enter that address.")
+		return advised(e, v, "This address sends callers on to "+a.moved+". If that is your storage, enter that "+
+			"address.")
 	}
 	return advised(e, v, adviceNoStorage)
 }

@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/s3"
 	"reprise/internal/resilience"
 	"reprise/internal/s3test"
@@ -44,7 +45,7 @@ func (r *real) open(changes ...string) providers.Adapter {
 	for i := 0; i < len(changes); i += 2 {
 		c[changes[i]] = changes[i+1]
 	}
-	return s3.New().Open(r.client, c)
+	return providertest.New(s3.Describe()).Open(r.client, c)
 }
 
 // requests counts what is sent, by method.
@@ -133,7 +134,7 @@ func TestRealServerSomebodyElseWrites(t *testing.T) {
 				}
 				return r.requests.RoundTrip(req)
 			})})
-			a := s3.New().Open(meddling, r.credentials)
+			a := providertest.New(s3.Describe()).Open(meddling, r.credentials)
 			_, err := keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
 			require.Equal(t, []string{"PUT", "HEAD", "PUT", "HEAD"}, r.requests.take(), "refused, looked again, written, verified")
@@ -228,7 +229,7 @@ func TestRealServerBehindTheDialGuard(t *testing.T) {
 	dialer := &net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}
 	base := resilience.NewBase(dialer.DialContext)
 	t.Cleanup(base.CloseIdleConnections)
-	a := s3.New().Open(resilience.NewClient(&resilience.Transport{Base: base}), r.credentials)
+	a := providertest.New(s3.Describe()).Open(resilience.NewClient(&resilience.Transport{Base: base}), r.credentials)
 	_, err := keep(t.Context(), a, "x", october)
 	require.ErrorIs(t, err, ssrf.ErrProhibitedIP)
 	_, err = a.Prove(t.Context())

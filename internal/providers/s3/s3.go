@@ -36,25 +36,39 @@ const (
 	defaultPrefix = "reprise/"
 )
 
-// New describes the provider.
-func New() *providers.Provider {
-	return &providers.Provider{
-		Name:        "s3",
-		DisplayName: "S3 archive",
-		Endpoints:   []string{endpointHead, endpointGet, endpointPut, endpointDelete},
-		Takes:       providers.Takes{Archive: true},
-		Fields: []providers.Field{
-			{Name: credEndpoint, Label: "Address of the storage", Kind: "url", Optional: true,
-				Help: "As its documentation calls the S3 endpoint, for example https://s3.example.org. Leave it empty for Amazon S3."},
-			{Name: credBucket, Label: "Bucket", Kind: "text", Help: "It must exist already."},
-			{Name: credAccessKey, Label: "Access key", Kind: "text",
-				Help: "A key that may read, write and delete objects in this bucket, and best of all nothing else."},
-			{Name: credSecretKey, Label: "Secret key", Kind: "password"},
-			{Name: credRegion, Label: "Region", Kind: "text", Optional: true,
-				Help: "Usually not needed; it is asked for at the storage."},
-			{Name: credPrefix, Label: "Folder in the bucket", Kind: "text", Optional: true,
-				Help: "All names begin with it. Without one it is reprise/; a single / puts everything at the top of the bucket."},
-		},
+// Describe returns what an S3-compatible storage says of itself.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "s3", DisplayName: "S3 archive",
+		Icon: "M4 6c0-2 16-2 16 0l-2 14c0 1.5-12 1.5-12 0zM6.2 8.2l1.5 11c2 .7 6.6.7 8.6 0l1.5-11c-3 " +
+			".9-8.6.9-11.6 0z",
+		Purpose:   "Keeps an archive of everything that was heard, in any S3-compatible storage.",
+		Endpoints: []string{endpointHead, endpointGet, endpointPut, endpointDelete},
+		Takes:     providers.Takes{Archive: true},
+		Owner:     providers.OwnServer,
+		Fields:    fields,
+		Tables:    tables(),
+		Build:     build,
+	}
+}
+
+var fields = []providers.Field{
+	{Name: credEndpoint, Label: "Address of the storage", Kind: "url", Optional: true,
+		Help: "As its documentation calls the S3 endpoint, for example https://s3.example.org. Leave it empty for " +
+			"Amazon S3."},
+	{Name: credBucket, Label: "Bucket", Kind: "text", Help: "It must exist already."},
+	{Name: credAccessKey, Label: "Access key", Kind: "text",
+		Help: "A key that may read, write and delete objects in this bucket, and best of all nothing else."},
+	{Name: credSecretKey, Label: "Secret key", Kind: "password"},
+	{Name: credRegion, Label: "Region", Kind: "text", Optional: true,
+		Help: "Usually not needed; it is asked for at the storage."},
+	{Name: credPrefix, Label: "Folder in the bucket", Kind: "text", Optional: true,
+		Help: "All names begin with it. Without one it is reprise/; a single / puts everything at the top of the " +
+			"bucket."},
+}
+
+func build(providers.Settings, providers.Installation) (providers.Provider, error) {
+	return providers.Provider{
 		App: func(c library.Credentials) string {
 			u, err := normalise(c[credEndpoint])
 			if err != nil {
@@ -63,7 +77,7 @@ func New() *providers.Provider {
 			return u.Host
 		},
 		Open: func(client *http.Client, c library.Credentials) providers.Adapter { return open(client, c) },
-	}
+	}, nil
 }
 
 type adapter struct {

@@ -38,7 +38,7 @@ var (
 )
 
 func TestConformance(t *testing.T) {
-	provider := s3.New()
+	provider := providertest.New(s3.Describe())
 	var opened atomic.Int64
 	openReal := provider.Open
 	provider.Open = func(client *http.Client, c library.Credentials) providers.Adapter {
@@ -102,7 +102,7 @@ func TestTable(t *testing.T) {
 	for _, row := range rows {
 		met = append(met, providers.Row{Status: row.status, Code: row.code})
 	}
-	providertest.Rows(t, s3.Tables(), met)
+	providertest.Rows(t, s3.Describe().Tables, met)
 	files, err := os.ReadDir("testdata")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows))
@@ -166,7 +166,7 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 			providertest.Always(200, "<!doctype html><html>"),
 		} {
 			calls := 0
-			a := s3.New().Open(providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+			a := providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 				calls++
 				return answer(req)
 			})), geoff)
@@ -194,14 +194,14 @@ func TestOurOwnEnd(t *testing.T) {
 		client, calls := silent()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		_, err := keep(ctx, s3.New().Open(client, geoff), "x", october)
+		_, err := keep(ctx, providertest.New(s3.Describe()).Open(client, geoff), "x", october)
 		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err), "%v", err)
-		_, err = keep(ctx, s3.New().Open(client, geoff), "x", october)
+		_, err = keep(ctx, providertest.New(s3.Describe()).Open(client, geoff), "x", october)
 		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err), "before the call: %v", err)
 		require.Equal(t, 1, calls())
 
 		client, calls = silent()
-		_, err = keep(t.Context(), s3.New().Open(client, geoff), "x", october)
+		_, err = keep(t.Context(), providertest.New(s3.Describe()).Open(client, geoff), "x", october)
 		requireNetwork(t, err)
 		require.Equal(t, 1, calls())
 	})
@@ -212,7 +212,7 @@ func TestAConnectionThatEnds(t *testing.T) {
 	t.Parallel()
 	for _, end := range []error{errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"), errors.New("http: server gave HTTP response to HTTPS client")} {
 		client := providertest.Client(roundTripper(func(*http.Request) (*http.Response, error) { return nil, end }))
-		_, err := keep(t.Context(), s3.New().Open(client, geoff), "x", october)
+		_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(client, geoff), "x", october)
 		requireNetwork(t, err)
 		require.ErrorIs(t, err, end)
 		requireNoSecret(t, err)
@@ -246,7 +246,7 @@ func TestProveLearnsTheRegion(t *testing.T) {
 
 			learned := maps.Clone(geoff)
 			maps.Copy(learned, account.Learned)
-			a := s3.New().Open(providertest.Client(providertest.Respond(s.respond)), learned)
+			a := providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), learned)
 			_, err = keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
 			again, err := a.Prove(t.Context())

@@ -148,7 +148,7 @@ func (s *storage) take() []string {
 }
 
 func (s *storage) open() providers.Adapter {
-	return s3.New().Open(providertest.Client(providertest.Respond(s.respond)), geoff)
+	return providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), geoff)
 }
 
 // keyOf is whose object a request is about.
@@ -160,6 +160,7 @@ func keyOf(req *http.Request) string {
 
 func refusal(code string) string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>No.</Message></Error>", code)
+	fmt.Fprintf(&b, "<?xml version=\"1.0\" "+
+		"encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>No.</Message></Error>", code)
 	return b.String()
 }

@@ -19,24 +19,31 @@ func fatal(c resilience.Category, advice string) resilience.Meaning {
 }
 
 var (
-	slowDown    = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}
-	passes      = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
-	meanwhile   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, Advice: adviceMeanwhile}
-	full        = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection, Advice: adviceFull}
-	stranger    = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
-	tooLarge    = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: adviceTooLarge}
-	unknownKey  = fatal(resilience.Auth, "Your storage does not know this access key, or has ended it. Reconnect with a key that is valid.")
-	wrongSecret = fatal(resilience.Auth, "The secret key does not belong to the access key. Enter both again, as your storage showed them.")
-	notAllowed  = fatal(resilience.Permission, "Your storage does not allow this to the access key. It must be allowed to read, write and delete objects in the bucket.")
-	noBucket    = fatal(resilience.Config, "There is no such bucket. Make it at your storage, or correct its name.")
-	otherPlace  = fatal(resilience.Config, "The bucket is kept at another address or in another region. Reconnect with the address and the region that your storage names for it.")
-	wrongClock  = fatal(resilience.Config, "The clock is wrong: this machine and the storage disagree about the time by more than a quarter of an hour. Set the clock of this machine, and then try again.")
+	slowDown   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}
+	passes     = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	meanwhile  = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, Advice: adviceMeanwhile}
+	full       = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection, Advice: adviceFull}
+	stranger   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+	tooLarge   = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: adviceTooLarge}
+	unknownKey = fatal(resilience.Auth, "Your storage does not know this access key, or has ended it. Reconnect "+
+		"with a key that is valid.")
+	wrongSecret = fatal(resilience.Auth, "The secret key does not belong to the access key. Enter both again, as "+
+		"your storage showed them.")
+	notAllowed = fatal(resilience.Permission, "Your storage does not allow this to the access key. It must be "+
+		"allowed to read, write and delete objects in the bucket.")
+	noBucket   = fatal(resilience.Config, "There is no such bucket. Make it at your storage, or correct its name.")
+	otherPlace = fatal(resilience.Config, "The bucket is kept at another address or in another region. Reconnect "+
+		"with the address and the region that your storage names for it.")
+	wrongClock = fatal(resilience.Config, "The clock is wrong: this machine and the storage disagree about the "+
+		"time by more than a quarter of an hour. Set the clock of this machine, and then try again.")
 )
 
 const (
-	adviceMeanwhile = "Another program writes the same file at the same time. If that is a second Reprise, give each of them a folder of its own."
-	adviceFull      = "There is no room left in your storage. Make room there, or raise its limit."
-	adviceTooLarge  = "This file is larger than your storage accepts in one piece. Whoever runs it can raise that limit."
+	adviceMeanwhile = "Another program writes the same file at the same time. If that is a second Reprise, give " +
+		"each of them a folder of its own."
+	adviceFull     = "There is no room left in your storage. Make room there, or raise its limit."
+	adviceTooLarge = "This file is larger than your storage accepts in one piece. Whoever runs it can raise that " +
+		"limit."
 )
 
 // table is the error table of S3 and of the servers that speak it. Amazon answers some of the failures that pass by
@@ -74,13 +81,15 @@ var table = providers.Table{
 	{Status: http.StatusInsufficientStorage, Meaning: full},
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "S3-compatible storage",
 		Sources:  []string{"https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"},
-		Reading: "The code is `Code` of the XML body. XML is data here and no page, unless it is HTML. That an object is not there is no failure when it is " +
-			"looked for. What another program changes between our look and our write is like a 412, however it is found out.",
+		Reading: "The code is `Code` of the XML body. XML is data here and no page, unless it is HTML. That an " +
+			"object is not there is no failure when it is " +
+			"looked for. What another program changes between our look and our write is like a 412, however it is " +
+			"found out.",
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
 }

@@ -33,12 +33,14 @@ var table = providers.Table{
 	}},
 	{Status: http.StatusForbidden, Code: premiumRequired, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Permission, Scope: resilience.ScopeApp, Hold: 6 * time.Hour,
-		Advice: "Spotify serves an app only while its owner has Spotify Premium. When the administrator's subscription is active again, " +
+		Advice: "Spotify serves an app only while its owner has Spotify Premium. When the administrator's " +
+			"subscription is active again, " +
 			"it can take a few hours; it is tried again every six hours.",
 	}},
 	{Status: http.StatusTooManyRequests, Code: quotaExceeded, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeApp, Hold: 24 * time.Hour,
-		Advice: "The quota of the administrator's Spotify developer account is used up; all apps of that account share it. " +
+		Advice: "The quota of the administrator's Spotify developer account is used up; all apps of that account " +
+			"share it. " +
 			"It goes on by itself when Spotify allows it again.",
 	}},
 }
@@ -47,7 +49,8 @@ var table = providers.Table{
 var playlistTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusForbidden, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "Spotify lets apps read only playlists that you own or edit together with others. Copy its tracks into a playlist of " +
+		Advice: "Spotify lets apps read only playlists that you own or edit together with others. Copy its tracks " +
+			"into a playlist of " +
 			"your own to have them here.",
 	}},
 	{Status: http.StatusNotFound, Meaning: resilience.Meaning{
@@ -90,8 +93,8 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	own := map[string]string{}
 	for _, p := range phrases {
 		if own[p.code] != "" {
@@ -105,7 +108,8 @@ func Tables() providers.Tables {
 		Provider: "Spotify",
 		Sources: []string{"https://developer.spotify.com/documentation/web-api/concepts/api-calls",
 			"https://developer.spotify.com/documentation/web-api/concepts/rate-limits"},
-		Reading: "The code is `error.reason` of the body. Some refusals are told apart by their words, whatever the reason beside them. " +
+		Reading: "The code is `error.reason` of the body. Some refusals are told apart by their words, whatever " +
+			"the reason beside them. " +
 			"A `Retry-After` counts before the waits that stand here.",
 		Own: own,
 		Of:  []providers.NamedTable{{Calls: "all calls", Table: table}, {Calls: "calls about one playlist", Table: playlistTable}},

@@ -11,59 +11,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
-
-// Config is the installation's registration with Spotify. Empty URLs mean Spotify's own.
-type Config struct {
-	APIURL       string // with or without a trailing slash
-	AuthURL      string // whole
-	TokenURL     string // whole
-	ClientID     string
-	ClientSecret string // may be empty: the authorization uses PKCE
-}
-
-const settingUp = "Sign in at https://developer.spotify.com/dashboard and create an app. As redirect URI, register the address of this server " +
-	"followed by /connect/spotify/callback; it must begin with https, or with http and a numeric loopback address such as " +
-	"http://127.0.0.1:8420 (Spotify refuses \"localhost\"). Choose the Web API. Put the app's client ID in the setting " +
-	"providers.spotify.client_id. The owner of the app needs Spotify Premium, and everyone who connects must be listed in the app " +
-	"under \"User Management\"."
-
-// scopes are what reading takes (providers page).
-var scopes = []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"}
-
-// authorizationMonths is after how many months every authorization ends (providers page: since 2026, refreshing does
-// not extend it).
-const authorizationMonths = 6
-
-// New returns the provider.
-func New(cfg Config) *providers.Provider {
-	base := strings.TrimRight(cmp.Or(cfg.APIURL, "https://api.spotify.com"), "/")
-	known := newMemory()
-	return &providers.Provider{
-		Name:        "spotify",
-		DisplayName: "Spotify",
-		Streams:     []string{library.Listens, library.Playlists},
-		Endpoints:   []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute)},
-		OAuth: &providers.OAuth{
-			ClientID:     cfg.ClientID,
-			ClientSecret: cfg.ClientSecret,
-			AuthURL:      cmp.Or(cfg.AuthURL, "https://accounts.spotify.com/authorize"),
-			TokenURL:     cmp.Or(cfg.TokenURL, "https://accounts.spotify.com/api/token"),
-			Scopes:       scopes,
-			Months:       authorizationMonths,
-			SettingUp:    settingUp,
-		},
-		App: func(library.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
-			return &adapter{client: c, base: base, known: known, account: credentials[accountField]}
-		},
-	}
-}
 
 type adapter struct {
 	client  *http.Client

@@ -20,7 +20,7 @@ import (
 
 // open returns an adapter whose upstream is far.
 func open(far providertest.Respond) *adapter {
-	p := New(Config{ClientID: "client"})
+	p := providertest.New(Describe(), "client_id", "client")
 	return p.Open(providertest.Client(far), nil).(*adapter)
 }
 
@@ -41,7 +41,7 @@ func item(status int) resilience.Meaning {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, providertest.Suite{
-		Provider:    New(Config{APIURL: "https://api.example.org/", ClientID: "client"}),
+		Provider:    providertest.New(Describe(), "api_url", "https://api.example.org/", "client_id", "client"),
 		Playlist:    library.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
 		Credentials: library.Credentials{accountField: "geoff"},
 		Prove:       providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "me.json"))},
@@ -120,7 +120,7 @@ func TestTable(t *testing.T) {
 			})
 		})
 	}
-	providertest.Rows(t, Tables(), met)
+	providertest.Rows(t, tables(), met)
 }
 
 // checkRefusal shows that err is an answer with that verdict, Spotify's words, and advice that holds a part of it, or
@@ -283,7 +283,7 @@ func TestAnUnchangedListOfPlaylistsIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := "one"
 		far, unchanged := tagged(paged(t, "playlists-1.json", "playlists-2.json"), &version)
-		p := New(Config{ClientID: "client"})
+		p := providertest.New(Describe(), "client_id", "client")
 		read := func(account string) (all []library.Playlist) {
 			a := p.Open(providertest.Client(far), library.Credentials{accountField: account})
 			for page, err := range a.(providers.PlaylistSource).Playlists(t.Context()) {
@@ -378,7 +378,7 @@ func last[V any](seq iter.Seq2[V, error]) error {
 
 func TestBadURL(t *testing.T) {
 	t.Parallel()
-	p := New(Config{APIURL: "https://api example\x7f", ClientID: "client"})
+	p := providertest.New(Describe(), "api_url", "https://api example\x7f")
 	_, err := p.Open(providertest.Client(providertest.Always(200, `{}`)), nil).Prove(t.Context())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }

@@ -25,29 +25,34 @@ const (
 )
 
 var (
-	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Advice: SpentAdvice}
+	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Advice: spentAdvice}
 	tooFast  = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: KeyAdvice}
+	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	// shutOut is a project or a key that Google does not let at this API.
 	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
-		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be allowed to call it from this server's address."}
+		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be " +
+			"allowed to call it from this server's address."}
 	reconnect = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
 	noScope   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "The permission to see your YouTube account was not given. Reconnect, and leave its box ticked on Google's page."}
+		Advice: "The permission to see your YouTube account was not given. Reconnect, and leave its box ticked on " +
+			"Google's page."}
 	closed = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 		Advice: "YouTube has closed or suspended this account. If it is open again, or you have another, reconnect."}
 	noAccount = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "This Google account has no YouTube channel. Sign in to YouTube once and make one, or choose another account."}
+		Advice: "This Google account has no YouTube channel. Sign in to YouTube once and make one, or choose " +
+			"another account."}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 )
 
-// KeyAdvice is what an administrator does about keys that are refused.
-const KeyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's console, under \"Credentials\", " +
+// keyAdvice is what an administrator does about keys that are refused.
+const keyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's " +
+	"console, under \"Credentials\", " +
 	"or take the setting away: then everything is asked for with people's own permission."
 
-// SpentAdvice is what an administrator is told about keys that are used up.
-const SpentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by itself at midnight Pacific time."
+// spentAdvice is what an administrator is told about keys that are used up.
+const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by " +
+	"itself at midnight Pacific time."
 
 // table is the providers page's for every call; what it does not name is as the general table says.
 var table = providers.Table{
@@ -177,14 +182,16 @@ func quotaReset(now time.Time) time.Time {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, pacific()).UTC()
 }
 
-// Tables are the adapter's error tables, for the documentation.
-func Tables() providers.Tables {
+// tables returns the error tables for docs/providers.md.
+func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "YouTube",
 		Sources: []string{"https://developers.google.com/youtube/v3/docs/errors", "https://developers.google.com/youtube/v3/docs/core_errors",
 			"https://cloud.google.com/apis/design/errors"},
-		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and `error.status` that stands here. A day's quota is back at " +
-			"midnight in Los Angeles. What is said of a key (· key) counts for that key; the same request goes out with the next one, and only when none is left does " +
+		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and `error.status` " +
+			"that stands here. A day's quota is back at " +
+			"midnight in Los Angeles. What is said of a key (· key) counts for that key; the same request goes " +
+			"out with the next one, and only when none is left does " +
 			"somebody learn of it. In a call in a person's name it is said of the project of the client id.",
 		Own: map[string]string{
 			perDay:    "a limit of requests whose `quota_limit` or words name the day",

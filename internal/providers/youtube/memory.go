@@ -33,7 +33,8 @@ func newMemory() *memory {
 	return &memory{pages: map[string]remembered{}, lengths: map[string]time.Duration{}}
 }
 
-// ownerOf tells connections apart by what does not change while they last; empty for credentials that have no such thing.
+// ownerOf tells connections apart by what does not change while they last; empty for credentials that have no such
+// thing.
 func ownerOf(c library.Credentials) string {
 	token := c["refresh_token"]
 	if token == "" {

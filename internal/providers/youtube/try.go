@@ -1,17 +1,29 @@
 package youtube
 
 import (
-	"cmp"
 	"context"
-	"net/http"
+	"errors"
 	"net/url"
 	"strings"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
-// Try makes the cheapest call there is, one unit of a day's quota, to see whether the key that client adds is accepted.
-func Try(ctx context.Context, client *http.Client, apiURL string) error {
-	a := &adapter{base: strings.TrimRight(cmp.Or(apiURL, "https://www.googleapis.com/youtube/v3"), "/")}
+// try exchanges a code that Google never gave out: Google checks the client first.
+func try(ctx context.Context, t providers.Trying) error {
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {"nothing"}, "redirect_uri": {t.Redirect}}
+	err := providers.TryToken(ctx, t, form)
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == "invalid_grant" {
+		return nil
+	}
+	return err
+}
+
+// tryKey makes the cheapest call there is, one unit of a day's quota.
+func tryKey(ctx context.Context, t providers.Trying) error {
+	a := &adapter{base: strings.TrimRight(t.Settings.Text("api_url"), "/")}
 	var p page[channel]
-	_, err := a.get(ctx, client, videosRoute, url.Values{"part": {"id"}, "id": {"jNQXAC9IVRw"}}, "", &p)
+	_, err := a.get(ctx, t.Client, videosRoute, url.Values{"part": {"id"}, "id": {"jNQXAC9IVRw"}}, "", &p)
 	return err
 }

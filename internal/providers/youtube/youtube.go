@@ -15,60 +15,13 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 
-	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// Config is the installation's registration with Google. Empty URLs mean Google's own.
-type Config struct {
-	APIURL       string // with or without a trailing slash
-	AuthURL      string // whole
-	TokenURL     string // whole
-	ClientID     string
-	ClientSecret string
-	// Public asks for what is public, with Keys; nil: with the person's own permission.
-	Public *http.Client
-	Keys   *resilience.KeyPool
-}
-
-const settingUp = "Sign in at https://console.cloud.google.com and make a project. In it, enable the \"YouTube Data API v3\", fill in the " +
-	"consent screen with the scope youtube.readonly and publish it (while it is in \"testing\", Google ends every permission after a week), " +
-	"then create credentials: an OAuth client ID of the type \"Web application\" with the address of this server followed by " +
-	"/connect/youtube/callback as authorized redirect URI. Put the client ID and the client secret in the settings " +
-	"providers.youtube.client_id and providers.youtube.client_secret."
-
-// New returns the provider.
-func New(cfg Config) *providers.Provider {
-	base := strings.TrimRight(cmp.Or(cfg.APIURL, "https://www.googleapis.com/youtube/v3"), "/")
-	known := newMemory()
-	return &providers.Provider{
-		Name:        "youtube",
-		DisplayName: "YouTube",
-		Streams:     []string{library.Playlists},
-		Endpoints:   []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute)},
-		Keys:        cfg.Keys,
-		OAuth: &providers.OAuth{
-			ClientID:     cfg.ClientID,
-			ClientSecret: cfg.ClientSecret,
-			Confidential: true,
-			AuthURL:      cmp.Or(cfg.AuthURL, "https://accounts.google.com/o/oauth2/v2/auth"),
-			TokenURL:     cmp.Or(cfg.TokenURL, "https://oauth2.googleapis.com/token"),
-			Scopes:       []string{"https://www.googleapis.com/auth/youtube.readonly"},
-			AuthParams:   map[string]string{"access_type": "offline", "prompt": "consent"}, // else Google gives no refresh token
-			SettingUp:    settingUp,
-		},
-		App: func(library.Credentials) string { return cfg.ClientID },
-		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
-			return &adapter{client: c, public: cmp.Or(cfg.Public, c), base: base, known: known, owner: ownerOf(credentials)}
-		},
-	}
-}
-
-// PutKey writes an API key onto a request, where no log or error of a URL shows it.
-func PutKey(req *http.Request, key resilience.Secret) { req.Header.Set("X-Goog-Api-Key", string(key)) }
+// putKey writes an API key onto a request, where no log or error of a URL shows it.
+func putKey(req *http.Request, key resilience.Secret) { req.Header.Set("X-Goog-Api-Key", string(key)) }
 
 type adapter struct {
 	client *http.Client // in the person's name

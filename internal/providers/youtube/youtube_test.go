@@ -19,9 +19,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-func open(cfg Config, far providertest.Respond, credentials library.Credentials) *adapter {
-	cfg.ClientID = "client"
-	return New(cfg).Open(providertest.Client(far), credentials).(*adapter)
+func open(far providertest.Respond, credentials library.Credentials) *adapter {
+	return providertest.New(Describe(), "client_id", "client").Open(providertest.Client(far), credentials).(*adapter)
 }
 
 // healthy is a YouTube with one account, all of whose listings are as in testdata.
@@ -58,7 +57,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	statuses := map[int]resilience.Meaning{409: later}
 	providertest.Run(t, providertest.Suite{
-		Provider:  New(Config{APIURL: "https://api.example.org/youtube/v3/", ClientID: "client"}),
+		Provider:  providertest.New(Describe(), "api_url", "https://api.example.org/youtube/v3/", "client_id", "client"),
 		Playlist:  library.Playlist{SourceID: "PLrain0001"},
 		Prove:     providertest.Capability{Healthy: healthy(t), Statuses: statuses},
 		Playlists: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
@@ -100,7 +99,7 @@ func TestTable(t *testing.T) {
 		explain(e)
 		met = append(met, providers.Row{Status: status, Code: e.Code})
 	}
-	providertest.Rows(t, Tables(), met)
+	providertest.Rows(t, tables(), met)
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestTable(t *testing.T) {
 				var status int
 				_, err := fmt.Sscan(name[:3], &status)
 				require.NoError(t, err)
-				_, err = open(Config{}, providertest.Always(status, body), nil).Prove(t.Context())
+				_, err = open(providertest.Always(status, body), nil).Prove(t.Context())
 				if want.Category == resilience.Quota { // the bubble begins at 16:00 in Los Angeles
 					want.NotBefore = time.Date(2000, 1, 1, 8, 0, 0, 0, time.UTC)
 				}
@@ -147,10 +146,10 @@ func TestTheQuotaIsThereAgainAtMidnightInLosAngeles(t *testing.T) {
 
 func TestProve(t *testing.T) {
 	t.Parallel()
-	account, err := open(Config{}, healthy(t), nil).Prove(t.Context())
+	account, err := open(healthy(t), nil).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "UCq-geoff0000000000000000", Name: "Geoff"}, account)
-	_, err = open(Config{}, providertest.Always(200, providertest.Golden(t, "no-channel.json")), nil).Prove(t.Context())
+	_, err = open(providertest.Always(200, providertest.Golden(t, "no-channel.json")), nil).Prove(t.Context())
 	require.Equal(t, resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}, resilience.Classify(err))
 }
 
@@ -173,7 +172,7 @@ func last[V any](seq iter.Seq2[[]V, error]) (err error) {
 
 func TestPlaylistsAndLikedVideos(t *testing.T) {
 	t.Parallel()
-	lists := all(t, open(Config{}, healthy(t), nil).Playlists(t.Context()))
+	lists := all(t, open(healthy(t), nil).Playlists(t.Context()))
 	require.Len(t, lists, 3)
 	for i, want := range []library.Playlist{{SourceID: "PLrain0001", Name: "Rain", TrackCount: 3, Snapshot: "e-rain"},
 		{SourceID: "PLsunday01", Name: "Sunday", TrackCount: 12, Snapshot: "e-sunday"}, {SourceID: "LL", Name: "Liked videos", TrackCount: 120, Snapshot: "liked-1"}} {
@@ -186,7 +185,7 @@ func TestPlaylistsAndLikedVideos(t *testing.T) {
 func TestAnAccountWithoutLikedVideos(t *testing.T) {
 	t.Parallel()
 	well, body := healthy(t), providertest.Golden(t, "404-playlistNotFound.json")
-	lists := all(t, open(Config{}, func(r *http.Request) (int, http.Header, string) {
+	lists := all(t, open(func(r *http.Request) (int, http.Header, string) {
 		if r.URL.Query().Get("playlistId") == likedID {
 			return 404, nil, body
 		}
@@ -211,7 +210,7 @@ func TestASnapshotChangesWithTheETagAndOnceADay(t *testing.T) {
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
-	tracks := all(t, open(Config{}, healthy(t), nil).Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"}))
+	tracks := all(t, open(healthy(t), nil).Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"}))
 	require.Equal(t, []library.Track{
 		{Title: "Roygbiv", Artist: "Boards of Canada", Duration: 151 * time.Second, SourceID: "uXPwxxMzbd0"},
 		{Title: "Svefn-g-englar", Artist: "Sigur Rós", Duration: 604 * time.Second, SourceID: "8L64BcCRDAE"},
@@ -231,7 +230,7 @@ func calls(far providertest.Respond) (providertest.Respond, func(path string) in
 func TestLengthsAreAskedForOnce(t *testing.T) {
 	t.Parallel()
 	far, count := calls(healthy(t))
-	a := open(Config{}, far, nil)
+	a := open(far, nil)
 	for range 3 {
 		require.NotEmpty(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "PLrain0001"})))
 	}
@@ -246,7 +245,7 @@ func TestFiftyVideosACall(t *testing.T) {
 		rows = append(rows, fmt.Sprintf(`{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`, i))
 	}
 	var sizes []int
-	tracks := all(t, open(Config{}, func(r *http.Request) (int, http.Header, string) {
+	tracks := all(t, open(func(r *http.Request) (int, http.Header, string) {
 		if strings.HasSuffix(r.URL.Path, videosRoute) {
 			sizes = append(sizes, len(strings.Split(r.URL.Query().Get("id"), ",")))
 			return 200, nil, `{"items":[]}`
@@ -269,7 +268,7 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 		}
 		return status, header, body
 	}
-	p := New(Config{ClientID: "client"})
+	p := providertest.New(Describe(), "client_id", "client")
 	read := func(owner string) []library.Playlist {
 		a := p.Open(providertest.Client(providertest.Respond(far)), library.Credentials{"refresh_token": owner})
 		return all(t, a.(providers.PlaylistSource).Playlists(t.Context()))
@@ -285,7 +284,7 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 // A 304 that nobody asked for is no answer.
 func TestAnUnexpectedNotModified(t *testing.T) {
 	t.Parallel()
-	_, err := open(Config{}, providertest.Always(304, ""), nil).Prove(t.Context())
+	_, err := open(providertest.Always(304, ""), nil).Prove(t.Context())
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
 }
 
@@ -294,7 +293,7 @@ func TestAListingWhosePlaceIsForgottenStartsAgainOnce(t *testing.T) {
 	well, refusals, body := healthy(t), 0, providertest.Golden(t, "400-invalidPageToken.json")
 	forgetful := func(times int) *adapter {
 		refusals = 0
-		return open(Config{}, func(r *http.Request) (int, http.Header, string) {
+		return open(func(r *http.Request) (int, http.Header, string) {
 			if r.URL.Query().Get("pageToken") != "" && refusals < times {
 				refusals++
 				return 400, nil, body
@@ -318,8 +317,9 @@ func TestPublicDataGoesByTheKeys(t *testing.T) {
 		return well(r)
 	})
 	pool := resilience.NewKeyPool("youtube", []resilience.PoolKey{{Secret: "AIza-first-key"}}, resilience.Options{})
-	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: PutKey})
-	a := open(Config{Public: public, Keys: pool}, far, nil)
+	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: putKey})
+	p := providertest.NewIn(providers.Installation{Keyed: public, Keys: pool}, Describe())
+	a := p.Open(providertest.Client(far), nil).(*adapter)
 	require.Len(t, all(t, a.Playlists(t.Context())), 3)
 	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"})), 3)
 	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute: "", videosRoute: "AIza-first-key"}, used)
@@ -338,17 +338,17 @@ func TestBrokenShapes(t *testing.T) {
 		"a place without a video":     {`{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"}}]}`, tracks},
 		"a listing without an end":    {`{"items":[{"contentDetails":{"videoId":"x"}}],"nextPageToken":"x"}`, tracks},
 	} {
-		err := c.read(open(Config{}, providertest.Always(200, c.body), nil))
+		err := c.read(open(providertest.Always(200, c.body), nil))
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%s: %v", name, err)
 	}
-	a := open(Config{}, func(r *http.Request) (int, http.Header, string) {
+	a := open(func(r *http.Request) (int, http.Header, string) {
 		if strings.HasSuffix(r.URL.Path, videosRoute) {
 			return 200, nil, `{}`
 		}
 		return 200, nil, `{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"},"contentDetails":{"videoId":"x"}}]}`
 	}, nil)
 	require.Equal(t, resilience.Contract, resilience.Classify(tracks(a)).Category)
-	_, err := open(Config{APIURL: "https://api example\x7f"}, healthy(t), nil).Prove(t.Context())
+	_, err := providertest.New(Describe(), "api_url", "https://api example\x7f").Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 

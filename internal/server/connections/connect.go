@@ -44,9 +44,9 @@ type connectView struct {
 
 func (h *connect) view(c echo.Context, id library.ConnectionID, p *providers.Provider) connectView {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	v := connectView{ID: string(id), Label: h.statuses.label(ctx, user, id), Provider: p, RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c),
-		Values: map[string]string{}}
-	v.Settings, v.SettingUp = p.Registration()
+	v := connectView{ID: string(id), Label: h.statuses.label(ctx, user, id), Provider: p,
+		RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c), Values: map[string]string{}}
+	v.Settings, v.SettingUp = p.ToRegister()
 	_, err := h.statuses.One(ctx, user, id)
 	v.Connected = err == nil
 	v.Another = id.Number() > 1 && !v.Connected
@@ -278,7 +278,7 @@ func (h *connect) choosePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	choice, err := h.connections.Choice(c.Request().Context(), core.UserOf(c).ID, id)
+	choice, err := h.connections.Choices(c.Request().Context(), core.UserOf(c).ID, id)
 	if errors.Is(err, library.ErrNotFound) {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}

@@ -44,7 +44,7 @@ type Options struct {
 	DemoUser    int64             // signed in without a password; zero: nobody
 	Store       Store
 	Sessions    scs.CtxStore
-	Registry    providers.Registry    // the providers that people connect
+	Registry    *providers.Registry   // the providers that people connect
 	Unconnected []*providers.Provider // those that only the installation calls
 	Bus         *events.Bus
 	Log         *slog.Logger
@@ -53,7 +53,7 @@ type Options struct {
 // Core is shared by all resources. Make it with New.
 type Core struct {
 	BaseURL  string
-	Registry providers.Registry
+	Registry *providers.Registry
 	Log      *slog.Logger
 	Sessions *Sessions
 	Access   *Access
@@ -82,7 +82,7 @@ func New(o Options) (*Core, error) {
 		Sessions: sessions,
 		Access:   &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log},
 		base:     base,
-		layout:   layout{Version: o.Version, Digests: o.Digests, Demo: o.Demo},
+		layout:   layout{Version: o.Version, digests: o.Digests, demo: o.Demo},
 		store:    o.Store,
 		pages:    pages,
 
@@ -121,7 +121,7 @@ func (k *Core) ConnectionIn(c echo.Context, param string) (library.ConnectionID,
 
 // Services returns all providers: those that people connect, and those that only the installation calls.
 func (k *Core) Services() []*providers.Provider {
-	return slices.Concat(k.Registry, k.unconnected)
+	return slices.Concat(k.Registry.All(), k.unconnected)
 }
 
 // NameOf returns what people read for a connection, a provider or a kind of channel, without a name that its person may

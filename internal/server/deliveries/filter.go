@@ -9,7 +9,6 @@ import (
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
-	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
@@ -27,14 +26,14 @@ type filter struct {
 }
 
 // read checks the names in a filter and returns it for the store.
-func (in filter) read(registry providers.Registry, user int64) (f delivery.Filter, err error) {
-	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider,
-		Connection: library.ConnectionID(in.Connection), Kind: in.Kind, Category: in.Category}
+func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filter, err error) {
+	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
+		Category: in.Category}
 	var states, names, categories []string
 	for _, state := range delivery.States {
 		states = append(states, string(state))
 	}
-	for _, p := range registry {
+	for _, p := range registry.All() {
 		if !p.Takes.Nothing() {
 			names = append(names, p.Name)
 		}

@@ -37,7 +37,7 @@ func NewNamer(k *core.Core, store NameStore, connections *syncer.Connections, co
 
 // Names describes deliveries in words. It knows the state of each connection, and what each delivery is about.
 type Names struct {
-	registry providers.Registry
+	registry *providers.Registry
 	statuses map[library.ConnectionID]syncer.Status
 	subjects map[int64]delivery.Subject
 	channels map[library.ConnectionID]notify.Channel // by the provider name in their deliveries

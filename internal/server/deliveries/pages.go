@@ -78,7 +78,7 @@ func (h *pages) listPage(c echo.Context) error {
 		}
 	}
 	kinds := map[string]bool{delivery.Notify: true}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if p.Takes.Nothing() {
 			continue
 		}

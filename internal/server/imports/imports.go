@@ -192,7 +192,7 @@ func (h *Handler) page(c echo.Context) error {
 }
 
 func (h *Handler) show(c echo.Context, status int, v importsView) (err error) {
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		if imports.Reads(p.Name) {
 			v.Readers = append(v.Readers, readerView{p.Name, p.DisplayName, imports.Expected(p.Name)})
 		}

@@ -104,7 +104,9 @@ func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) 
 }
 
 // all returns the copies of a playlist at the connected providers that take playlists.
-func (h *copies) all(ctx context.Context, user int64, id string, from library.ConnectionID) (views []copyView, err error) {
+func (h *copies) all(
+	ctx context.Context, user int64, id string, from library.ConnectionID,
+) (views []copyView, err error) {
 	playlist, err := core.Number(id)
 	if err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func (h *copies) all(ctx context.Context, user int64, id string, from library.Co
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		for _, c := range connected {
 			if !p.Takes.Playlists || c.ID == from || c.Provider() != p.Name {
 				continue

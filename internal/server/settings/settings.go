@@ -90,13 +90,13 @@ func (h *Handler) show(c echo.Context, status int, v pageView) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range h.core.Registry {
+	for _, p := range h.core.Registry.All() {
 		item := providerSetting{Provider: p}
 		if p.InBrowser() {
 			item.RedirectURI = connections.RedirectURI(h.core, p.Name)
 		}
 		if !p.Registered() {
-			item.Missing, _ = p.Registration()
+			item.Missing, _ = p.ToRegister()
 		}
 		if i := slices.IndexFunc(all, func(v connections.View) bool { return v.Provider == p.Name }); i >= 0 {
 			item.Connection = &all[i]

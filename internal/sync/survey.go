@@ -2,65 +2,19 @@ package sync
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"reprise/internal/alerts"
 	"reprise/internal/library"
-	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
-
-// HistoryStore keeps runs.
-type HistoryStore interface {
-	SaveRun(context.Context, library.Run) error
-}
-
-// record notes what a run came to. One that was not let in, or that we ended ourselves, is none for people.
-func (s *Syncer) record(ctx context.Context, c library.Connection, r library.Run, err error) library.Run {
-	r.Took = time.Since(r.Started)
-	v := resilience.VerdictOf(err)
-	r.Result, r.Category = v.Class.String(), v.Category.String()
-	if v.Failed() {
-		state := stateAfter(err)
-		if state.Kind == resilience.Stopped {
-			r.Result = resilience.Fatal.String()
-		}
-		r.Detail = resilience.Excerpt(err.Error())
-		p := s.guard.opt.Registry.Get(r.Connection.Provider())
-		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
-	}
-	s.opt.Metrics.Run(r.Connection.Provider(), r.Stream, r.Result, r.Took)
-	if v.Class == resilience.Canceled {
-		return r
-	}
-	if err := s.store.SaveRun(context.WithoutCancel(ctx), r); err != nil {
-		s.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Connection, "stream", r.Stream, "err", err)
-	}
-	return r
-}
-
-// stateAfter returns what stands against a stream after a run that ended with err.
-func stateAfter(err error) resilience.State {
-	if f, ok := errors.AsType[*resilience.Failure](err); ok {
-		return f.Change.After
-	}
-	return resilience.State{}
-}
-
-// refused says whether a run was not even let in.
-func refused(err error) bool {
-	e, ok := errors.AsType[*resilience.NotBeforeError](err)
-	return ok && e.Endpoint == ""
-}
 
 // SurveyStore is what a survey is made of.
 type SurveyStore interface {
 	Standings(context.Context) ([]library.Standing, error)
 }
 
-// Survey is what there is to tell of all connections to one provider.
+// Survey describes all connections to one provider.
 type Survey struct {
 	Conditions  map[Condition]int
 	NextAttempt time.Time // the soonest of those that wait
@@ -69,8 +23,10 @@ type Survey struct {
 	Ends        time.Time // the soonest end of an authorization
 }
 
-// Survey looks at all connections, and at what stands against the installation's own calls, by provider.
-func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*providers.Provider) (map[string]Survey, error) {
+// Survey describes all connections, and the state of the installation's own calls, by provider.
+func (m *statuses) Survey(
+	ctx context.Context, store SurveyStore, own []*providers.Provider,
+) (map[string]Survey, error) {
 	all, err := store.Standings(ctx)
 	if err != nil {
 		return nil, err
@@ -106,8 +62,8 @@ func (m *Connections) Survey(ctx context.Context, store SurveyStore, own []*prov
 	return found, nil
 }
 
-// worst is the condition of a connection, the gravest of its streams'; what stands against them is noted in s.
-func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
+// worst returns the gravest condition of a connection's streams, and notes their waits in s.
+func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
 	c := library.Connection{User: st.User, ID: st.Connection, App: st.App, Paused: st.Paused}
 	worst := Healthy
 	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
@@ -117,7 +73,8 @@ func (m *Connections) worst(p *providers.Provider, st library.Standing, s *Surve
 		state := m.guard.state(c, stream)
 		s.note(state)
 		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
-		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.ID, stream})); gravity[now] > gravity[worst] {
+		now := condition(c, state, r, m.syncer.Running(Key{c.User, c.ID, stream}))
+		if gravity[now] > gravity[worst] {
 			worst = now
 		}
 	}

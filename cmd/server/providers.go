@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/digest"
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
+	"reprise/internal/resilience"
+)
+
+// providers returns every provider: those that people connect to, and separately those that the installation uses.
+func (b basics) providers(
+	ctx context.Context, client *http.Client,
+) (connected, services *providers.Registry, err error) {
+	connected, services = providers.NewRegistry(), providers.NewRegistry()
+	for _, d := range registry.Descriptions() {
+		p, err := b.provider(ctx, d, client)
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.Connects() {
+			connected.Replace(p)
+		} else {
+			services.Replace(p)
+		}
+	}
+	return connected, services, nil
+}
+
+// provider returns one provider, built from its settings. It makes no call.
+func (b basics) provider(
+	ctx context.Context, d providers.Description, client *http.Client,
+) (*providers.Provider, error) {
+	s := b.config.Providers[d.Name]
+	in := providers.Installation{Client: client, Contact: b.config.Contact}
+	if keys := d.Keys(s); len(keys) > 0 {
+		waits, err := b.store.Cooldowns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		in.Keys = resilience.NewKeyPool(d.Name, keys, backoffOptions(b.config))
+		in.Keys.Restore(waits)
+		in.Keyed = resilience.NewClient(b.keyed(client.Transport, d, in.Keys))
+	}
+	return d.New(s, in)
+}
+
+// keyed returns a transport that puts a key of the pool on every request and keeps the pool's waits across restarts.
+func (b basics) keyed(
+	base http.RoundTripper, d providers.Description, pool *resilience.KeyPool,
+) *resilience.KeyTransport {
+	return &resilience.KeyTransport{Base: base, Pool: pool,
+		Put: d.Pool.Put, Advice: d.Pool.Advice, Spent: d.Pool.Spent,
+		Save: func(ctx context.Context, begun []resilience.Cooldown) error {
+			err := b.store.SaveCooldowns(ctx, begun)
+			for _, w := range begun {
+				if w.Until.IsZero() {
+					note := activity.Entry{Action: activity.KeyRefused, Connection: library.ConnectionID(d.Name),
+						Subject: w.LastFour}
+					err = errors.Join(err, b.store.Note(ctx, note))
+				}
+			}
+			return err
+		},
+		Failed:  func(err error) { b.log.Error("waits of keys cannot be stored", "provider", d.Name, "err", err) },
+		Rotated: func(why resilience.Category) { b.counts.Rotation(d.Name, why) },
+	}
+}
+
+// latePlays is how long to wait after a week ends for late plays, from phones that were offline.
+const latePlays = 3 * time.Hour
+
+// digests returns the writer of the weekly digests. Without a model it never writes one.
+func (b basics) digests(services *providers.Registry, guard digest.Guard) *digest.Runner {
+	c := digest.Config{Options: digest.Options{Late: latePlays}, Guard: guard, Store: b.store, Bus: b.bus, Log: b.log}
+	if b.config.Simulated {
+		c.Options.Every, c.Options.Late = demoDigest, 0
+	}
+	for _, p := range services.All() {
+		s := b.config.Providers[p.Name]
+		if p.Model == nil || len(p.Missing) > 0 {
+			continue
+		}
+		c.Provider, c.Model, c.Options.Host = p, p.Model, p.APIHost(s)
+		in, known := s.Number("price_in")
+		if out, both := s.Number("price_out"); known && both {
+			c.Options.Prices = digest.Prices{In: in, Out: out, Currency: s.Text("currency")}
+		}
+	}
+	return digest.New(c)
+}

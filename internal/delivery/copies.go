@@ -1,0 +1,93 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"reprise/internal/library"
+)
+
+// Copy is a playlist of ours, or a month of our listens, that a provider holds a copy of.
+type Copy struct {
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Ref        string // a playlist's id, or a month
+	Wanted     int64  // grows with every change of ours
+	Written    int64  // what Wanted was when the copy was written; 0 for never
+	RemoteID   string // the playlist's id there, or the object's ETag
+	Report     string // JSON; see Report and Archived
+	WrittenAt  time.Time
+}
+
+// copyStore is what the delivery of copies needs of the store.
+type copyStore interface {
+	endStore
+	matchStore
+	monthStore
+	// Copy returns a copy, or library.ErrNotFound when none is wanted.
+	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (Copy, error)
+	// SaveRemote stores the copy's RemoteID and Report.
+	SaveRemote(context.Context, Copy) error
+	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+}
+
+// copyWriter is what the delivery of playlists and months has in common.
+type copyWriter struct {
+	guard    Guard
+	store    copyStore
+	browsers *browsers
+}
+
+// copy returns what identifies the attempt's copy, as it was read.
+func (a *attempt) copy() Copy {
+	return Copy{User: a.User, Connection: a.Connection, Kind: a.Kind, Ref: a.Ref, Wanted: a.seen}
+}
+
+// read returns the attempt's copy. wanted is false when the delivery has ended, because nobody wants the copy any more.
+func (w *copyWriter) read(ctx context.Context, a *attempt) (c Copy, wanted bool, err error) {
+	c, err = w.store.Copy(ctx, a.User, a.Connection, a.Kind, a.Ref)
+	if a.seen = c.Wanted; !errors.Is(err, library.ErrNotFound) {
+		return c, true, err
+	}
+	ended, err := w.store.EndCopy(context.WithoutCancel(ctx), a.ID, a.copy(), true)
+	if err == nil && !ended { // it is wanted again
+		err = errAgain
+	}
+	return c, false, err
+}
+
+// finish stores that a copy has been written, and goes on when ours has changed meanwhile.
+func (w *copyWriter) finish(ctx context.Context, a *attempt, c Copy, report any) error {
+	c.Report = jsonOf(report)
+	ended, err := w.store.EndCopy(context.WithoutCancel(ctx), a.ID, c, true)
+	if err == nil && !ended {
+		return errAgain
+	}
+	if err == nil {
+		w.browsers.publish(a.User, a.Connection)
+	}
+	return err
+}
+
+// ReportOf reads the report of a playlist's copy.
+func ReportOf(c Copy) (r Report) {
+	_ = json.Unmarshal([]byte(c.Report), &r) // ours, or empty before the copy is written for the first time
+	return r
+}
+
+// ArchivedOf reads the report of a month of the archive.
+func ArchivedOf(c Copy) (a Archived) {
+	_ = json.Unmarshal([]byte(c.Report), &a)
+	return a
+}
+
+func jsonOf(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only our own plain types come here
+	}
+	return string(b)
+}

@@ -1,0 +1,62 @@
+package fanarttv
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+)
+
+const getKey = "https://fanart.tv/get-an-api-key/"
+
+// Describe returns what Fanart.tv says of itself.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "fanarttv", DisplayName: "Fanart.tv",
+		Icon:      "M3 4h18v16H3zM6 17h12l-4-6-3 4-2-2zM8 7a1.5 1.5 0 1 0 0 3 1.5 1.5 0 0 0 0-3z",
+		Purpose:   "Has covers of albums and portraits of artists.",
+		Streams:   []string{library.Enrichment},
+		Endpoints: []string{endpoint(artistRoute), endpoint(albumRoute)},
+		Settings: []providers.Setting{
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://webservice.fanart.tv",
+				Help: "The address of Fanart.tv's API."},
+			{Name: "keys", Kind: providers.Keys, Required: true, From: getKey,
+				Help: "Project API keys of Fanart.tv; without one no pictures are looked for."},
+			{Name: "client_key", Kind: providers.Secret, From: getKey,
+				Help: "Your personal API key at Fanart.tv, which may be used beside a project's: it knows new " +
+					"pictures a week earlier."},
+		},
+		Owner: "fanarttv",
+		Pool:  &providers.Pool{KeyName: "Fanart.tv's key", Put: putKey, Advice: keyAdvice, Try: tryKey},
+		Enriches: &providers.Enriches{
+			Kinds: []string{library.KindArtist, library.KindAlbum},
+			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures all the time
+			Pictures:  []string{"fanart.tv"},
+			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey + ", set it, and start Reprise again; until then Fanart.tv is not asked.",
+		},
+		Tables: tables(),
+		Build:  build,
+	}
+}
+
+func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {
+	return providers.Provider{Enricher: &source{client: cmp.Or(in.Keyed, in.Client),
+		base: strings.TrimRight(s.Text("api_url"), "/"), clientKey: s.Secret("client_key")}}, nil
+}
+
+// tryKey asks about an artist who has pictures.
+func tryKey(ctx context.Context, t providers.Trying) error {
+	p, err := build(t.Settings, providers.Installation{Client: t.Client})
+	if err != nil {
+		return err
+	}
+	artist := library.Entity{Kind: library.KindArtist, MBID: "a74b1b7f-71a5-4011-9441-d0b5e4122711"}
+	if _, err = p.Enricher.Enrich(ctx, artist); errors.Is(err, library.ErrNotThere) {
+		return nil
+	}
+	return err
+}

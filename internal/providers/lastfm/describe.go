@@ -1,0 +1,95 @@
+package lastfm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+const (
+	name     = "lastfm"
+	accounts = "https://www.last.fm/api/accounts"
+	steps    = "Sign in at https://www.last.fm/api/account/create and fill in the form: any name and description " +
+		"will do. As callback URL, give the address of this server followed by /connect/lastfm/callback. Last.fm " +
+		"then shows an API key and a shared secret. Put the API key in the setting providers.lastfm.client_id and " +
+		"the shared secret in providers.lastfm.client_secret."
+)
+
+// The limits of track.scrobble, see https://www.last.fm/api/scrobbling.
+const (
+	scrobblesPerCall = 50
+	oldestScrobble   = 14 * 24 * time.Hour
+)
+
+// Describe returns what Last.fm says of itself.
+func Describe() providers.Description {
+	// https://www.last.fm/api/tos allows five requests a second, on average.
+	pace := providers.Pace{PerSecond: 5, Per: "IP address"}
+	return providers.Description{
+		Name: name, DisplayName: "Last.fm",
+		Icon:      "M3 20v-7h4v7zM10 20V4h4v16zM17 20V9h4v11z",
+		Purpose:   "Reads what you play, and takes what you play elsewhere.",
+		Streams:   []string{library.Listens},
+		Endpoints: []string{endpoint(getSession), endpoint(userInfo), endpoint(recentTracks), endpoint(scrobble)},
+		Takes:     providers.Takes{Listens: "scrobble", Batch: scrobblesPerCall, Oldest: oldestScrobble},
+		Settings: []providers.Setting{
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://ws.audioscrobbler.com/2.0/",
+				Help: "The address of Last.fm's API."},
+			{Name: "auth_url", Kind: providers.PageURL, Default: "https://www.last.fm/api/auth/",
+				Help: "The page on which a person gives permission."},
+			{Name: "client_id", Required: true, From: accounts,
+				Help: "The API key of your API account at Last.fm; without one and its shared secret Last.fm " +
+					"cannot be connected."},
+			{Name: "client_secret", Kind: providers.Secret, Required: true, From: accounts,
+				Help: "The shared secret of that API account."},
+			pace.Setting("How many requests a second may go out to it; 0 for no limit."),
+		},
+		Owner: name,
+		Pace:  pace,
+		Registration: &providers.Registration{
+			Page: "https://www.last.fm/api/account/create", Identity: "API key and shared secret", Source: accounts,
+			RedirectAs: "at " + accounts + ", as callback URL", Steps: steps, Try: try,
+		},
+		Tables: tables(),
+		Build:  build,
+	}
+}
+
+func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
+	a := api{
+		base: strings.TrimRight(s.Text("api_url"), "/") + "/",
+		key:  s.Text("client_id"), secret: string(s.Secret("client_secret")),
+	}
+	return providers.Provider{
+		SignIn: &providers.SignIn{
+			AuthURL:  consentURL(s.Text("auth_url"), a.key),
+			Token:    "token",
+			Exchange: a.session,
+			Ready:    a.key != "" && a.secret != "",
+		},
+		App: func(library.Credentials) string { return a.key },
+		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
+			return &adapter{api: a, client: c, sessionKey: cred[sessionField], user: cred[userField]}
+		},
+	}, nil
+}
+
+// try signs a call in nobody's name: Last.fm checks the API key and the signature first.
+func try(ctx context.Context, t providers.Trying) error {
+	p, err := build(t.Settings, providers.Installation{})
+	if err != nil {
+		return err
+	}
+	_, err = p.Open(t.Client, library.Credentials{sessionField: "nobody"}).Prove(ctx)
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	if ok && !e.HTML && e.Meaning != nil && e.Meaning.Category == resilience.Auth && e.Meaning.Scope == resilience.ScopeConnection {
+		return nil // nobody's session is refused, and nothing else
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package listenbrainz
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// Describe returns what ListenBrainz says of itself.
+func Describe() providers.Description {
+	// It documents its limit in the headers of its answers only; one a second is within it at any time.
+	pace := providers.Pace{PerSecond: 1, Per: "IP address"}
+	return providers.Description{
+		Name: "listenbrainz", DisplayName: "ListenBrainz",
+		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
+		Purpose: "Reads what you play and your playlists, and takes what you play elsewhere.",
+		Streams: []string{library.Listens, library.Playlists},
+		Endpoints: []string{endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
+			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute},
+		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
+		Fields: []providers.Field{{
+			Name: tokenField, Label: "User token", Kind: "password",
+			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands " +
+				"there, to be copied.",
+		}},
+		Settings: []providers.Setting{
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",
+				Help: "The address of ListenBrainz, or of another server that speaks its API."},
+			pace.Setting("How many requests a second may go out to it; 0 for no limit."),
+		},
+		Owner:   "metabrainz",
+		Pace:    pace,
+		Contact: providers.Contact{Domains: []string{"listenbrainz.org"}},
+		Tables:  tables(),
+		Build:   build,
+	}
+}
+
+func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
+	base := strings.TrimRight(s.Text("api_url"), "/")
+	host := cmp.Or(resilience.HostOf(base), base)
+	return providers.Provider{
+		App: func(library.Credentials) string { return host },
+		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
+			token := strings.Join(strings.Fields(cred[tokenField]), "")
+			return &adapter{client: c, base: base, token: token, user: cred[userField]}
+		},
+	}, nil
+}

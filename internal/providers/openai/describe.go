@@ -1,0 +1,44 @@
+package openai
+
+import (
+	"cmp"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+)
+
+// Describe returns what a server that speaks OpenAI's API says of itself.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "openai", DisplayName: "The digest's language model",
+		Icon:      "M4 4h16v12H9l-5 4zM7 8h10v1.5H7zM7 11h7v1.5H7z",
+		Purpose:   "Writes weekly digests of what you heard.",
+		Streams:   []string{library.Digest},
+		Endpoints: []string{endpoint},
+		Settings: []providers.Setting{
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.openai.com/v1",
+				Help: "The address of OpenAI's API, or of any other server that speaks it, such as one at home."},
+			{Name: "keys", Kind: providers.Keys, From: "https://platform.openai.com/api-keys",
+				Help: "API keys of that server, each as KEY or PROJECT:KEY; empty for a server that asks for none."},
+			{Name: "model", Required: true, From: "https://platform.openai.com/docs/models",
+				Help: "The language model that writes weekly digests for those who want them, as that server " +
+					"calls it. Empty: there are none."},
+			{Name: "price_in", Kind: providers.Price, With: "price_out",
+				Help: "What a million tokens of a prompt cost, as a decimal number such as 0.15; empty: unknown."},
+			{Name: "price_out", Kind: providers.Price,
+				Help: "What a million tokens of an answer cost; set both prices, or none."},
+			{Name: "currency", Default: "USD", Help: "The currency of these prices."},
+		},
+		Owner: "openai",
+		Pool: &providers.Pool{KeyName: "The language model's key", With: "model", Put: putKey, Advice: keyAdvice,
+			Spent: spentAdvice, Try: tryKey},
+		Tables: tables(),
+		Build:  build,
+	}
+}
+
+func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {
+	return providers.Provider{Model: &model{client: cmp.Or(in.Keyed, in.Client),
+		base: strings.TrimRight(s.Text("api_url"), "/"), name: s.Text("model")}}, nil
+}

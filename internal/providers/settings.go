@@ -1,0 +1,214 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"reprise/internal/resilience"
+)
+
+// Setting is one setting of the installation for a provider. Its full name is providers.<provider>.<name>.
+type Setting struct {
+	Name     string
+	Kind     Kind
+	Default  string
+	Help     string // one sentence or two, as configs/reprise.yaml has it
+	From     string // where an administrator gets the value; empty where there is nothing to get
+	Required bool   // the provider is not used without it
+	Called   bool   // an address that requests go to
+	With     string // the setting that must be set with it, or neither; empty for none
+}
+
+// Kind is what a setting holds, and so how its text is read.
+type Kind int
+
+// The kinds of settings.
+const (
+	Text    Kind = iota // any text
+	Secret              // a text that is shown nowhere
+	Keys                // a list of API keys, each KEY or PROJECT:KEY
+	BaseURL             // an address that others are built from, kept without a slash at its end
+	PageURL             // a whole address
+	Rate                // requests per second; 0 for no limit
+	Price               // an amount of money; unknown when it is empty
+)
+
+// Secret says whether a setting's text must be shown nowhere.
+func (s Setting) Secret() bool { return s.Kind == Secret || s.Kind == Keys }
+
+// List says whether a setting holds several values.
+func (s Setting) List() bool { return s.Kind == Keys }
+
+// Value is a setting's value. Its kind says which field holds it.
+type Value struct {
+	Text   string // Text, BaseURL, PageURL
+	Secret resilience.Secret
+	Keys   []resilience.PoolKey
+	Number *float64 // Rate, Price; nil for an unknown price
+}
+
+// Empty says whether nothing is set.
+func (v Value) Empty() bool {
+	return v.Text == "" && v.Secret == "" && len(v.Keys) == 0 && v.Number == nil
+}
+
+// Settings are the values of one provider's settings, by name. They are never changed once they are read.
+type Settings map[string]Value
+
+// Text returns a text or an address, empty when it is not set.
+func (s Settings) Text(name string) string { return s[name].Text }
+
+// Secret returns a secret, empty when it is not set.
+func (s Settings) Secret(name string) resilience.Secret { return s[name].Secret }
+
+// Keys returns API keys, without doubles.
+func (s Settings) Keys(name string) []resilience.PoolKey { return s[name].Keys }
+
+// Number returns a rate or a price; false when it is not known.
+func (s Settings) Number(name string) (float64, bool) {
+	if n := s[name].Number; n != nil {
+		return *n, true
+	}
+	return 0, false
+}
+
+// Rate returns the requests per second that the settings allow; 0 for no limit.
+func (s Settings) Rate() float64 {
+	n, _ := s.Number("rate")
+	return n
+}
+
+// Setting returns the setting of that pace, for a provider's Settings.
+func (p Pace) Setting(help string) Setting {
+	return Setting{Name: "rate", Kind: Rate, Default: strconv.FormatFloat(p.PerSecond, 'f', -1, 64), Help: help}
+}
+
+// Read turns texts into settings, with the defaults where there is none. The error lists every problem, a line each,
+// with the path of its setting.
+func (d Description) Read(texts map[string]string) (Settings, error) {
+	s := Settings{}
+	var errs []error
+	for _, setting := range d.Settings {
+		text, given := texts[setting.Name]
+		if !given {
+			text = setting.Default
+		}
+		v, err := setting.Parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", d.Path(setting.Name), err))
+		}
+		s[setting.Name] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if _, known := s[name]; !known {
+			errs = append(errs, fmt.Errorf("there is no setting %s", d.Path(name)))
+		}
+	}
+	return s, errors.Join(append(errs, d.Together(s))...)
+}
+
+// Together reports settings that are set without the one that belongs to them.
+func (d Description) Together(s Settings) error {
+	for _, setting := range d.Settings {
+		if setting.With != "" && s[setting.Name].Empty() != s[setting.With].Empty() {
+			return fmt.Errorf("%s and %s belong together: set both, or none",
+				d.Path(setting.Name), d.Path(setting.With))
+		}
+	}
+	return nil
+}
+
+// Parse reads the setting's text. An address that is empty is the default.
+func (s Setting) Parse(text string) (Value, error) {
+	if (s.Kind == BaseURL || s.Kind == PageURL) && strings.TrimSpace(text) == "" {
+		text = s.Default
+	}
+	return s.Kind.Parse(text)
+}
+
+// Parse reads a text of this kind.
+func (k Kind) Parse(text string) (v Value, err error) {
+	text = strings.TrimSpace(text)
+	switch k {
+	case Text:
+		v.Text = text
+	case Secret:
+		v.Secret = resilience.Secret(text)
+	case Keys:
+		v.Keys, err = parseKeys(text)
+	case BaseURL:
+		v.Text, err = parseBaseURL(text)
+	case PageURL:
+		v.Text, err = parsePageURL(text)
+	case Rate:
+		v.Number, err = parseRate(text)
+	case Price:
+		v.Number, err = parsePrice(text)
+	}
+	return v, err
+}
+
+func parseKeys(text string) (all []resilience.PoolKey, err error) {
+	separates := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
+	for item := range strings.FieldsFuncSeq(text, separates) {
+		project, key, ok := strings.Cut(item, ":")
+		if !ok {
+			project, key = "", item
+		}
+		if len(key) < 8 {
+			return nil, errors.New("one of these is too short for a key; they are written as KEY or PROJECT:KEY, " +
+				"with commas between")
+		}
+		if !slices.ContainsFunc(all, func(k resilience.PoolKey) bool { return string(k.Secret) == key }) {
+			all = append(all, resilience.PoolKey{Secret: resilience.Secret(key), Project: project})
+		}
+	}
+	return all, nil
+}
+
+func parseBaseURL(text string) (string, error) {
+	text, err := parsePageURL(text)
+	if err == nil && strings.ContainsAny(text, "?#") {
+		return "", fmt.Errorf("%q must not have a part that begins with ? or #", text)
+	}
+	return strings.TrimRight(text, "/"), err
+}
+
+func parsePageURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err == nil && u.User != nil: // first, since the other error repeats what was given
+		return "", errors.New("an address must not hold a name or password")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return "", fmt.Errorf("%q is not an address that begins with http:// or https://", text)
+	}
+	return text, nil
+}
+
+func parseRate(text string) (*float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f >= 0 && f <= 1000) || f > 0 && f < 0.01 {
+		return nil, fmt.Errorf("%q is not a number of requests per second from 0.01 to 1000, or 0 for no limit", text)
+	}
+	return &f, nil
+}
+
+func parsePrice(text string) (*float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f >= 0 && f <= 1e6) {
+		return nil, fmt.Errorf("%q is not a price such as 0.15", text)
+	}
+	return &f, nil
+}

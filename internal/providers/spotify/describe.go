@@ -1,0 +1,89 @@
+package spotify
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+)
+
+// name is the provider's name, also in the paths of its settings.
+const name = "spotify"
+
+// Describe returns what Spotify says of itself.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: name, DisplayName: "Spotify",
+		Icon: "M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zM6.5 8.6c3.9-1.1 7.9-.8 11.2 1.1l-.9 " +
+			"1.6c-2.8-1.6-6.3-1.9-9.8-.9zM7.3 12c3.2-.9 6.4-.5 9.1 1l-.8 1.5c-2.3-1.3-5-1.6-7.8-.8zM7.9 " +
+			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
+		Purpose:   "Reads what you play and your playlists.",
+		Streams:   []string{library.Listens, library.Playlists},
+		Endpoints: []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute)},
+		Settings: []providers.Setting{
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com",
+				Help: "The address of Spotify's API."},
+			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.spotify.com/authorize",
+				Help: "The page on which a person gives permission."},
+			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://accounts.spotify.com/api/token",
+				Help: "The address that exchanges the permission for tokens."},
+			{Name: "client_id", Required: true, From: dashboard,
+				Help: "The client id of your app in Spotify's developer dashboard; without one Spotify cannot be " +
+					"connected."},
+			{Name: "client_secret", Kind: providers.Secret, From: dashboard,
+				Help: "The client secret of that app; empty for an app that uses none."},
+		},
+		Owner: name,
+		Registration: &providers.Registration{
+			Page: dashboard, Identity: "client id and secret", Source: dashboard,
+			RedirectAs: "at " + dashboard + ", as redirect URI",
+			Redirect:   providers.RedirectRules{Secure: true, NoLocalhost: true},
+			Steps: "Sign in at " + dashboard + " and create an app. As redirect URI, register the address of this " +
+				"server followed by /connect/spotify/callback; it must begin with https, or with http and a " +
+				"numeric loopback address such as http://127.0.0.1:8420 (Spotify refuses \"localhost\"). Choose " +
+				"the Web API. Put the app's client ID in the setting providers.spotify.client_id. The owner of " +
+				"the app needs Spotify Premium, and everyone who connects must be listed in the app under \"User " +
+				"Management\".",
+			Try: try,
+		},
+		Tables: tables(),
+		Build:  build,
+	}
+}
+
+const dashboard = "https://developer.spotify.com/dashboard"
+
+// scopes are the permissions that reading needs.
+var scopes = []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"}
+
+// authorizationMonths is how long an authorization lasts. Since 2026 refreshing does not extend it, see
+// https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.
+const authorizationMonths = 6
+
+func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
+	base := strings.TrimRight(s.Text("api_url"), "/")
+	id := s.Text("client_id")
+	known := newMemory()
+	return providers.Provider{
+		OAuth: &providers.OAuth{
+			ClientID:     id,
+			ClientSecret: string(s.Secret("client_secret")),
+			AuthURL:      s.Text("auth_url"),
+			TokenURL:     s.Text("token_url"),
+			Scopes:       scopes,
+			Months:       authorizationMonths,
+		},
+		App: func(library.Credentials) string { return id },
+		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
+			return &adapter{client: c, base: base, known: known, account: credentials[accountField]}
+		},
+	}, nil
+}
+
+// try asks for a token of the app's own, which needs no person.
+func try(ctx context.Context, t providers.Trying) error {
+	return providers.TryToken(ctx, t, url.Values{"grant_type": {"client_credentials"}})
+}

@@ -1,0 +1,101 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"reprise/internal/resilience"
+)
+
+// Trying is what a trial works with.
+type Trying struct {
+	Client   *http.Client // in a trial of a key it adds that key
+	Settings Settings
+	Redirect string // the address that the provider sends browsers back to
+}
+
+// Trial is one thing that the installation identifies itself with, and the call that shows whether the provider
+// accepts it.
+type Trial struct {
+	What   string // at the beginning of a sentence: "Last.fm's API key and shared secret"; of a key its last four characters
+	Advice string // what to do when it is refused and the provider's error table does not say
+	Try    func(context.Context) error
+}
+
+// Trials returns a trial of the installation's registration, where it is complete, and of each of its keys.
+func (d Description) Trials(s Settings, client *http.Client, redirect string) (all []Trial) {
+	if r := d.Registration; r != nil && d.complete(s) {
+		all = append(all, Trial{What: d.DisplayName + "'s " + r.Identity,
+			Advice: "Copy both again from " + r.Source + " into " + Listed(d.paths(isIdentity)) + ".",
+			Try: func(ctx context.Context) error {
+				return r.Try(ctx, Trying{Client: client, Settings: s, Redirect: redirect})
+			}})
+	}
+	for _, k := range d.Keys(s) {
+		keyed := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Put: d.Pool.Put,
+			Pool: resilience.NewKeyPool(d.Name, []resilience.PoolKey{k}, resilience.Options{})})
+		all = append(all, Trial{What: d.Pool.KeyName + " …" + k.LastFour(), Advice: d.Pool.Advice,
+			Try: func(ctx context.Context) error {
+				return d.Pool.Try(ctx, Trying{Client: keyed, Settings: s})
+			}})
+	}
+	return all
+}
+
+// isIdentity says whether registering gives the setting.
+func isIdentity(s Setting) bool { return s.Name == "client_id" || s.Name == "client_secret" }
+
+func (d Description) paths(which func(Setting) bool) (all []string) {
+	for _, s := range d.Settings {
+		if which(s) {
+			all = append(all, d.Path(s.Name))
+		}
+	}
+	return all
+}
+
+// complete says whether everything that registering gives is set.
+func (d Description) complete(s Settings) bool {
+	for _, setting := range d.Settings {
+		if isIdentity(setting) && s[setting.Name].Empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// Listed joins the paths of settings of one provider, the first in full: "providers.x.client_id and client_secret".
+func Listed(paths []string) string {
+	short := make([]string, len(paths))
+	for i, path := range paths {
+		if short[i] = path; i > 0 {
+			short[i] = path[strings.LastIndex(path, ".")+1:]
+		}
+	}
+	return strings.Join(short, " and ")
+}
+
+// TryToken asks a token endpoint in the name of the installation, to see whether it is known there.
+func TryToken(ctx context.Context, t Trying, form url.Values) error {
+	ctx = resilience.WithReader(ctx, resilience.Reader{Explain: func(e *resilience.AnswerError) {
+		var body struct {
+			Error string `json:"error"`
+		}
+		_ = json.Unmarshal(e.Body, &body) // without a code the status counts
+		m := resilience.TokenMeaning(e.Status, body.Error)
+		e.Code, e.Meaning = body.Error, &m
+	}})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Settings.Text("token_url"),
+		strings.NewReader(form.Encode()))
+	if err != nil {
+		return &resilience.SettingError{Setting: "token_url", Problem: "This is not a web address."}
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	id, secret := t.Settings.Text("client_id"), string(t.Settings.Secret("client_secret"))
+	req.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
+	_, err = resilience.Send(t.Client, req, TokenEndpoint)
+	return err
+}

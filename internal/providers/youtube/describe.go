@@ -1,0 +1,77 @@
+package youtube
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+)
+
+const console = "https://console.cloud.google.com"
+
+// Describe returns what YouTube says of itself.
+func Describe() providers.Description {
+	return providers.Description{
+		Name: "youtube", DisplayName: "YouTube",
+		Icon:      "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
+		Purpose:   "Reads your playlists, and the videos that you like as one more.",
+		Streams:   []string{library.Playlists},
+		Endpoints: []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute)},
+		Settings: []providers.Setting{
+			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3",
+				Help: "The address of YouTube's Data API."},
+			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.google.com/o/oauth2/v2/auth",
+				Help: "The page on which a person gives permission."},
+			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://oauth2.googleapis.com/token",
+				Help: "The address that exchanges the permission for tokens."},
+			{Name: "client_id", Required: true, From: console,
+				Help: "The client ID of your OAuth client in Google's console; without one YouTube cannot be " +
+					"connected."},
+			{Name: "client_secret", Kind: providers.Secret, Required: true, From: console,
+				Help: "The client secret of that OAuth client."},
+			{Name: "keys", Kind: providers.Keys, From: console,
+				Help: "API keys for public data, each as KEY or PROJECT:KEY; keys of one project share its quota. " +
+					"Empty: the person's own permission."},
+		},
+		Owner: "google",
+		Registration: &providers.Registration{
+			Page: console, Identity: "client ID and secret", Source: "Google's console, under \"Credentials\",",
+			RedirectAs: "in Google's console under \"Credentials\", as authorized redirect URI",
+			Redirect:   providers.RedirectRules{Secure: true},
+			Steps: "Sign in at " + console + " and make a project. In it, enable the \"YouTube Data API v3\", " +
+				"fill in the consent screen with the scope youtube.readonly and publish it (while it is in " +
+				"\"testing\", Google ends every permission after a week), then create credentials: an OAuth " +
+				"client ID of the type \"Web application\" with the address of this server followed by " +
+				"/connect/youtube/callback as authorized redirect URI. Put the client ID and the client secret in " +
+				"the settings providers.youtube.client_id and providers.youtube.client_secret.",
+			Try: try,
+		},
+		Pool:   &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice, Spent: spentAdvice, Try: tryKey},
+		Tables: tables(),
+		Build:  build,
+	}
+}
+
+func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {
+	base := strings.TrimRight(s.Text("api_url"), "/")
+	id := s.Text("client_id")
+	known := newMemory()
+	return providers.Provider{
+		OAuth: &providers.OAuth{
+			ClientID:     id,
+			ClientSecret: string(s.Secret("client_secret")),
+			Confidential: true,
+			AuthURL:      s.Text("auth_url"),
+			TokenURL:     s.Text("token_url"),
+			Scopes:       []string{"https://www.googleapis.com/auth/youtube.readonly"},
+			// Without these Google gives no refresh token.
+			AuthParams: map[string]string{"access_type": "offline", "prompt": "consent"},
+		},
+		App: func(library.Credentials) string { return id },
+		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
+			return &adapter{client: c, public: cmp.Or(in.Keyed, c), base: base, known: known, owner: ownerOf(credentials)}
+		},
+	}, nil
+}

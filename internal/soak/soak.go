@@ -1,0 +1,54 @@
+// Package soak sizes the endurance tests: those that repeat something until a rare failure would show.
+//
+// By default they are short. The environment variable REPRISE_SOAK makes them long: all of them with "all", and with a
+// number those that the number picks, about a third. The number also seeds what they do at random, so that a failure
+// can be repeated.
+package soak
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+const env = "REPRISE_SOAK"
+
+// oneOf is how many tests there are for each one that a seed picks.
+const oneOf = 3
+
+// Count returns how often a test repeats what it does: full times when it is to be long, else short times.
+func Count(t testing.TB, full, short int) int {
+	t.Helper()
+	n := short
+	if long(t.Name()) {
+		n = full
+	}
+	t.Logf("%d times; %s=%q", n, env, os.Getenv(env))
+	return n
+}
+
+func long(test string) bool {
+	switch value := os.Getenv(env); value {
+	case "":
+		return false
+	case "all":
+		return true
+	default:
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(value + test)) // a hash never fails
+		return h.Sum64()%oneOf == 0
+	}
+}
+
+// Rand returns a source of random numbers, the same ones for the same seed and test.
+func Rand(t testing.TB) *rand.Rand {
+	seed, err := strconv.ParseUint(os.Getenv(env), 10, 64)
+	if err != nil {
+		seed = 1
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(t.Name())) // a hash never fails
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}

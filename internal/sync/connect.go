@@ -1,0 +1,216 @@
+package sync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// connector makes connections, and renews them.
+type connector struct {
+	guard      *Guard
+	syncer     *Syncer
+	deliveries Deliveries
+	store      ConnectionStore
+}
+
+// OtherAccountError reports that a proved credential belongs to another account than the connection. It is stored
+// until its person chooses.
+type OtherAccountError struct{ Old, New string }
+
+func (e *OtherAccountError) Error() string {
+	return fmt.Sprintf("connected as %q until now, this is %q", e.Old, e.New)
+}
+
+// otherAccount names both accounts. If their names are equal, as on two servers, what else is known of them is added.
+func otherAccount(old, now library.Connection) *OtherAccountError {
+	if old.Account == now.Account {
+		for _, c := range []*library.Connection{&old, &now} {
+			c.Account += " (" + strings.TrimSuffix(c.AccountID, "#"+c.Account) + ")"
+		}
+	}
+	return &OtherAccountError{Old: old.Account, New: now.Account}
+}
+
+// ConnectOAuth proves a permission that has just been given on a provider's own page by a real call, and stores it as
+// the user's connection.
+func (m *connector) ConnectOAuth(
+	ctx context.Context, p *providers.Provider, user int64, g oauth.Grant,
+) (library.Connection, error) {
+	client := m.guard.opt.Client
+	if p.OAuth != nil {
+		client = oauth.GrantClient(client, g.Credentials)
+	}
+	adapter := p.Open(client, g.Credentials)
+	c := library.Connection{User: user, ID: cmp.Or(g.Connection, library.ConnectionID(p.Name)), Credentials: g.Credentials,
+		AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
+	return m.connect(ctx, p, c, adapter)
+}
+
+// Connect proves what a person has typed in by a real call, and stores it as the connection: c has its user, id and
+// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a *resilience.Failure. If
+// the connection leads to another account already, the new one waits and the error is an *OtherAccountError.
+func (m *connector) Connect(
+	ctx context.Context, p *providers.Provider, c library.Connection,
+) (library.Connection, error) {
+	c.AuthorizedAt = time.Now()
+	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, c.Credentials))
+}
+
+func (m *connector) connect(
+	ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter,
+) (library.Connection, error) {
+	if err := m.Held(p, c.Credentials); err != nil {
+		return c, err
+	}
+	account, err := adapter.Prove(resilience.WithUser(ctx, c.User, p.Name))
+	if err != nil {
+		return c, m.Refused(ctx, p, c.Credentials, err)
+	}
+	maps.Copy(c.Credentials, account.Learned)
+	c.App = p.App(c.Credentials)
+	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
+	old, err := m.store.Connection(ctx, c.User, c.ID)
+	switch {
+	case err == nil && old.AccountID != c.AccountID:
+		if err := m.store.SavePending(ctx, c); err != nil {
+			return c, err
+		}
+		return c, otherAccount(old, c)
+	case err != nil && !errors.Is(err, library.ErrNotFound):
+		return c, err
+	}
+	return m.take(ctx, c)
+}
+
+// Choices returns the accounts between which a person has to choose; the error is [library.ErrNotFound] if there is no
+// choice.
+func (m *connector) Choices(
+	ctx context.Context, user int64, conn library.ConnectionID,
+) (*OtherAccountError, error) {
+	pending, err := m.store.Pending(ctx, user, conn)
+	if err != nil {
+		return nil, err
+	}
+	old, err := m.store.Connection(ctx, user, conn)
+	if err != nil {
+		return nil, err
+	}
+	return otherAccount(old, pending), nil
+}
+
+// Held returns a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait.
+// No call may be made then, not even to connect.
+func (m *connector) Held(p *providers.Provider, credentials library.Credentials) error {
+	state := m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
+	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
+		return &resilience.NotBeforeError{State: state}
+	}
+	return nil
+}
+
+// Refused judges the failure of an attempt to connect. It returns a *resilience.Failure of err, after storing the
+// wait that the provider may have dictated.
+func (m *connector) Refused(
+	ctx context.Context, p *providers.Provider, credentials library.Credentials, err error,
+) error {
+	v := resilience.Classify(err)
+	failure := &resilience.Failure{Verdict: v, Err: err}
+	if v.Category == resilience.Unknown {
+		m.guard.opt.Metrics.Unclassified(p.Name)
+	}
+	if v.Scope != resilience.ScopeApp && v.Scope != resilience.ScopeKey || v.NotBefore.IsZero() {
+		return failure
+	}
+	hold := resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(credentials)}, Category: v.Category,
+		Since: time.Now(), Until: v.NotBefore}
+	m.guard.opt.Backoff.RestoreHold(hold)
+	if _, ofKeys := errors.AsType[*resilience.KeysError](err); ofKeys { // stored key by key
+		return failure
+	}
+	return errors.Join(failure, m.store.SaveHold(context.WithoutCancel(ctx), hold))
+}
+
+// Choice is what a person makes of the credential of another account.
+type Choice string
+
+// The choices.
+const (
+	Keep    Choice = "keep"    // the connection stays with its account; the credential is forgotten
+	Replace Choice = "replace" // the connection leads to the other account from now on
+	Another Choice = "another" // the other account becomes another connection
+)
+
+// Choose decides about another account's credential. It returns the connection that the credential became, if it did.
+func (m *connector) Choose(
+	ctx context.Context, user int64, conn library.ConnectionID, choice Choice,
+) (library.Connection, error) {
+	pending, err := m.store.Pending(ctx, user, conn)
+	if err != nil {
+		return pending, err
+	}
+	switch choice {
+	case Replace:
+		return m.take(ctx, pending)
+	case Another:
+		if pending.ID, err = m.Next(ctx, user, conn.Provider()); err != nil {
+			return pending, err
+		}
+		c, err := m.take(ctx, pending)
+		return c, errors.Join(err, m.store.DropPending(context.WithoutCancel(ctx), user, conn))
+	}
+	return pending, m.store.DropPending(ctx, user, conn)
+}
+
+// ErrTooMany reports that a person has as many connections to a provider as there can be.
+var ErrTooMany = errors.New("there are too many connections to this service already")
+
+// Next returns the id of the next connection that a person can make to a provider, or ErrTooMany.
+func (m *connector) Next(ctx context.Context, user int64, provider string) (library.ConnectionID, error) {
+	all, err := m.store.UserConnections(ctx, user)
+	if err != nil {
+		return "", err
+	}
+	id, ok := library.NextConnectionID(provider, func(id library.ConnectionID) bool {
+		return slices.ContainsFunc(all, func(c library.Connection) bool { return c.ID == id })
+	})
+	if !ok {
+		return "", ErrTooMany
+	}
+	return id, nil
+}
+
+// take stores a proved connection as the next generation, forgets the trouble of the old one, and starts to read.
+func (m *connector) take(ctx context.Context, c library.Connection) (library.Connection, error) {
+	ctx = context.WithoutCancel(ctx)
+	did := activity.Reconnected
+	if _, err := m.store.Connection(ctx, c.User, c.ID); errors.Is(err, library.ErrNotFound) {
+		did = activity.Connected
+	}
+	c, err := m.store.SaveConnection(ctx, c)
+	if err != nil {
+		return c, err
+	}
+	told := m.guard.opt.Alerts
+	told.Note(ctx, activity.Entry{User: c.User, Action: did, Connection: c.ID, Subject: c.Account})
+	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
+	m.syncer.Cancel(c.User, c.ID) // it still reads with the old credential
+	m.syncer.Forget(c.User, c.ID)
+	err = errors.Join(
+		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider()), c),
+		m.deliveries.Connected(ctx, c),
+		told.Publish(ctx, c)) // the trouble of the app has ended for all who share it
+	m.syncer.StartAnew(c)
+	return c, err
+}

@@ -1,0 +1,166 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"reprise/internal/alerts"
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+)
+
+// reader reads streams into the store.
+type reader struct {
+	opt   Options
+	guard *Guard
+	store Store
+	bus   *events.Bus
+	log   *slog.Logger
+	last  *lastReads
+}
+
+// run is one run: it reads one stream of one connection as far as it may, and notes what came of it.
+func (rd *reader) run(ctx context.Context, k Key) error {
+	c, err := rd.store.Connection(ctx, k.User, k.Connection)
+	if errors.Is(err, library.ErrNotFound) || err == nil && c.Paused {
+		return nil
+	}
+	if err != nil {
+		rd.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Connection, "err", err)
+		return err
+	}
+	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
+	began, end := rd.opt.Began(ctx, k)
+	subject := providers.OfConnection(c, k.Stream)
+	err = rd.guard.Do(began, subject, func(ctx context.Context, a providers.Adapter) (err error) {
+		rd.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
+		r.Rows, err = rd.read(ctx, c, k.Stream, a)
+		return err
+	})
+	if !refused(err) {
+		r = rd.record(ctx, c, r, err)
+	}
+	end(r)
+	return err
+}
+
+// read reads a stream, and returns how many rows that brought. A server that does not offer it has nothing to read.
+func (rd *reader) read(
+	ctx context.Context, c library.Connection, stream string, a providers.Adapter,
+) (rows int, err error) {
+	begun := time.Now()
+	switch stream {
+	case library.Listens:
+		source, ok := a.(providers.ListenSource)
+		if !ok {
+			return 0, fmt.Errorf("%s: adapter reads no listens", c.ID)
+		}
+		rows, err = rd.readListens(ctx, c, source)
+	case library.Playlists:
+		source, ok := a.(providers.PlaylistSource)
+		if !ok {
+			return 0, fmt.Errorf("%s: adapter reads no playlists", c.ID)
+		}
+		rows, err = rd.readPlaylists(ctx, c, source)
+	default:
+		return 0, fmt.Errorf("%s: no such stream: %q", c.ID, stream)
+	}
+	if errors.Is(err, providers.ErrNotOffered) {
+		if stream == library.Listens { // there are none, and nothing more to know
+			rd.last.set(Key{c.User, c.ID, stream}, lastRead{begun: begun})
+		}
+		return 0, nil
+	}
+	return rows, err
+}
+
+// record stores what a run came to. One that was refused, or that we ended ourselves, is not shown to people.
+func (rd *reader) record(ctx context.Context, c library.Connection, r library.Run, err error) library.Run {
+	r.Took = time.Since(r.Started)
+	v := resilience.VerdictOf(err)
+	r.Result, r.Category = v.Class.String(), v.Category.String()
+	if v.Failed() {
+		state := stateAfter(err)
+		if state.Kind == resilience.Stopped {
+			r.Result = resilience.Fatal.String()
+		}
+		r.Detail = resilience.Excerpt(err.Error())
+		p := rd.guard.opt.Registry.Get(c.Provider())
+		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
+	}
+	rd.opt.Metrics.Run(c.Provider(), r.Stream, r.Result, r.Took)
+	if v.Class == resilience.Canceled {
+		return r
+	}
+	if err := rd.store.SaveRun(context.WithoutCancel(ctx), r); err != nil {
+		rd.log.Error("run cannot be kept", "user_id", r.User, "provider", c.Provider(), "stream", r.Stream, "err", err)
+	}
+	return r
+}
+
+// stateAfter returns the state of a stream after a run that ended with err.
+func stateAfter(err error) resilience.State {
+	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+		return f.Change.After
+	}
+	return resilience.State{}
+}
+
+// refused reports whether a run was not allowed to begin.
+func refused(err error) bool {
+	e, ok := errors.AsType[*resilience.NotBeforeError](err)
+	return ok && e.Endpoint == ""
+}
+
+// endsSoon reports whether a tenth or less of a run's time is left, so that it is better to stop than to be cut off.
+func (rd *reader) endsSoon(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < rd.opt.RunTimeout/10
+}
+
+// lastRead is what is known of the latest reading of a connection's listens.
+type lastRead struct {
+	begun   time.Time // when the latest run that read to the end began
+	history bool      // some of the history is still to be read
+	asked   int       // how often somebody has waited for a reading since
+}
+
+// lastReads are those of all streams of listens since the start.
+type lastReads struct {
+	mu sync.Mutex
+	of map[Key]lastRead
+}
+
+func (l *lastReads) get(k Key) lastRead {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of[k]
+}
+
+func (l *lastReads) set(k Key, r lastRead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of[k] = r
+}
+
+// ask notes that somebody waits for a reading.
+func (l *lastReads) ask(k Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of[k]
+	r.asked++
+	l.of[k] = r
+}
+
+func (l *lastReads) forget(k Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, k)
+}
