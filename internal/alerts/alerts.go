@@ -152,7 +152,7 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 func keyOfScope(s providers.Subject, scope resilience.Scope) resilience.Key {
 	switch {
 	case scope == resilience.ScopeApp, s.Installation():
-		return providers.AppKey(s.Connection)
+		return s.AppKey()
 	case scope == resilience.ScopeConnection:
 		return providers.KeyOf(s.Connection, "")
 	}

@@ -61,7 +61,7 @@ func entry(about resilience.Key, what activity.Action, detail string) activity.E
 func troubleOf(s providers.Subject, st resilience.State) resilience.Key {
 	switch st.Scope {
 	case resilience.ScopeApp:
-		return providers.AppKey(s.Connection)
+		return s.AppKey()
 	case resilience.ScopeConnection:
 		return providers.KeyOf(s.Connection, "")
 	}

@@ -46,7 +46,7 @@ func (m *memory) fail(at resilience.Key, seq uint64) {
 func (m *memory) failedSince(s providers.Subject, success uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, k := range []resilience.Key{s.Key(), providers.KeyOf(s.Connection, ""), providers.AppKey(s.Connection)} {
+	for _, k := range []resilience.Key{s.Key(), providers.KeyOf(s.Connection, ""), s.AppKey()} {
 		if m.failed[k] > success {
 			return true
 		}

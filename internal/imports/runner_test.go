@@ -293,7 +293,7 @@ func TestProgressIsTold(t *testing.T) {
 	for len(watch.C) > 0 {
 		e := <-watch.C
 		seen[e.Type]++
-		require.Equal(t, "spotify", e.Connection)
+		require.EqualValues(t, "spotify", e.Connection)
 		if e.Type == events.Progress {
 			last = e
 		}

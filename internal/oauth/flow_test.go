@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -134,7 +135,7 @@ func TestOnlyFingerprintsAreStored(t *testing.T) {
 		require.Equal(t, id, s.ID)
 		require.Len(t, s.ID, 64)
 		require.Len(t, s.Session, 64)
-		require.Equal(t, []any{user, "spotify", "/connections"}, []any{s.User, s.Connection, s.ReturnTo})
+		require.Equal(t, []any{user, library.ConnectionID("spotify"), "/connections"}, []any{s.User, s.Connection, s.ReturnTo})
 		all := fmt.Sprintf("%+v", s)
 		require.NotContains(t, all, asked.Get("state"))
 		require.NotContains(t, all, "alice's browser")

@@ -44,6 +44,14 @@ func (s Subject) Key() resilience.Key {
 	return k
 }
 
+// AppKey returns the key of all subjects that share an app with s.
+func (s Subject) AppKey() resilience.Key {
+	if s.Channel {
+		return resilience.Key{Connection: string(s.Connection.ID), Provider: string(s.Connection.ID)}
+	}
+	return AppKey(s.Connection)
+}
+
 // KeyOf returns the key of a connection's stream in a backoff; an empty stream stands for the whole connection.
 func KeyOf(c library.Connection, stream string) resilience.Key {
 	return resilience.Key{User: c.User, Connection: string(c.ID), Provider: c.Provider(), App: c.App,

@@ -33,7 +33,7 @@ func TestADeliveryCarriesNoLongerWhatItsProviderHas(t *testing.T) {
 	plays, err := s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "B", "C"}, titlesOf(plays))
-	require.Equal(t, []string{"spotify"}, providersOf(plays[0]))
+	require.Equal(t, []library.ConnectionID{"spotify"}, providersOf(plays[0]))
 
 	save(t, s, user, "lastfm", track("B", 20.1))
 	save(t, s, user, "listenbrainz", track("C", 30.1))

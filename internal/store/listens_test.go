@@ -163,7 +163,7 @@ func TestGuessedPlaysAreNotMerged(t *testing.T) {
 	for _, l := range got {
 		if l.Approximate {
 			approximate++
-			require.Equal(t, []string{"navidrome"}, providersOf(l))
+			require.Equal(t, []library.ConnectionID{"navidrome"}, providersOf(l))
 		}
 	}
 	require.Equal(t, 1, approximate)

@@ -139,3 +139,44 @@ func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error 
 	}
 	return h.core.Done(c, "/", label+" is disconnected. "+kept)
 }
+
+// renameAPI gives a connection another name.
+func (h *Handler) renameAPI(c echo.Context) error {
+	in, err := core.Body[struct {
+		Name string `json:"name"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	id, err := h.rename(c, in.Name)
+	if err != nil {
+		return err
+	}
+	v, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func (h *Handler) renameForm(c echo.Context) error {
+	id, err := h.rename(c, c.FormValue("name"))
+	if err != nil {
+		return err
+	}
+	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
+	return h.core.Done(c, "/connections/"+string(id), "This connection is called "+label+" now.")
+}
+
+// rename gives the connection of a request the name that a person typed.
+func (h *Handler) rename(c echo.Context, typed string) (library.ConnectionID, error) {
+	id, _, err := h.core.Connection(c)
+	if err != nil {
+		return id, err
+	}
+	name, err := nameOf(typed)
+	if err != nil {
+		return id, err
+	}
+	return id, h.connections.Rename(c.Request().Context(), core.UserOf(c).ID, id, name)
+}

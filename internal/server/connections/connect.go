@@ -167,6 +167,7 @@ func (h *connect) form(c echo.Context) error {
 				v.Values[f.Name] = given[f.Name]
 			}
 		}
+		v.Values["name"] = given["name"]
 		v.Problem = failed.Detail
 		return h.core.Render(c, failed.Status, "connect", "Connect "+v.Label, v)
 	}

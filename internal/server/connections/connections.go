@@ -83,7 +83,7 @@ func New(o Options) *Handler {
 	return &Handler{
 		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
 		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink},
-		page: &page{core: o.Core, store: o.Store, statuses: o.Statuses, forwarding: f, runs: r,
+		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
 			imports: o.Imports, activity: o.Activity},
 		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow},
 	}
@@ -95,6 +95,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/connections/:id", h.page.show)
 	g.GET("/connections/:id/runs", h.runs.page)
 	g.POST("/connections/:id/forwarding", h.forwarding.form)
+	g.POST("/connections/:id/name", h.renameForm)
 	g.POST("/connections/:id/:action", h.actForm)
 	g.GET("/connect/:id", h.connect.page)
 	g.POST("/connect/:id", h.connect.form)
@@ -109,6 +110,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/connections/:id", h.oneAPI)
 	g.GET("/connections/:id/runs", h.runs.api)
 	g.PUT("/connections/:id", h.connect.api)
+	g.PATCH("/connections/:id", h.renameAPI)
 	g.DELETE("/connections/:id", h.disconnectAPI)
 	g.POST("/connections/:id/sync", h.actAPI)
 	g.POST("/connections/:id/retry", h.actAPI)

@@ -11,22 +11,25 @@ import (
 	"reprise/internal/server/activity"
 	"reprise/internal/server/core"
 	"reprise/internal/server/imports"
+	syncer "reprise/internal/sync"
 )
 
 // page answers for the page of one connection.
 type page struct {
-	core       *core.Core
-	store      Store
-	statuses   *Statuses
-	forwarding *forwarding
-	runs       *runs
-	imports    *imports.Handler
-	activity   *activity.Handler
+	core        *core.Core
+	store       Store
+	connections *syncer.Connections
+	statuses    *Statuses
+	forwarding  *forwarding
+	runs        *runs
+	imports     *imports.Handler
+	activity    *activity.Handler
 }
 
 // connectionDetails is the page of a connection. Parts that do not apply are nil.
 type connectionDetails struct {
 	Connection card
+	Another    string       // where another connection to the provider is made; empty if there can be none
 	Forward    *forwardPart // if the provider takes listens
 	Archive    *archivePart
 	Owed       int       // listens that wait to be sent there
@@ -55,6 +58,9 @@ func (h *page) show(c echo.Context) error {
 		return err
 	}
 	v.Connection = newCard(h.statuses.view(st), open, c.Request().URL.Path)
+	if next, err := h.connections.Next(ctx, user, id.Provider()); err == nil {
+		v.Another = "/connect/" + string(next)
+	}
 	if st.Provider.Takes.Listens != "" {
 		if v.Forward, err = h.forwarding.part(ctx, st.Connection, st.Provider); err != nil {
 			return err

@@ -52,6 +52,7 @@ func (h *Handler) API(g *echo.Group) {
 
 // importView is an import of a file.
 type importView struct {
+	Connection  string   `json:"connection"`
 	ID          string   `json:"id"`
 	Provider    string   `json:"provider"`
 	DisplayName string   `json:"display_name"`
@@ -73,7 +74,8 @@ type importView struct {
 }
 
 func (h *Handler) viewImport(v imports.Import) importView {
-	view := importView{ID: strconv.FormatInt(v.ID, 10), Provider: v.Connection.Provider(), DisplayName: string(v.Connection), Name: v.Name,
+	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
+		Provider: v.Connection.Provider(), DisplayName: string(v.Connection), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
