@@ -4,6 +4,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"crypto/md5"
 	"encoding/json"
 	"errors"
@@ -194,8 +195,11 @@ func (u *Upstreams) Calls(service string) []Call {
 	return append([]Call(nil), u.calls[hostOf(service)]...)
 }
 
+// hostOf is the host of a simulated service; other names are hosts themselves, all of whose answers are faults.
 func hostOf(service string) string {
-	return map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts, "listenbrainz": listenBrainzHost, "youtube": youtubeHost}[service]
+	known := map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts,
+		"listenbrainz": listenBrainzHost, "youtube": youtubeHost}
+	return cmp.Or(known[service], service)
 }
 
 // RoundTrip implements http.RoundTripper.

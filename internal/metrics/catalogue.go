@@ -2,35 +2,35 @@ package metrics
 
 import "reprise/internal/resilience"
 
-// Catalogue holds the closed sets that labels come from.
+// Catalogue holds the closed sets of label values.
 type Catalogue struct {
 	Providers      []Provider
 	Conditions     []string // of connections
 	DeliveryStates []string
 	DeliveryKinds  []string
-	Channels       []string // by which notifications reach people
+	Channels       []string // kinds of channels for notifications
 }
 
-// Provider is what there is to count of one provider.
+// Provider says what is counted for one provider.
 type Provider struct {
 	Name      string
-	Connects  bool     // people have connections there
+	Connects  bool     // people can have connections to it
 	Streams   []string // that runs read
 	Endpoints []Endpoint
-	Pool      bool // the installation may have keys of it
+	Pool      bool // it can have a key pool
 }
 
-// Endpoint is one that an adapter calls: method and route template, at a host of the installation's settings. An empty
-// host stands for people's own servers.
+// Endpoint is an endpoint that an adapter calls: method and route template, at a host of the installation's settings.
+// An empty host means people's own servers.
 type Endpoint struct{ Host, Name string }
 
-// other is the label of what is not in the catalogue.
+// other is the label for everything that is not in the catalogue.
 const other = "other"
 
-// place is where an attempt went.
+// place is the target of an attempt.
 type place struct{ provider, host, endpoint string }
 
-// names are the labels of all endpoints. At people's own servers the provider's name stands in the host's place.
+// names returns the labels of all endpoints. For people's own servers the provider's name replaces the host.
 func (c Catalogue) names() map[place]string {
 	all := map[place]string{}
 	for _, p := range c.Providers {
@@ -45,7 +45,7 @@ func (c Catalogue) names() map[place]string {
 	return all
 }
 
-// find returns the place of the catalogue that an attempt belongs to; false when there is none.
+// find returns the value for the target of an attempt; false when it is not in the catalogue.
 func find[V any](all map[place]V, provider, host, endpoint string) (V, bool) {
 	v, ok := all[place{provider, host, endpoint}]
 	if !ok {

@@ -7,27 +7,30 @@ import (
 	"time"
 )
 
-// Tally is what was counted of attempts.
+// Tally counts attempts.
 type Tally struct {
-	Attempts int // that were made and not canceled
-	Failures int // of these; a refusal of one item, as of a song that is not there, is an answer and none
-	Refused  int // calls that an open breaker ended; no attempts
-	Took     time.Duration
-	Open     time.Duration // how long the breaker was not closed
+	Attempts int           // made and not canceled
+	Failures int           // among Attempts, without failures that say nothing about the service (see ours)
+	Refused  int           // calls not made because of an open breaker; no attempts
+	Took     time.Duration // all Attempts together
+	Open     time.Duration // time in which the breaker was not closed
 }
 
 // Add adds another tally.
 func (t *Tally) Add(o Tally) {
-	t.Attempts, t.Failures, t.Refused = t.Attempts+o.Attempts, t.Failures+o.Failures, t.Refused+o.Refused
-	t.Took, t.Open = t.Took+o.Took, t.Open+o.Open
+	t.Attempts += o.Attempts
+	t.Failures += o.Failures
+	t.Refused += o.Refused
+	t.Took += o.Took
+	t.Open += o.Open
 }
 
-// FailureRate is the share of attempts that failed, from 0 to 1; 0 when there were none.
+// FailureRate returns the share of attempts that failed, from 0 to 1; 0 without attempts.
 func (t Tally) FailureRate() float64 {
 	return float64(t.Failures) / float64(max(t.Attempts, 1))
 }
 
-// PerSuccess is how many attempts a success took in the mean; 0 when there was none.
+// PerSuccess returns the mean number of attempts for a success; 0 without one.
 func (t Tally) PerSuccess() float64 {
 	if t.Attempts == t.Failures {
 		return 0
@@ -35,17 +38,17 @@ func (t Tally) PerSuccess() float64 {
 	return float64(t.Attempts) / float64(t.Attempts-t.Failures)
 }
 
-// Mean is how long an attempt took in the mean; 0 when there was none.
+// Mean returns the mean time of an attempt; 0 without one.
 func (t Tally) Mean() time.Duration { return t.Took / time.Duration(max(t.Attempts, 1)) }
 
-// Trend is how an endpoint does in the last hour, beside the 14 days before. A later one is graver.
+// Trend compares the last hour of an endpoint with the 14 days before. The higher, the worse.
 type Trend uint8
 
 // The trends.
 const (
 	Steady       Trend = iota
-	Slower             // takes clearly longer than usual
-	OftenFailing       // fails often, but not more than usual
+	Slower             // clearly slower than usual
+	OftenFailing       // fails often, as usual
 	Failing            // fails clearly more than usual
 )
 
@@ -53,54 +56,56 @@ var trendNames = [...]string{"steady", "slower", "often_failing", "failing"}
 
 func (t Trend) String() string { return trendNames[t] }
 
-// The rule by which an endpoint does worse than usual; the numbers are ours. It must not speak up for chance: a household
-// makes a dozen attempts at an endpoint in an hour, of which one or two may always fail. And it must speak up before the
-// breaker does, which takes five failures in a row: a service that fails every third time never opens it.
+// The thresholds of compare, chosen by us. Chance must not reach them: a household makes a dozen attempts at an
+// endpoint in an hour, and one or two may always fail. A service that fails every third time must reach them, because
+// it never fails five times in a row, which would open the breaker.
 const (
-	enough      = 8                      // attempts that tell something, in the last hour and in the time before
-	someFailed  = 3                      // fewer failures are chance
-	rateRise    = 0.1                    // a rate is worse when it is more than this above twice the usual one
-	timesLonger = 2                      // a mean time is worse when it is more than so often the usual one
-	felt        = 250 * time.Millisecond // and at least so much longer
-	often       = 0.25                   // a rate that is no good sign even where it is usual
+	enough      = 8                      // attempts that a comparison needs, in the last hour and before
+	someFailed  = 3                      // failures in the last hour; fewer are chance
+	rateRise    = 0.1                    // how far a rate must exceed twice the usual rate
+	timesLonger = 2                      // how many times the usual mean time a mean time must exceed
+	felt        = 250 * time.Millisecond // how far a mean time must exceed the usual one
+	often       = 0.25                   // rate that is bad even if it is usual
 )
 
-// compare judges the last hour by what is usual. What never happened before counts as never failed, and has no usual time.
+// compare returns the trend of the last hour. An endpoint without earlier attempts counts as never failed, and has no
+// usual time.
 func compare(hour, usual Tally) Trend {
 	rate := hour.FailureRate()
 	none := hour.Attempts == hour.Failures
 	switch {
-	case hour.Failures < someFailed || hour.Attempts < enough && !none: // says nothing of failures
+	case hour.Failures < someFailed || hour.Attempts < enough && !none: // not enough to judge failures
 	case usual.Attempts < enough && rate > rateRise, rate > 2*usual.FailureRate()+rateRise:
 		return Failing
 	case rate >= often:
 		return OftenFailing
 	}
-	if hour.Attempts >= enough && usual.Attempts >= enough && hour.Mean() > timesLonger*usual.Mean() && hour.Mean() >= usual.Mean()+felt {
+	if hour.Attempts >= enough && usual.Attempts >= enough && hour.Mean() > timesLonger*usual.Mean() &&
+		hour.Mean() >= usual.Mean()+felt {
 		return Slower
 	}
 	return Steady
 }
 
-// Health is how an endpoint does.
+// Health sums up the attempts at one endpoint.
 type Health struct {
 	Provider string
 	Endpoint string  // as in the labels of /metrics
-	Hour     Tally   // the running quarter of an hour and the three before
-	Day      Tally   // of all that Quarters holds
-	Today    Tally   // since midnight, in the server's zone
-	Usual    Tally   // of the 14 days before the last hour, as far as they are known
+	Hour     Tally   // the present quarter of an hour and the three before
+	Day      Tally   // all Quarters
+	Today    Tally   // since midnight, in the server's time zone
+	Usual    Tally   // the 14 days before the last hour, or what is known of them
 	Trend    Trend   // of the last hour
-	Quarters []Tally // of the day, the oldest first
+	Quarters []Tally // the last 24 hours, the oldest first
 
-	today int // the first quarter since midnight
+	today int // index of the first quarter since midnight
 }
 
-// hour is how many quarters one has.
+// hour is the number of quarters in an hour.
 const hour = int(time.Hour / QuarterLength)
 
-// Health returns how every endpoint does that anything is known of: of the last 24 hours, up to now, by provider and name.
-// The first quarter began at from.
+// Health returns the health of every known endpoint in the last 24 hours, ordered by provider and name. The first
+// quarter begins at from.
 func (r *Rollup) Health(ctx context.Context) (all []Health, from time.Time, err error) {
 	now := time.Now()
 	to := now.Truncate(QuarterLength).Add(QuarterLength)
@@ -126,14 +131,14 @@ func (r *Rollup) Health(ctx context.Context) (all []Health, from time.Time, err 
 	return all, from, err
 }
 
-// HealthBetween returns how every endpoint did that was asked from one instant up to before another. Only the tallies of
-// the day and of its quarters are filled in.
+// HealthBetween returns the health of every endpoint that was called between from, inclusive, and to, exclusive. It
+// fills in Day and Quarters only.
 func (r *Rollup) HealthBetween(ctx context.Context, from, to time.Time) ([]Health, error) {
 	quarters, err := r.Quarters(ctx, from, from, to)
 	return gather(quarters, from, to), err
 }
 
-// gather puts quarters together by endpoint. Sums of the time before are what is usual.
+// gather groups quarters by endpoint. Sums of the time before from are the usual tally.
 func gather(quarters []Quarter, from, to time.Time) []Health {
 	at, n := map[cellKey]*Health{}, int(to.Sub(from)/QuarterLength)
 	for _, q := range quarters {
@@ -160,8 +165,8 @@ func gather(quarters []Quarter, from, to time.Time) []Health {
 	return all
 }
 
-// Sum adds up how several endpoints do, as if they were one; its name and trend stay empty. A time in which several
-// circuits were open counts once, as well as that can be told of quarters of an hour.
+// Sum adds up the health of several endpoints. The name and the trend stay empty. When several breakers were open at
+// the same time it counts once, to the precision of a quarter.
 func Sum(all []Health) Health {
 	var s Health
 	for _, h := range all {

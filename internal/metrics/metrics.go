@@ -13,7 +13,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// prefix stands before every name of ours.
+// prefix begins every name of ours.
 const prefix = "reprise_"
 
 // Metrics are the counters of one process.
@@ -21,7 +21,7 @@ type Metrics struct {
 	catalogue Catalogue
 	registry  *prometheus.Registry
 	attempts  map[place]*attempts
-	stray     map[string]*attempts // by provider, what it does not list
+	stray     map[string]*attempts // of unlisted endpoints, by provider
 
 	runs         *prometheus.CounterVec
 	runTime      *prometheus.HistogramVec
@@ -37,21 +37,22 @@ type Metrics struct {
 	duplicates   *prometheus.CounterVec
 }
 
-// attempts are the counters of one endpoint, found once.
+// attempts holds the counters of one endpoint, looked up once.
 type attempts struct {
 	outcomes map[resilience.Outcome]prometheus.Counter
 	took     prometheus.Observer
 }
 
-// The results and reasons of counters, each a closed set.
+// The label values of counters, each a closed set.
 var (
-	RunResults      = []string{"ok", "retriable", "fatal", "canceled"}
+	runResults      = []string{"ok", "retriable", "fatal", "canceled"}
 	DeliveryResults = []string{"done", "postponed", "retrying", "parked", "dead", "canceled"}
-	RedriveResults  = []string{"due", "nothing", "refused"} // deliveries that were made due; calls that found none, or were refused because too much waits
-	RotationReasons = []string{"quota", "rate_limit", "refused"}
-	ToldResults     = []string{"sent", "failed", "dropped"}
-	Severities      = []string{"info", "success", "warning", "error"}
-	DropReasons     = []string{"slow_reader", "thinned_out"}
+	// redriveResults counts deliveries under "due", and calls that found none or were refused under the others.
+	redriveResults  = []string{"due", "nothing", "refused"}
+	rotationReasons = []string{"quota", "rate_limit", "refused"}
+	toldResults     = []string{"sent", "failed", "dropped"}
+	severities      = []string{"info", "success", "warning", "error"}
+	dropReasons     = []string{"slow_reader", "thinned_out"}
 )
 
 // Buckets of histograms, in seconds: calls end within resilience.CallTimeout, runs within sync.run_timeout.
@@ -62,42 +63,52 @@ var (
 
 // New returns counters for everything in the catalogue, each at zero.
 func New(c Catalogue) *Metrics {
-	m := &Metrics{catalogue: c, registry: prometheus.NewRegistry(), attempts: map[place]*attempts{},
-		stray: map[string]*attempts{}, endpoints: c.names()}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.runs = m.counter("sync_runs_total", "Runs of a stream that have ended: ok, retriable (tried again by itself), fatal (needs a person), canceled (by us).", "provider", "stream", "result")
-	m.runTime = m.histogram("sync_duration_seconds", "How long runs of a stream took.", runBuckets, "provider", "stream")
-	m.transitions = m.counter("breaker_transitions_total", "Changes of state of an endpoint's breaker.", "endpoint", "from", "to")
-	m.rotations = m.counter("pool_rotations_total", "Requests that went on with the next key because of the last one: quota (spent), rate_limit, refused.", "provider", "reason")
-	m.deliveries = m.counter("delivery_attempts_total", "Attempts at deliveries, by what came of them: done, postponed (no attempt was used up), retrying, parked (a person has to act), dead (given up), canceled (by us).", "kind", "result")
-	m.dead = m.counter("dead_letters_total", "Deliveries given up, by why.", "category")
-	m.redrives = m.counter("redrives_total", "What people re-drove: due counts deliveries that became due, nothing calls that found none, refused calls while too much waits.", "result")
-	m.told = m.counter("notifications_total", "Notifications on their way to people, by channel: sent, failed, dropped (on purpose).", "severity", "channel", "result")
-	m.unclassified = m.counter("unclassified_errors_total", "Failures that nothing is known about; they are tried again.", "provider")
-	m.stored = m.counter("listens_stored_total", "Listens stored, by who told of them first.", "provider")
-	m.duplicates = m.counter("duplicates_total", "Plays read that were stored already: read before, or told by another service.", "provider")
+	m := &Metrics{
+		catalogue: c,
+		registry:  prometheus.NewRegistry(),
+		attempts:  map[place]*attempts{},
+		stray:     map[string]*attempts{},
+		endpoints: c.names(),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.runs = m.counter("sync_runs_total", "provider", "stream", "result")
+	m.runTime = m.histogram("sync_duration_seconds", runBuckets, "provider", "stream")
+	m.transitions = m.counter("breaker_transitions_total", "endpoint", "from", "to")
+	m.rotations = m.counter("pool_rotations_total", "provider", "reason")
+	m.deliveries = m.counter("delivery_attempts_total", "kind", "result")
+	m.dead = m.counter("dead_letters_total", "category")
+	m.redrives = m.counter("redrives_total", "result")
+	m.told = m.counter("notifications_total", "severity", "channel", "result")
+	m.unclassified = m.counter("unclassified_errors_total", "provider")
+	m.stored = m.counter("listens_stored_total", "provider")
+	m.duplicates = m.counter("duplicates_total", "provider")
 	m.begin(c)
 	return m
 }
 
-func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+func (m *Metrics) counter(name string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help[name]}, labels)
 	m.registry.MustRegister(v)
 	return v
 }
 
-func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
+func (m *Metrics) histogram(name string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	opts := prometheus.HistogramOpts{Name: prefix + name, Help: help[name], Buckets: buckets}
+	v := prometheus.NewHistogramVec(opts, labels)
 	m.registry.MustRegister(v)
 	return v
 }
 
-// begin makes every series.
+// begin makes every series, at zero.
 func (m *Metrics) begin(c Catalogue) {
-	tries := m.counter("upstream_attempts_total", "Attempts at upstreams: success, retriable, fatal, quota, canceled; and circuit_open for calls that an open breaker ended, which are no attempts.", "provider", "endpoint", "outcome")
-	took := m.histogram("upstream_duration_seconds", "How long attempts at upstreams took.", callBuckets, "provider", "endpoint")
+	tries := m.counter("upstream_attempts_total", "provider", "endpoint", "outcome")
+	took := m.histogram("upstream_duration_seconds", callBuckets, "provider", "endpoint")
 	of := func(provider, endpoint string) *attempts {
-		a := &attempts{outcomes: map[resilience.Outcome]prometheus.Counter{}, took: took.WithLabelValues(provider, endpoint)}
+		a := &attempts{
+			outcomes: map[resilience.Outcome]prometheus.Counter{},
+			took:     took.WithLabelValues(provider, endpoint),
+		}
 		for _, o := range resilience.Outcomes {
 			a.outcomes[o] = tries.WithLabelValues(provider, endpoint, string(o))
 		}
@@ -115,7 +126,7 @@ func (m *Metrics) begin(c Catalogue) {
 			pools = append(pools, p.Name)
 		}
 		for _, stream := range p.Streams {
-			each(m.runs, []string{p.Name}, []string{stream}, RunResults)
+			each(m.runs, []string{p.Name}, []string{stream}, runResults)
 			m.runTime.WithLabelValues(p.Name, stream)
 		}
 		if p.Connects {
@@ -125,17 +136,22 @@ func (m *Metrics) begin(c Catalogue) {
 	}
 	m.stray[""] = of(other, other)
 	m.beginTransitions(other)
-	each(m.rotations, pools, RotationReasons)
+	each(m.rotations, pools, rotationReasons)
 	each(m.deliveries, c.DeliveryKinds, DeliveryResults)
 	each(m.dead, resilience.Categories())
-	each(m.redrives, RedriveResults)
-	each(m.told, Severities, append([]string{"browser"}, c.Channels...), ToldResults)
+	each(m.redrives, redriveResults)
+	each(m.told, severities, append([]string{"browser"}, c.Channels...), toldResults)
 	each(m.unclassified, names)
 }
 
-// breakerWays are the changes of state that there are: from the first to the second.
-var breakerWays = [][2]resilience.BreakerState{{resilience.BreakerClosed, resilience.BreakerOpen}, {resilience.BreakerOpen, resilience.BreakerHalfOpen},
-	{resilience.BreakerHalfOpen, resilience.BreakerOpen}, {resilience.BreakerHalfOpen, resilience.BreakerClosed}, {resilience.BreakerOpen, resilience.BreakerClosed}}
+// breakerWays lists the possible changes of a breaker's state, each from the first to the second.
+var breakerWays = [][2]resilience.BreakerState{
+	{resilience.BreakerClosed, resilience.BreakerOpen},
+	{resilience.BreakerOpen, resilience.BreakerHalfOpen},
+	{resilience.BreakerHalfOpen, resilience.BreakerOpen},
+	{resilience.BreakerHalfOpen, resilience.BreakerClosed},
+	{resilience.BreakerOpen, resilience.BreakerClosed},
+}
 
 func (m *Metrics) beginTransitions(endpoint string) {
 	for _, way := range breakerWays {
@@ -158,8 +174,8 @@ func each(v *prometheus.CounterVec, sets ...[]string) {
 	walk(nil, sets)
 }
 
-// Handler returns the handler of scrapes. It calls states, unless that is nil, at every scrape, and leaves out and logs
-// what it cannot read at the moment.
+// Handler returns the handler of scrapes. It calls states at every scrape, unless it is nil. It logs and leaves out
+// what cannot be read at the moment.
 func (m *Metrics) Handler(states func(context.Context) (States, error), log *slog.Logger) http.Handler {
 	all := prometheus.Gatherers{m.registry}
 	if states != nil {
@@ -202,7 +218,7 @@ func (m *Metrics) endpointOf(provider, host, route string) string {
 	return other
 }
 
-// Run counts a run of a stream that has ended with one of RunResults.
+// Run counts a run of a stream that has ended with one of runResults.
 func (m *Metrics) Run(provider, stream, result string, took time.Duration) {
 	if m != nil {
 		m.runs.WithLabelValues(provider, stream, result).Inc()
@@ -210,7 +226,7 @@ func (m *Metrics) Run(provider, stream, result string, took time.Duration) {
 	}
 }
 
-// Listens counts what a page of listens brought.
+// Listens counts the new listens and the known plays of a page.
 func (m *Metrics) Listens(provider string, added, known int) {
 	if m != nil {
 		m.stored.WithLabelValues(provider).Add(float64(added))
@@ -218,7 +234,7 @@ func (m *Metrics) Listens(provider string, added, known int) {
 	}
 }
 
-// Rotation counts a request that goes on with the next key.
+// Rotation counts a request that continues with the next key.
 func (m *Metrics) Rotation(provider string, why resilience.Category) {
 	if m == nil {
 		return
@@ -244,21 +260,21 @@ func (m *Metrics) DeadLetter(c resilience.Category) {
 	}
 }
 
-// Redriven counts deliveries that were re-driven, or a call for it that changed nothing.
+// Redriven counts re-driven deliveries, or a call that re-drove none.
 func (m *Metrics) Redriven(result string, n int) {
 	if m != nil {
 		m.redrives.WithLabelValues(result).Add(float64(n))
 	}
 }
 
-// Told counts a notification on its way to a person, with one of Severities and one of ToldResults.
+// Told counts a notification to a person, with one of severities and one of toldResults.
 func (m *Metrics) Told(severity, channel, result string) {
 	if m != nil {
 		m.told.WithLabelValues(severity, channel, result).Inc()
 	}
 }
 
-// Unclassified counts a failure that the truth table does not know.
+// Unclassified counts a failure of unknown meaning.
 func (m *Metrics) Unclassified(provider string) {
 	if m != nil {
 		m.unclassified.WithLabelValues(provider).Inc()

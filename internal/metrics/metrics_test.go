@@ -18,10 +18,24 @@ import (
 
 var catalogue = metrics.Catalogue{
 	Providers: []metrics.Provider{
-		{Name: "radio", Connects: true, Streams: []string{"listens"}, Pool: true, Endpoints: []metrics.Endpoint{{Host: "api.example.org", Name: "GET /plays"}}},
-		{Name: "home", Connects: true, Streams: []string{"listens"}, Endpoints: []metrics.Endpoint{{Name: "GET /rest/ping"}}},
+		{
+			Name:      "radio",
+			Connects:  true,
+			Streams:   []string{"listens"},
+			Pool:      true,
+			Endpoints: []metrics.Endpoint{{Host: "api.example.org", Name: "GET /plays"}},
+		},
+		{
+			Name:      "home",
+			Connects:  true,
+			Streams:   []string{"listens"},
+			Endpoints: []metrics.Endpoint{{Name: "GET /rest/ping"}},
+		},
 	},
-	Conditions: []string{"healthy", "waiting"}, DeliveryStates: []string{"scheduled", "dead"}, DeliveryKinds: []string{"scrobble"},
+	Conditions: []string{
+		"healthy",
+		"waiting",
+	}, DeliveryStates: []string{"scheduled", "dead"}, DeliveryKinds: []string{"scrobble"},
 }
 
 // scrape returns the values of our series.
@@ -41,7 +55,8 @@ func scrapeWith(t *testing.T, m *metrics.Metrics, of states) map[string]string {
 	for line := range strings.Lines(w.Body.String()) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(line, "reprise_") {
 			values[strings.TrimPrefix(name, "reprise_")+"}"] = value
-		} else if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(line, "reprise_") {
+		} else if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok &&
+			strings.HasPrefix(line, "reprise_") {
 			values[strings.TrimPrefix(name, "reprise_")] = value
 		}
 	}
@@ -55,16 +70,29 @@ func TestPeoplesOwnServersShareOneEndpoint(t *testing.T) {
 	before := len(scrape(t, m))
 	for n := range 100 {
 		host := fmt.Sprintf("music-%d.example.org", n)
-		m.Attempt(resilience.Attempt{Provider: "home", Host: host, Endpoint: "GET /rest/ping", Start: time.Now(), Outcome: resilience.Success})
-		m.Breaker(resilience.BreakerChange{Provider: "home", Host: host, Route: "GET /rest/ping", From: resilience.BreakerClosed, To: resilience.BreakerOpen})
+		m.Attempt(resilience.Attempt{
+			Provider: "home",
+			Host:     host,
+			Endpoint: "GET /rest/ping",
+			Start:    time.Now(),
+			Outcome:  resilience.Success,
+		})
+		m.Breaker(resilience.BreakerChange{
+			Provider: "home",
+			Host:     host,
+			Route:    "GET /rest/ping",
+			From:     resilience.BreakerClosed,
+			To:       resilience.BreakerOpen,
+		})
 	}
 	after := scrape(t, m)
 	require.Len(t, after, before)
-	require.Equal(t, "100", after[`upstream_attempts_total{endpoint="GET home/rest/ping",outcome="success",provider="home"}`])
+	require.Equal(t, "100",
+		after[`upstream_attempts_total{endpoint="GET home/rest/ping",outcome="success",provider="home"}`])
 	require.Equal(t, "100", after[`breaker_transitions_total{endpoint="GET home/rest/ping",from="closed",to="open"}`])
 }
 
-func TestWhatNobodyListedIsCountedAsOther(t *testing.T) {
+func TestUnlistedEndpointsAreCountedAsOther(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
 	before := len(scrape(t, m))
@@ -75,7 +103,13 @@ func TestWhatNobodyListedIsCountedAsOther(t *testing.T) {
 	} {
 		a.Outcome = resilience.WasFatal
 		m.Attempt(a)
-		m.Breaker(resilience.BreakerChange{Provider: a.Provider, Host: a.Host, Route: a.Endpoint, From: resilience.BreakerClosed, To: resilience.BreakerOpen})
+		m.Breaker(resilience.BreakerChange{
+			Provider: a.Provider,
+			Host:     a.Host,
+			Route:    a.Endpoint,
+			From:     resilience.BreakerClosed,
+			To:       resilience.BreakerOpen,
+		})
 	}
 	after := scrape(t, m)
 	require.Len(t, after, before)
@@ -87,7 +121,12 @@ func TestWhatNobodyListedIsCountedAsOther(t *testing.T) {
 func TestOnlyCallsThatWereMadeHaveADuration(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
-	a := resilience.Attempt{Provider: "radio", Host: "api.example.org", Endpoint: "GET /plays", Outcome: resilience.BreakerStood}
+	a := resilience.Attempt{
+		Provider: "radio",
+		Host:     "api.example.org",
+		Endpoint: "GET /plays",
+		Outcome:  resilience.BreakerStood,
+	}
 	m.Attempt(a)
 	a.Start, a.Outcome = time.Now(), resilience.WasCanceled
 	m.Attempt(a)
@@ -95,12 +134,15 @@ func TestOnlyCallsThatWereMadeHaveADuration(t *testing.T) {
 	m.Attempt(a)
 	all := scrape(t, m)
 	require.Equal(t, "1", all[`upstream_duration_seconds_count{endpoint="GET api.example.org/plays",provider="radio"}`])
-	require.Equal(t, "0", all[`upstream_duration_seconds_bucket{endpoint="GET api.example.org/plays",provider="radio",le="0.25"}`])
-	require.Equal(t, "1", all[`upstream_duration_seconds_bucket{endpoint="GET api.example.org/plays",provider="radio",le="0.5"}`])
-	require.Equal(t, "1", all[`upstream_attempts_total{endpoint="GET api.example.org/plays",outcome="circuit_open",provider="radio"}`])
+	require.Equal(t, "0",
+		all[`upstream_duration_seconds_bucket{endpoint="GET api.example.org/plays",provider="radio",le="0.25"}`])
+	require.Equal(t, "1",
+		all[`upstream_duration_seconds_bucket{endpoint="GET api.example.org/plays",provider="radio",le="0.5"}`])
+	require.Equal(t, "1",
+		all[`upstream_attempts_total{endpoint="GET api.example.org/plays",outcome="circuit_open",provider="radio"}`])
 }
 
-func TestABreakerThatManyServersShareShowsTheWorst(t *testing.T) {
+func TestASharedBreakerShowsTheWorstState(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
 	at := func(host string, s resilience.BreakerState) resilience.BreakerStatus {
@@ -108,32 +150,39 @@ func TestABreakerThatManyServersShareShowsTheWorst(t *testing.T) {
 	}
 	var all []resilience.BreakerStatus
 	of := func(context.Context) (metrics.States, error) { return metrics.States{Breakers: all}, nil }
+	const closed, open, half = resilience.BreakerClosed, resilience.BreakerOpen, resilience.BreakerHalfOpen
 	for _, c := range []struct {
 		states []resilience.BreakerStatus
 		want   string
 	}{
 		{nil, "0"},
-		{[]resilience.BreakerStatus{at("a", resilience.BreakerClosed), at("b", resilience.BreakerHalfOpen)}, "2"},
-		{[]resilience.BreakerStatus{at("a", resilience.BreakerOpen), at("b", resilience.BreakerHalfOpen), at("c", resilience.BreakerClosed)}, "1"},
-		{[]resilience.BreakerStatus{at("a", resilience.BreakerHalfOpen), at("b", resilience.BreakerOpen)}, "1"},
+		{[]resilience.BreakerStatus{at("a", closed), at("b", half)}, "2"},
+		{[]resilience.BreakerStatus{at("a", open), at("b", half), at("c", closed)}, "1"},
+		{[]resilience.BreakerStatus{at("a", half), at("b", open)}, "1"},
 	} {
 		all = c.states
 		require.Equal(t, c.want, scrapeWith(t, m, of)[`breaker_state{endpoint="GET home/rest/ping"}`])
 	}
 }
 
-// A database that does not answer must not hide what has nothing to do with it.
-func TestAScrapeTellsWhatItCanWhenTheDatabaseDoesNotAnswer(t *testing.T) {
+// A database that does not answer hides nothing else.
+func TestAScrapeWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(catalogue)
 	all := scrapeWith(t, m, func(context.Context) (metrics.States, error) {
-		return metrics.States{Clients: 3, Breakers: []resilience.BreakerStatus{{Provider: "radio", Host: "api.example.org", Route: "GET /plays", State: resilience.BreakerOpen}}},
+		return metrics.States{
+				Clients: 3,
+				Breakers: []resilience.BreakerStatus{
+					{Provider: "radio", Host: "api.example.org", Route: "GET /plays", State: resilience.BreakerOpen},
+				},
+			},
 			errors.New("disk I/O error")
 	})
 	require.Equal(t, "3", all["websocket_clients"])
 	require.Equal(t, "1", all[`breaker_state{endpoint="GET api.example.org/plays"}`])
 	require.Equal(t, "0", all[`sync_runs_total{provider="radio",result="ok",stream="listens"}`])
-	require.NotContains(t, all, `connections{provider="radio",state="healthy"}`, "what is not known is not told as none")
+	require.NotContains(t, all, `connections{provider="radio",state="healthy"}`,
+		"what is not known is not told as none")
 }
 
 func TestNoMetricsCountNothing(t *testing.T) {

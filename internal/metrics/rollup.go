@@ -11,7 +11,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Quarter is what was counted of one endpoint in 15 minutes.
+// Quarter is the tally of one endpoint in a quarter of an hour.
 type Quarter struct {
 	Start    time.Time // a full quarter of an hour, UTC
 	Provider string
@@ -19,7 +19,7 @@ type Quarter struct {
 	Tally
 }
 
-// The roll-up's size: what a person looks back at, by the quarter of an hour.
+// The resolution of the roll-up, and how far back it goes.
 const (
 	QuarterLength = 15 * time.Minute
 	KeepQuarters  = 14 * 24 * time.Hour
@@ -27,25 +27,25 @@ const (
 
 // RollupStore keeps quarters.
 type RollupStore interface {
-	// AddQuarters adds to what is stored of the same quarters.
+	// AddQuarters adds tallies to the stored ones of the same quarters.
 	AddQuarters(context.Context, []Quarter) error
-	// Quarters returns those that began from one instant up to before another, by their start. Before them comes one for
-	// each endpoint that adds up what began from usual up to before from, with usual as its start.
+	// Quarters returns the quarters that began between from, inclusive, and to, exclusive, by their start. Before them
+	// it returns one quarter per endpoint that sums up the time between usual and from, with usual as its start.
 	Quarters(ctx context.Context, usual, from, to time.Time) ([]Quarter, error)
 }
 
-// Rollup adds attempts up by the quarter of an hour. Safe for concurrent use.
+// Rollup sums up attempts by the quarter of an hour. It is safe for concurrent use.
 type Rollup struct {
 	names map[place]string
 	store RollupStore
 	log   *slog.Logger
 
-	storing sync.Mutex // held while counts are on their way to the store, so that a reader finds each once
-	usual   usual      // the latest sums that were read
+	storing sync.Mutex // held while counts move to the store, so that readers find each once
+	usual   usual      // the sums that were read last
 
 	mu    sync.Mutex
 	cells map[cellKey]*Quarter // not stored yet
-	open  map[cellKey]since    // breakers that are not closed; the start of their keys is zero
+	open  map[cellKey]since    // breakers that are not closed; their keys have no start
 }
 
 type cellKey struct {
@@ -53,13 +53,13 @@ type cellKey struct {
 	provider, endpoint string
 }
 
-// since is from when on the time of breakers that are not closed is not counted yet. Hosts that share a name count once.
+// since is the time from which an open breaker is not counted yet. Hosts that share a name count once.
 type since struct {
 	at    time.Time
 	hosts map[string]bool
 }
 
-// usual are the sums of a time that is over: within a quarter of an hour they are read once, however often people look.
+// usual caches the sums of a past time, so that they are read at most once in a quarter of an hour.
 type usual struct {
 	from, to time.Time
 	sums     []Quarter
@@ -67,7 +67,13 @@ type usual struct {
 
 // NewRollup returns a Rollup of the catalogue's endpoints.
 func NewRollup(c Catalogue, store RollupStore, log *slog.Logger) *Rollup {
-	return &Rollup{names: c.names(), store: store, log: log, cells: map[cellKey]*Quarter{}, open: map[cellKey]since{}}
+	return &Rollup{
+		names: c.names(),
+		store: store,
+		log:   log,
+		cells: map[cellKey]*Quarter{},
+		open:  map[cellKey]since{},
+	}
 }
 
 func (r *Rollup) name(provider, host, endpoint string) cellKey {
@@ -108,7 +114,7 @@ func (r *Rollup) Attempt(a resilience.Attempt) {
 	}
 }
 
-// ours says whether a failure tells of what was asked, or with which credentials, and nothing of how the service does.
+// ours reports whether a failure is about our request or credentials, and says nothing about the service.
 func ours(c resilience.Category) bool {
 	return c == resilience.Item || c == resilience.Auth || c == resilience.Permission || c == resilience.Config
 }
@@ -133,11 +139,11 @@ func (r *Rollup) Breaker(ch resilience.BreakerChange) {
 	}
 }
 
-// passLocked adds the time in which a breaker was not closed to the quarters that it lies in. How long it was does not
-// depend on a clock that has been set meanwhile, as on a machine that learns the time after its start.
+// passLocked adds the time in which a breaker was not closed to its quarters. The duration is right even if the clock
+// was set meanwhile, as on a machine that learns the time after its start.
 func (r *Rollup) passLocked(k cellKey, from, to time.Time) {
 	long := min(to.Sub(from), KeepQuarters)
-	to = to.Round(0) // of the two clocks that a time has, quarters go by the one on the wall
+	to = to.Round(0) // quarters follow the wall clock
 	from = to.Add(-long)
 	for from.Before(to) {
 		c := r.cellLocked(k, from)
@@ -150,7 +156,7 @@ func (r *Rollup) passLocked(k cellKey, from, to time.Time) {
 	}
 }
 
-// Run stores what has been counted every quarter of an hour, and when ctx ends.
+// Run stores the counts every quarter of an hour, and when ctx ends.
 func (r *Rollup) Run(ctx context.Context) error {
 	for {
 		next := time.NewTimer(time.Until(time.Now().Truncate(QuarterLength).Add(QuarterLength)))
@@ -171,7 +177,7 @@ func (r *Rollup) keep(ctx context.Context) {
 	}
 }
 
-// Flush stores what has been counted. What cannot be stored now is kept for the next time.
+// Flush stores the counts. If that fails, they are kept for the next time.
 func (r *Rollup) Flush(ctx context.Context) error {
 	r.storing.Lock()
 	defer r.storing.Unlock()
@@ -194,7 +200,7 @@ func (r *Rollup) Flush(ctx context.Context) error {
 	return err
 }
 
-// passAllLocked adds the time up to now in which breakers were not closed.
+// passAllLocked adds the time until now of all breakers that are not closed.
 func (r *Rollup) passAllLocked() {
 	now := time.Now()
 	for k, s := range r.open {
@@ -203,7 +209,7 @@ func (r *Rollup) passAllLocked() {
 	}
 }
 
-// takeBack counts quarters again that could not be stored, unless they are older than anybody looks back.
+// takeBack counts quarters again that could not be stored, unless they are too old to be kept.
 func (r *Rollup) takeBack(quarters []Quarter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,7 +220,7 @@ func (r *Rollup) takeBack(quarters []Quarter) {
 	}
 }
 
-// Quarters returns what RollupStore does, with what has been counted up to now. It writes nothing.
+// Quarters returns what RollupStore.Quarters does, and includes the counts that are not stored yet. It writes nothing.
 func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Quarter, error) {
 	r.storing.Lock()
 	defer r.storing.Unlock()
@@ -244,12 +250,13 @@ func (r *Rollup) Quarters(ctx context.Context, usual, from, to time.Time) ([]Qua
 	}
 	r.mu.Unlock()
 	slices.SortFunc(all, func(a, b Quarter) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Endpoint, b.Endpoint))
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Provider, b.Provider),
+			cmp.Compare(a.Endpoint, b.Endpoint))
 	})
 	return all, nil
 }
 
-// readStoring reads what is stored. Sums that are known are not added up again.
+// readStoring reads quarters from the store. It reads sums that are cached only once.
 func (r *Rollup) readStoring(ctx context.Context, before, from, to time.Time) ([]Quarter, error) {
 	if !before.Before(from) {
 		return r.store.Quarters(ctx, from, from, to)
@@ -269,7 +276,7 @@ func (r *Rollup) readStoring(ctx context.Context, before, from, to time.Time) ([
 	return all, err
 }
 
-// Endpoint is the name under which the attempts at an endpoint of a host are counted.
+// Endpoint returns the name under which attempts at an endpoint of a host are counted.
 func (r *Rollup) Endpoint(provider, host, endpoint string) string {
 	return r.name(provider, host, endpoint).endpoint
 }

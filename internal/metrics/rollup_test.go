@@ -17,7 +17,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// kept is a store in memory.
+// kept is a RollupStore in memory.
 type kept struct {
 	mu     sync.Mutex
 	all    map[cellKey]Quarter
@@ -55,7 +55,8 @@ func (k *kept) AddQuarters(_ context.Context, all []Quarter) error {
 func (k *kept) Quarters(_ context.Context, usual, from, to time.Time) (all []Quarter, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, q := range slices.SortedFunc(maps.Values(k.all), func(a, b Quarter) int { return a.Start.Compare(b.Start) }) {
+	byStart := func(a, b Quarter) int { return a.Start.Compare(b.Start) }
+	for _, q := range slices.SortedFunc(maps.Values(k.all), byStart) {
 		if q.Start.Before(usual) || !q.Start.Before(to) {
 			continue
 		}
@@ -67,12 +68,19 @@ func (k *kept) Quarters(_ context.Context, usual, from, to time.Time) (all []Qua
 	return all, k.fails
 }
 
-var services = Catalogue{Providers: []Provider{{Name: "spotify", Endpoints: []Endpoint{{"api.spotify.com", "GET /v1/me"}, {"api.spotify.com", "GET /v1/me/playlists"}}},
-	{Name: "navidrome", Endpoints: []Endpoint{{Name: "GET /rest/ping"}}}}}
+var services = Catalogue{
+	Providers: []Provider{
+		{
+			Name:      "spotify",
+			Endpoints: []Endpoint{{"api.spotify.com", "GET /v1/me"}, {"api.spotify.com", "GET /v1/me/playlists"}},
+		},
+		{Name: "navidrome", Endpoints: []Endpoint{{Name: "GET /rest/ping"}}},
+	},
+}
 
 const me = "GET api.spotify.com/v1/me"
 
-// rolling is a roll-up that runs, in a bubble of fake time that begins at midnight.
+// rolling is a running roll-up in a bubble, which begins at midnight.
 type rolling struct {
 	*Rollup
 	t    *testing.T
@@ -91,7 +99,7 @@ func rollupBubble(t *testing.T, test func(*rolling)) {
 	})
 }
 
-// start begins to run, as the program does at its start, on what is stored.
+// start starts the roll-up with what is stored, as a new process does.
 func (r *rolling) start() {
 	r.Rollup = NewRollup(services, r.kept, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -101,7 +109,7 @@ func (r *rolling) start() {
 	r.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
-// kill ends the program so that nothing can be stored any more.
+// kill stops the roll-up without storing anything.
 func (r *rolling) kill() {
 	r.mu.Lock()
 	clear(r.cells)
@@ -112,7 +120,14 @@ func (r *rolling) kill() {
 
 func (r *rolling) attempts(n int, outcome resilience.Outcome) {
 	for range n {
-		r.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me", Start: time.Now(), Took: time.Second, Outcome: outcome})
+		r.Attempt(resilience.Attempt{
+			Provider: "spotify",
+			Host:     "api.spotify.com",
+			Endpoint: "GET /v1/me",
+			Start:    time.Now(),
+			Took:     time.Second,
+			Outcome:  outcome,
+		})
 	}
 }
 
@@ -124,13 +139,13 @@ func (r *rolling) breaker(host string, to resilience.BreakerState) {
 	r.Breaker(c)
 }
 
-// pass lets time pass, and what falls due in it happen.
+// pass waits, with everything that is due in that time.
 func (r *rolling) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// health returns how an endpoint does.
+// health returns the health of an endpoint.
 func (r *rolling) health(endpoint string) (h Health) {
 	r.t.Helper()
 	all, _, err := r.Health(r.t.Context())
@@ -141,18 +156,44 @@ func (r *rolling) health(endpoint string) (h Health) {
 	return h
 }
 
-func TestAnAttemptIsCountedUnderItsNameInItsQuarter(t *testing.T) {
+func TestAnAttemptIsCountedInItsQuarter(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.attempts(3, resilience.Success)
 		r.attempts(1, resilience.WasRetriable)
 		r.attempts(5, resilience.WasCanceled) // says nothing
-		for _, c := range []resilience.Category{resilience.Item, resilience.Auth, resilience.Permission, resilience.Config} {
-			r.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me", Start: time.Now(), Outcome: resilience.WasFatal, Category: c})
+		for _, c := range []resilience.Category{
+			resilience.Item, resilience.Auth, resilience.Permission, resilience.Config,
+		} {
+			r.Attempt(resilience.Attempt{
+				Provider: "spotify",
+				Host:     "api.spotify.com",
+				Endpoint: "GET /v1/me",
+				Start:    time.Now(),
+				Outcome:  resilience.WasFatal,
+				Category: c,
+			})
 		}
-		r.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me", Outcome: resilience.BreakerStood})
-		r.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/new", Start: time.Now(), Outcome: resilience.Success})
+		r.Attempt(resilience.Attempt{
+			Provider: "spotify",
+			Host:     "api.spotify.com",
+			Endpoint: "GET /v1/me",
+			Outcome:  resilience.BreakerStood,
+		})
+		r.Attempt(resilience.Attempt{
+			Provider: "spotify",
+			Host:     "api.spotify.com",
+			Endpoint: "GET /v1/new",
+			Start:    time.Now(),
+			Outcome:  resilience.Success,
+		})
 		for _, host := range []string{"music.home.arpa", "10.0.0.7"} {
-			r.Attempt(resilience.Attempt{Provider: "navidrome", Host: host, Endpoint: "GET /rest/ping", Start: time.Now(), Outcome: resilience.Success})
+			r.Attempt(resilience.Attempt{
+				Provider: "navidrome",
+				Host:     host,
+				Endpoint: "GET /rest/ping",
+				Start:    time.Now(),
+				Outcome:  resilience.Success,
+			})
 		}
 		h := r.health(me)
 		require.Equal(r.t, Tally{Attempts: 8, Failures: 1, Refused: 1, Took: 4 * time.Second}, h.Hour)
@@ -172,7 +213,8 @@ func TestAnAttemptIsCountedUnderItsNameInItsQuarter(t *testing.T) {
 		require.Equal(r.t, [3]int{1, 8, 9}, [3]int{h.Hour.Attempts, h.Usual.Attempts, h.Today.Attempts})
 		r.pass(23 * time.Hour)
 		h = r.health(me)
-		require.Equal(r.t, [4]int{0, 9, 1, 0}, [4]int{h.Hour.Attempts, h.Usual.Attempts, h.Day.Attempts, h.Today.Attempts}, "a day later")
+		require.Equal(r.t, [4]int{0, 9, 1, 0},
+			[4]int{h.Hour.Attempts, h.Usual.Attempts, h.Day.Attempts, h.Today.Attempts}, "a day later")
 		from := time.Now().Add(-24 * time.Hour)
 		past, err := r.HealthBetween(r.t.Context(), from, from.Add(time.Hour))
 		require.NoError(r.t, err)
@@ -180,7 +222,7 @@ func TestAnAttemptIsCountedUnderItsNameInItsQuarter(t *testing.T) {
 	})
 }
 
-func TestTheTimeOfAnOpenCircuitIsSplitOverItsQuarters(t *testing.T) {
+func TestTheTimeOfAnOpenBreakerIsSplit(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.pass(10 * time.Minute)
 		r.breaker("api.spotify.com", resilience.BreakerOpen)
@@ -206,19 +248,21 @@ func TestTheTimeOfAnOpenCircuitIsSplitOverItsQuarters(t *testing.T) {
 		r.pass(time.Minute)
 		r.breaker("b.home.arpa", resilience.BreakerClosed)
 		r.breaker("b.home.arpa", resilience.BreakerClosed)
-		require.Equal(r.t, 3*time.Minute, r.health("GET navidrome/rest/ping").Day.Open, "two servers under one name count once")
+		require.Equal(r.t, 3*time.Minute, r.health("GET navidrome/rest/ping").Day.Open,
+			"two servers under one name count once")
 
 		r.breaker("api.spotify.com", resilience.BreakerOpen)
 		r.breaker("a.home.arpa", resilience.BreakerOpen)
 		r.pass(4 * time.Minute)
 		all, _, err := r.Health(r.t.Context())
 		require.NoError(r.t, err)
-		require.Equal(r.t, 46*time.Minute, Sum(all).Today.Open, "and so does a time in which two endpoints were left alone")
+		require.Equal(r.t, 46*time.Minute, Sum(all).Today.Open,
+			"and so does a time in which two endpoints were left alone")
 	})
 }
 
-// A machine without a clock of its own begins years ago, and learns the time when its breakers are open already.
-func TestAClockThatLeapsFillsNoMoreThanIsKept(t *testing.T) {
+// A machine without a clock starts in the past, and learns the time when a breaker is open.
+func TestALeapOfTheClockFillsAtMostWhatIsKept(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.breaker("api.spotify.com", resilience.BreakerOpen)
 		r.mu.Lock()
@@ -234,7 +278,7 @@ func TestAClockThatLeapsFillsNoMoreThanIsKept(t *testing.T) {
 	})
 }
 
-func TestARestartWithinAQuarterLosesNothingAndAKillNoMoreThanThat(t *testing.T) {
+func TestARestartLosesNothingAKillOneQuarter(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.pass(20 * time.Minute)
 		r.attempts(3, resilience.Success)
@@ -243,7 +287,8 @@ func TestARestartWithinAQuarterLosesNothingAndAKillNoMoreThanThat(t *testing.T) 
 		r.stop()
 		r.start()
 		r.attempts(2, resilience.WasRetriable)
-		require.Equal(r.t, Tally{Attempts: 5, Failures: 2, Took: 5 * time.Second, Open: time.Minute}, r.health(me).Quarters[95])
+		require.Equal(r.t, Tally{Attempts: 5, Failures: 2, Took: 5 * time.Second, Open: time.Minute},
+			r.health(me).Quarters[95])
 		r.pass(10 * time.Minute) // the next quarter has begun: that one is stored
 		r.attempts(7, resilience.Success)
 		r.kill()
@@ -276,8 +321,8 @@ func TestWhatCannotBeStoredIsStoredLater(t *testing.T) {
 	})
 }
 
-// Many people may look, at every event: that writes nothing, and does not add the same fortnight up again.
-func TestLookingWritesNothing(t *testing.T) {
+// Reading writes nothing, and sums up the same fortnight once only.
+func TestReadingWritesNothing(t *testing.T) {
 	rollupBubble(t, func(r *rolling) {
 		r.attempts(4, resilience.Success)
 		r.pass(26 * time.Hour)
@@ -294,15 +339,26 @@ func TestLookingWritesNothing(t *testing.T) {
 	})
 }
 
-func TestWhoLooksWhileQuartersAreStoredFindsEachOnce(t *testing.T) {
+func TestAReadDuringAFlushFindsEachQuarterOnce(t *testing.T) {
 	t.Parallel()
 	r := NewRollup(services, &kept{all: map[cellKey]Quarter{}}, slog.New(slog.DiscardHandler))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for n := range 200 {
-				r.Attempt(resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me", Start: time.Now(), Outcome: resilience.Success})
-				r.Breaker(resilience.BreakerChange{Provider: "spotify", Host: "api.spotify.com", Route: "GET /v1/me", To: resilience.BreakerState(n % 3)})
+				r.Attempt(resilience.Attempt{
+					Provider: "spotify",
+					Host:     "api.spotify.com",
+					Endpoint: "GET /v1/me",
+					Start:    time.Now(),
+					Outcome:  resilience.Success,
+				})
+				r.Breaker(resilience.BreakerChange{
+					Provider: "spotify",
+					Host:     "api.spotify.com",
+					Route:    "GET /v1/me",
+					To:       resilience.BreakerState(n % 3),
+				})
 				if n%20 == 0 {
 					assert.NoError(t, r.Flush(context.Background()))
 				}
@@ -325,7 +381,7 @@ func TestWhoLooksWhileQuartersAreStoredFindsEachOnce(t *testing.T) {
 	require.Equal(t, 800, Sum(found).Day.Attempts)
 }
 
-func TestWhatIsWorseThanUsual(t *testing.T) {
+func TestTrends(t *testing.T) {
 	t.Parallel()
 	tally := func(attempts, failures int, mean time.Duration) Tally {
 		return Tally{Attempts: attempts, Failures: failures, Took: time.Duration(attempts) * mean}
@@ -361,7 +417,14 @@ func TestWhatIsWorseThanUsual(t *testing.T) {
 
 func BenchmarkRollup(b *testing.B) {
 	r := NewRollup(services, &kept{all: map[cellKey]Quarter{}}, slog.New(slog.DiscardHandler))
-	a := resilience.Attempt{Provider: "spotify", Host: "api.spotify.com", Endpoint: "GET /v1/me/playlists", Start: time.Now(), Took: time.Second, Outcome: resilience.Success}
+	a := resilience.Attempt{
+		Provider: "spotify",
+		Host:     "api.spotify.com",
+		Endpoint: "GET /v1/me/playlists",
+		Start:    time.Now(),
+		Took:     time.Second,
+		Outcome:  resilience.Success,
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Attempt(a)

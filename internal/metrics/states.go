@@ -11,47 +11,47 @@ import (
 	"reprise/internal/resilience"
 )
 
-// States are what is pulled at a scrape.
+// States is what is read at a scrape.
 type States struct {
 	Providers  map[string]ProviderState
 	Breakers   []resilience.BreakerStatus
 	Deliveries map[string]int // by state
-	Oldest     time.Time      // when the delivery that waits longest by itself was written down; zero when none does
-	Clients    int            // browsers that watch
+	Oldest     time.Time      // creation of the oldest delivery that waits for no person; zero without one
+	Clients    int            // browsers that receive events
 	Dropped    map[string]uint64
 }
 
-// ProviderState is what there is to tell of one provider now. Zero times stand for none.
+// ProviderState is the present state of one provider. A zero time means that there is none.
 type ProviderState struct {
 	Connections map[string]int // by condition
-	NextAttempt time.Time      // the soonest of those that wait
-	HoldUntil   time.Time      // the latest that its upstream dictated
+	NextAttempt time.Time      // the soonest after a failure
+	HoldUntil   time.Time      // the latest end of a hold
 	LastSuccess time.Time      // the latest of all connections
 	Ends        time.Time      // the soonest end of an authorization
 	Keys        []resilience.KeyStatus
 }
 
-// pullTime bounds how long a scrape may wait for what is pulled.
+// pullTime limits the wait of a scrape for the states.
 const pullTime = 10 * time.Second
 
-// puller returns a collector that calls states at every scrape. After an error it leaves out what comes from the
-// database; breakers and browsers are always in.
+// puller returns a collector that calls states at every scrape. After an error it leaves out everything from the
+// database, but not breakers and browsers.
 func (m *Metrics) puller(states func(context.Context) (States, error)) *puller {
-	gauge := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prefix+name, help, labels, nil)
+	gauge := func(name string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help[name], labels, nil)
 	}
 	p := &puller{m: m, c: m.catalogue, states: states,
-		connections: gauge("connections", "Connections by state: healthy, syncing, waiting (a backoff), held (the upstream asks us to wait), needs_reconnect (its person has to act), needs_admin (the administrator has to), paused, new (not read yet).", "provider", "state"),
-		lastSuccess: gauge("sync_last_success_timestamp_seconds", "When a connection was last read to its end or written to, as a Unix time, the latest of all; 0 for never.", "provider"),
-		nextAttempt: gauge("backoff_next_attempt_timestamp_seconds", "The soonest attempt of those that wait after a failure, as a Unix time; 0 when none does.", "provider"),
-		holdUntil:   gauge("hold_until_timestamp_seconds", "The latest time until which an upstream asks us to wait, as a Unix time; 0 when none does.", "provider"),
-		ends:        gauge("authorization_expiry_timestamp_seconds", "The soonest end of an authorization that still holds, as a Unix time; 0 when none ends by itself.", "provider"),
-		keys:        gauge("pool_keys", "Keys of the installation by state: ready, cooling (not used for a while), refused (by the provider).", "provider", "state"),
-		breakers:    gauge("breaker_state", "State of an endpoint's breaker, the worst of the servers that share its name: 0 closed, 1 open, 2 half-open.", "endpoint"),
-		deliveries:  gauge("deliveries", "Deliveries by state: scheduled (to be attempted), running, retrying (an attempt failed), parked (waits for a person), done (kept for a week), dead (given up, kept for delivery.keep_dead).", "state"),
-		oldest:      gauge("delivery_oldest_age_seconds", "Age of the delivery that waits longest by itself; 0 when none does. What a channel keeps until its quiet hours end does not count."),
-		clients:     gauge("websocket_clients", "Browsers that watch, by websocket or Server-Sent Events."),
-		dropped:     gauge("events_dropped_total", "Events that did not reach a browser: slow_reader counts browsers that were too slow and come back to a snapshot, thinned_out news of progress that gave way.", "reason"),
+		connections: gauge("connections", "provider", "state"),
+		lastSuccess: gauge("sync_last_success_timestamp_seconds", "provider"),
+		nextAttempt: gauge("backoff_next_attempt_timestamp_seconds", "provider"),
+		holdUntil:   gauge("hold_until_timestamp_seconds", "provider"),
+		ends:        gauge("authorization_expiry_timestamp_seconds", "provider"),
+		keys:        gauge("pool_keys", "provider", "state"),
+		breakers:    gauge("breaker_state", "endpoint"),
+		deliveries:  gauge("deliveries", "state"),
+		oldest:      gauge("delivery_oldest_age_seconds"),
+		clients:     gauge("websocket_clients"),
+		dropped:     gauge("events_dropped_total", "reason"),
 	}
 	p.endpoints = append(slices.Sorted(maps.Values(m.endpoints)), other)
 	return p
@@ -64,12 +64,16 @@ type puller struct {
 	states    func(context.Context) (States, error)
 	endpoints []string
 
-	connections, lastSuccess, nextAttempt, holdUntil, ends, keys, breakers, deliveries, oldest, clients, dropped *prometheus.Desc
+	connections, lastSuccess, nextAttempt, holdUntil, ends, keys *prometheus.Desc
+	breakers, deliveries, oldest, clients, dropped               *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
 func (p *puller) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{p.connections, p.lastSuccess, p.nextAttempt, p.holdUntil, p.ends, p.keys, p.breakers, p.deliveries, p.oldest, p.clients, p.dropped} {
+	for _, d := range []*prometheus.Desc{
+		p.connections, p.lastSuccess, p.nextAttempt, p.holdUntil, p.ends, p.keys,
+		p.breakers, p.deliveries, p.oldest, p.clients, p.dropped,
+	} {
 		to <- d
 	}
 }
@@ -84,7 +88,7 @@ func (p *puller) Collect(to chan<- prometheus.Metric) {
 	}
 	p.breaker(tell, s.Breakers)
 	tell(p.clients, float64(s.Clients))
-	for _, reason := range DropReasons {
+	for _, reason := range dropReasons {
 		to <- prometheus.MustNewConstMetric(p.dropped, prometheus.CounterValue, float64(s.Dropped[reason]), reason)
 	}
 	if err != nil {
@@ -126,7 +130,7 @@ func (p *puller) provider(tell func(*prometheus.Desc, float64, ...string), c Pro
 	}
 }
 
-// breaker tells of each endpoint the worst of the hosts that share its name.
+// breaker collects the worst state of each endpoint among the hosts that share its name.
 func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []resilience.BreakerStatus) {
 	states := map[string]resilience.BreakerState{}
 	for _, b := range all {
@@ -140,7 +144,7 @@ func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []
 	}
 }
 
-// seconds is a time as Prometheus has it; 0 for none.
+// seconds returns a time as a Unix time in seconds; 0 for the zero time.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -17,13 +17,14 @@ type Answer struct {
 	Body     []byte
 }
 
-// Unchanged says that what the request's If-None-Match names still holds. The answer has no body then.
+// Unchanged reports whether the upstream has nothing newer than the version in the request's If-None-Match. The
+// answer then has no body.
 func (a *Answer) Unchanged() bool { return a.Status == http.StatusNotModified }
 
-// credentials are the headers in which requests carry what nobody may see.
+// credentials are the headers whose values must not appear anywhere.
 var credentials = []string{"Authorization", "Api-Key", "Client-Key", "X-Goog-Api-Key", "X-Nd-Authorization"}
 
-// conceal takes the request's own credentials out of an answer: some servers repeat what they refuse.
+// conceal removes the request's own credentials from an answer: some servers repeat what they refuse.
 func conceal(req *http.Request, body []byte) []byte {
 	for _, name := range credentials {
 		secret := req.Header.Get(name)
@@ -35,7 +36,7 @@ func conceal(req *http.Request, body []byte) []byte {
 	return body
 }
 
-// read lets the provider's words be read, and says whether the answer is a failure.
+// read applies the reader to an answer, and reports whether the answer is a failure.
 func (r Reader) read(e *AnswerError, failed bool) bool {
 	switch {
 	case !failed:
@@ -54,11 +55,12 @@ type memory struct {
 
 func (*memory) Close() error { return nil }
 
-// readBounded reads the whole body, or one byte more than MaxBody of it.
+// readBounded reads the whole body, or MaxBody and one byte of it.
 func readBounded(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	var buf bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= MaxBody && resp.Body != http.NoBody { // the answer to a HEAD names a length and has none
+	// The answer to a HEAD names a length and has no body.
+	if n := resp.ContentLength; n > 0 && n <= MaxBody && resp.Body != http.NoBody {
 		buf.Grow(int(n) + bytes.MinRead)
 	}
 	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, MaxBody+1)); err != nil {
@@ -67,9 +69,9 @@ func readBounded(resp *http.Response) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// isHTML says whether an answer is a page. An empty one is none, whatever it is called: many frameworks call every
-// answer a page, also a 204 and a bare 401. Where XML is due, what begins like a page is one only if it is HTML, or no
-// XML either.
+// isHTML reports whether an answer is a page. An empty one is not, whatever its type: many frameworks declare every
+// answer as a page, also a 204 and a bare 401. Where XML is expected, what begins like a page is one only if it is
+// HTML, or not XML either.
 func isHTML(contentType string, body []byte, xmlIsDue bool) bool {
 	if len(body) == 0 {
 		return false
@@ -102,7 +104,7 @@ func rootElement(body []byte) string {
 	}
 }
 
-// Excerpt shortens an upstream's own words to what a person may want to copy.
+// Excerpt shortens an upstream's message to what a person may want to copy.
 func Excerpt(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if len(text) > maxMessage {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Attempt is one try at an upstream, or a call that an open breaker ended: the one fact that the log, the metrics, the
-// roll-up and the traces tell of.
+// Attempt is one try at an upstream, or a call that an open breaker refused. Log, metrics, health page and traces are
+// all made of these.
 type Attempt struct {
 	User     int64 // on whose behalf; 0 for the installation
 	Provider string
@@ -40,7 +40,8 @@ const (
 // Outcomes are all outcomes of attempts.
 var Outcomes = []Outcome{Success, WasRetriable, WasFatal, QuotaSpent, BreakerStood, WasCanceled}
 
-// outcomeOf puts a verdict about one attempt into a word. What a provider's own table takes for no failure is none.
+// outcomeOf returns the outcome of an attempt with this verdict. What a provider's own table takes for a success is
+// one.
 func outcomeOf(v Verdict) Outcome {
 	switch {
 	case v.Category == Quota:
@@ -76,7 +77,8 @@ func (t *Transport) tell(ctx context.Context, host string, c call, tried try) {
 	}
 	v := tried.verdict
 	a := Attempt{User: c.user, Provider: c.provider, Host: host, Endpoint: c.endpoint, Key: c.key,
-		Number: max(c.attempt, 1), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category, Status: v.Category.String()}
+		Number: max(c.attempt, 1), Start: tried.start, Outcome: outcomeOf(v), Category: v.Category,
+		Status: v.Category.String()}
 	if !tried.start.IsZero() {
 		a.Took = time.Since(tried.start)
 	}
@@ -95,11 +97,11 @@ func (a *Attempt) log(ctx context.Context, log *slog.Logger) {
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "upstream attempt",
 		slog.Int64("user_id", a.User), slog.String("provider", a.Provider), slog.String("endpoint", a.Endpoint),
-		slog.Int("attempt", a.Number), slog.String("status", a.Status), slog.Duration("took", a.Took), slog.String("outcome", string(a.Outcome)),
-		keyAttr(a.Key))
+		slog.Int("attempt", a.Number), slog.String("status", a.Status), slog.Duration("took", a.Took),
+		slog.String("outcome", string(a.Outcome)), keyAttr(a.Key))
 }
 
-// keyAttr names a pooled key; without one it is empty, and handlers leave it out.
+// keyAttr returns the attribute of a pooled key. Without a key it is empty, and handlers leave it out.
 func keyAttr(lastFour string) slog.Attr {
 	if lastFour == "" {
 		return slog.Attr{}

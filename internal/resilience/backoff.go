@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Options are the settings of a [Backoff]. The zero value means the defaults of the resilience page.
+// Options are the settings of a [Backoff]. Zero values mean the defaults.
 type Options struct {
 	Base   time.Duration  // wait after the first failure; default 30 s
 	Max    time.Duration  // longest wait; default 30 min
@@ -14,22 +14,22 @@ type Options struct {
 	Rand   func() float64 // uniform in [0, 1); for tests
 }
 
-// stillFailingAfter is how long a backoff stays at its cap before somebody is told.
+// stillFailingAfter is how long a backoff stays at its longest wait before people are told.
 const stillFailingAfter = 24 * time.Hour
 
 // Key names one stream of one user's connection.
 type Key struct {
 	User     int64
 	Provider string
-	// App is whose limits the connection shares: a client id, or the host of a self-hosted server. An empty App
-	// stands for the provider itself.
+	// App is what shares its limits with others: a client id, or the host of a self-hosted server. Empty stands for
+	// the provider itself.
 	App    string
 	Stream string
 }
 
 type appKey struct{ provider, app string }
 
-// What a call that goes well reads of these stands first in each, so that it costs few lines of the processor's cache.
+// The fields that a successful call reads come first in each, so that they share few cache lines.
 type conn struct {
 	provider   string
 	next       *conn // of the same user
@@ -50,7 +50,7 @@ type stream struct {
 	unit
 }
 
-// find returns the stream of that name, or nil when nothing is known of it.
+// find returns the stream of that name, or nil if nothing is known of it.
 func (c *conn) find(name string) *stream {
 	s := c.streams
 	for s != nil && s.name != name {
@@ -68,7 +68,7 @@ func (c *conn) stream(name string) *stream {
 	return s
 }
 
-// Backoff decides whether a connection may call its upstream. See the package comment. Safe for concurrent use.
+// Backoff decides whether a connection may call its upstream now. See the package comment. Safe for concurrent use.
 type Backoff struct {
 	opt Options
 
@@ -78,7 +78,7 @@ type Backoff struct {
 	apps  map[appKey]*app
 }
 
-// NewBackoff returns an empty manager.
+// NewBackoff returns a Backoff that knows of no failure.
 func NewBackoff(opt Options) *Backoff {
 	if opt.Base == 0 {
 		opt.Base = 30 * time.Second

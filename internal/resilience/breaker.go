@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// BreakerOptions are the settings of [Breakers]. The zero value means the defaults of the resilience page.
+// BreakerOptions are the settings of [Breakers]. Zero values mean the defaults.
 type BreakerOptions struct {
 	Failures    int           // in a row until a breaker opens; default 5
 	Cooldown    time.Duration // from opening to the first probe; default 60 s
 	MaxCooldown time.Duration // what it doubles to while probes fail; default 10 min, at least Cooldown
-	// Changed, when it is set, is told of every change of a breaker's state, after it, by whoever's call brought it about.
+	// Changed, if set, is called after every change of a breaker's state, by the goroutine whose call caused it.
 	Changed func(BreakerChange)
 }
 
-// BreakerState is whether calls of an endpoint go out.
+// BreakerState says whether calls of an endpoint go out.
 type BreakerState uint8
 
 // The states, with the numbers that metrics show.
@@ -36,12 +36,12 @@ func (s BreakerState) String() string { return breakerStateNames[s] }
 type BreakerChange struct {
 	Endpoint              string // with the host; see [BreakerStatus]
 	From, To              BreakerState
-	Provider, Host, Route string // the parts of Endpoint, and whose it is
+	Provider, Host, Route string // the provider, and the parts of Endpoint
 }
 
-// Breakers keep calls away from endpoints that fail for everybody: one breaker per endpoint, all users together. What
-// counts is failures of the network and of the upstream itself; every other answer shows that the endpoint works. Late
-// outcomes, of calls that began before the latest change of state, count for nothing. Safe for concurrent use.
+// Breakers keep calls away from endpoints that fail for everybody: one breaker per endpoint, all users together.
+// Failures of the network and of the upstream itself count; every other answer shows that the endpoint works.
+// Outcomes of calls that began before the latest change of state are ignored. Safe for concurrent use.
 type Breakers struct {
 	opt BreakerOptions
 
@@ -49,13 +49,14 @@ type Breakers struct {
 	all map[endpointKey]*breaker
 }
 
-// An endpoint is named by its parts, so that asking for its breaker builds no text.
+// An endpointKey names an endpoint by its parts, so that looking one up builds no string.
 type endpointKey struct{ host, endpoint string }
 
-// String puts the host where the design has it: between method and route.
+// String returns the whole name of the endpoint.
 func (k endpointKey) String() string { return EndpointName(k.host, k.endpoint) }
 
-// EndpointName is the whole name of an endpoint (method and route template) of a host: "GET api.spotify.com/v1/me".
+// EndpointName returns the whole name of an endpoint (method and route template) of a host, such as "GET
+// api.spotify.com/v1/me".
 func EndpointName(host, endpoint string) string {
 	method, route, _ := strings.Cut(endpoint, " ")
 	if !strings.HasPrefix(route, "/") { // told apart by something else than a path
@@ -66,7 +67,7 @@ func EndpointName(host, endpoint string) string {
 
 // breaker is the state of one endpoint, guarded by the lock of Breakers.
 type breaker struct {
-	provider string // whose call was the first; the same for all of them
+	provider string
 	state    BreakerState
 	failures int       // in a row
 	trips    int       // times it has opened since it was last closed
@@ -77,16 +78,18 @@ type breaker struct {
 	changes  uint64    // of state: calls that began before the latest are late
 }
 
-// maxBreakers bounds what servers that come and go can fill: beyond it, those without trouble are forgotten.
+// maxBreakers bounds the number of breakers, since people add and remove servers. Beyond it, breakers that are closed
+// are forgotten.
 const maxBreakers = 4096
 
-// probeAgain is how long callers are sent away while a probe is under way, and how often a person may have one made.
+// probeAgain is how long callers wait while a probe is under way, and the shortest time between two probes that
+// people ask for.
 const probeAgain = 5 * time.Second
 
 type probeKey struct{}
 
-// WithProbe returns a context whose upstream calls a person is waiting for: an open breaker lets one of them through as
-// its probe, however long it meant to wait.
+// WithProbe returns a context whose upstream calls a person is waiting for: an open breaker lets one of them through
+// as its probe.
 func WithProbe(ctx context.Context) context.Context {
 	return context.WithValue(ctx, probeKey{}, true)
 }
@@ -99,7 +102,7 @@ func NewBreakers(opt BreakerOptions) *Breakers {
 	return &Breakers{opt: opt, all: map[endpointKey]*breaker{}}
 }
 
-// pass is the right to one call. The zero pass takes no outcome.
+// pass is the right to make one call. The zero pass takes no outcome.
 type pass struct {
 	of      *Breakers
 	b       *breaker
@@ -107,7 +110,7 @@ type pass struct {
 	changes uint64
 }
 
-// enter gives a pass, or says until when not. With eager a person is waiting.
+// enter returns a pass, or the time until which there is none. With eager a person is waiting for the call.
 func (bs *Breakers) enter(provider, host, endpoint string, eager bool) (pass, time.Time, bool) {
 	if bs == nil {
 		return pass{}, time.Time{}, true
@@ -153,7 +156,7 @@ func (bs *Breakers) addLocked(k endpointKey, provider string) *breaker {
 	return b
 }
 
-// done takes the outcome of the call. Only the first counts.
+// done takes the verdict on the call. Only the first one counts.
 func (p *pass) done(v Verdict) {
 	bs, b := p.of, p.b
 	if b == nil {
@@ -170,12 +173,12 @@ func (p *pass) done(v Verdict) {
 	bs.tell(b, p.key, from, to)
 }
 
-// outcome draws the consequence of a call that is not late. An open breaker has none.
+// outcome applies the verdict on a call that is not late. An open breaker ignores it.
 func (b *breaker) outcome(v Verdict, opt BreakerOptions) {
 	b.probing = false
 	switch {
 	case v.Class == Canceled:
-	case v.Category != Network && v.Category != Upstream, v.FatalAfter > 0: // the latter may speak about one item only
+	case v.Category != Network && v.Category != Upstream, v.FatalAfter > 0: // FatalAfter may be about one item only
 		b.failures, b.trips = 0, 0
 		if b.state == BreakerHalfOpen {
 			b.change(BreakerClosed, time.Now())
@@ -202,11 +205,12 @@ func (b *breaker) change(to BreakerState, now time.Time) {
 
 func (bs *Breakers) tell(b *breaker, k endpointKey, from, to BreakerState) {
 	if from != to && bs.opt.Changed != nil {
-		bs.opt.Changed(BreakerChange{Endpoint: k.String(), From: from, To: to, Provider: b.provider, Host: k.host, Route: k.endpoint})
+		bs.opt.Changed(BreakerChange{Endpoint: k.String(), From: from, To: to,
+			Provider: b.provider, Host: k.host, Route: k.endpoint})
 	}
 }
 
-// BreakerStatus is what may be shown of a breaker.
+// BreakerStatus describes a breaker.
 type BreakerStatus struct {
 	Endpoint string // method, host and route template: "GET api.spotify.com/v1/me"
 	State    BreakerState
@@ -214,10 +218,10 @@ type BreakerStatus struct {
 	Since    time.Time // when it left or came back to being closed; zero for one that was never open
 	Until    time.Time // the first probe of an open one; zero otherwise
 
-	Provider, Host, Route string // the parts of Endpoint, and whose it is
+	Provider, Host, Route string // the provider, and the parts of Endpoint
 }
 
-// Status returns the breakers of all endpoints that were called, those with trouble first, then by name.
+// Status returns all breakers, those that are not closed first, then by name.
 func (bs *Breakers) Status() []BreakerStatus {
 	if bs == nil {
 		return nil
@@ -242,15 +246,16 @@ func closedLast(s BreakerStatus) int {
 }
 
 func (b *breaker) status(k endpointKey) BreakerStatus {
-	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until, Provider: b.provider, Host: k.host, Route: k.endpoint}
+	return BreakerStatus{Endpoint: k.String(), State: b.state, Failures: b.failures, Since: b.since, Until: b.until,
+		Provider: b.provider, Host: k.host, Route: k.endpoint}
 }
 
-// forgetAfter is how long nobody asks for an endpoint that is left alone until it is taken to be called no more: longer
-// than any schedule of ours waits.
+// forgetAfter is how long after its probe was due an endpoint that nobody calls is forgotten. It is longer than any
+// wait between our calls.
 const forgetAfter = 3 * time.Hour
 
-// Forget drops the breakers of endpoints that nobody has asked for since their probe was due, such as a server of which
-// the connection was removed: nothing would ever close them.
+// Forget drops the breakers of endpoints that nobody has called since their probe was due, such as those of a removed
+// server: nothing would ever close them.
 func (bs *Breakers) Forget() {
 	if bs == nil {
 		return
@@ -258,7 +263,8 @@ func (bs *Breakers) Forget() {
 	bs.mu.Lock()
 	gone := map[endpointKey]*breaker{}
 	for k, b := range bs.all {
-		if b.state != BreakerClosed && !b.probing && time.Since(b.opened) >= forgetAfter && time.Since(b.until) >= forgetAfter {
+		unused := time.Since(b.opened) >= forgetAfter && time.Since(b.until) >= forgetAfter
+		if b.state != BreakerClosed && !b.probing && unused {
 			gone[k] = b
 			delete(bs.all, k)
 		}
@@ -269,8 +275,8 @@ func (bs *Breakers) Forget() {
 	}
 }
 
-// Reset closes the breaker of an endpoint, because an administrator believes that its trouble is over, and returns what
-// it was; false when there is no such endpoint.
+// Reset closes the breaker of an endpoint, because an administrator believes that it works again, and returns the
+// state that it had; false if there is no such endpoint.
 func (bs *Breakers) Reset(endpoint string) (BreakerState, bool) {
 	if bs == nil {
 		return BreakerClosed, false

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// contractPatience is after how many broken answers in a row a broken contract is fatal (truth table in the design).
+// contractPatience is how many broken answers in a row make a broken contract fatal; see docs/resilience.md.
 const contractPatience = 3
 
-// Classify says what the outcome of an upstream call means. It keeps no state, allocates nothing for the types of
-// this package, and looks at types only, never at the text of an error: text can hold a user's name or a URL.
+// Classify returns the meaning of the outcome of an upstream call. It keeps no state, does not allocate for the types
+// of this package, and looks at types only, never at the text of an error: that can hold a name or a URL.
 func Classify(err error) Verdict {
 	if err == nil {
 		return Verdict{}
@@ -54,7 +54,7 @@ func answerVerdict(e *AnswerError) Verdict {
 	}
 	m := StatusMeaning(e.Status)
 	switch {
-	case e.HTML: // a captive portal or a maintenance page speaks for nobody, whatever its status
+	case e.HTML: // a captive portal or a maintenance page, whatever its status
 		m = Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream}
 	case e.Meaning != nil:
 		m = *e.Meaning
@@ -70,13 +70,13 @@ func answerVerdict(e *AnswerError) Verdict {
 		}
 	}
 	if v.Category == RateLimit && v.Scope == ScopeApp && v.NotBefore.IsZero() {
-		v.Scope = ScopeConnection // nobody said how long: each connection finds its own pace
+		v.Scope = ScopeConnection // without a time each connection finds its own pace
 	}
 	return v
 }
 
-// keysVerdict is about all keys of a pool, and so about everybody who shares them: until the first comes back, or until
-// the administrator has set others.
+// keysVerdict is about all keys of a pool, and so about everybody who shares them: until the first key can be used
+// again, or until the administrator has set others.
 func keysVerdict(e *KeysError) Verdict {
 	if e.Until.IsZero() {
 		return Verdict{Class: Fatal, Category: e.Category, Scope: ScopeApp}
@@ -84,8 +84,8 @@ func keysVerdict(e *KeysError) Verdict {
 	return Verdict{Class: Retriable, Category: e.Category, Scope: ScopeApp, NotBefore: e.Until}
 }
 
-// StatusMeaning is the general table: what an HTTP status means when the provider's own table says nothing more exact.
-// It is total: every status has a meaning, an unheard-of one that of an upstream with trouble.
+// StatusMeaning returns what an HTTP status means if the provider's own table says nothing more exact. An unknown
+// status means an upstream with trouble.
 func StatusMeaning(status int) Meaning {
 	switch status {
 	case http.StatusUnauthorized:
@@ -105,12 +105,13 @@ func StatusMeaning(status int) Meaning {
 	return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream}
 }
 
-// TokenMeaning is the general table for a token endpoint, where a refusal speaks about the authorization. Its code is
-// the `error` of RFC 6749, section 5.2; it does not count in an answer that is an outage by its status, which never means
+// TokenMeaning is StatusMeaning for a token endpoint, where a refusal is about the authorization. The code is the
+// "error" of RFC 6749, section 5.2. It is ignored in an answer whose status means an outage: that never means
 // "reconnect".
 func TokenMeaning(status int, code string) Meaning {
 	switch {
-	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly,
+		status >= 500:
 		m := StatusMeaning(status)
 		if m.Scope == ScopeStream {
 			m.Scope = ScopeConnection
@@ -128,8 +129,8 @@ func TokenMeaning(status int, code string) Meaning {
 	return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeConnection}
 }
 
-// WholeCall is v for a failure that no caller could skip: an item verdict about the call itself, not about one object
-// of a stream, is a broken contract (truth table, "other 4xx about the call itself").
+// WholeCall returns v for a failure that no caller could skip: an item verdict about the call itself, not about one
+// object of a stream, is a broken contract. See docs/resilience.md.
 func WholeCall(v Verdict) Verdict {
 	if v.Scope == ScopeItem {
 		v.Category, v.Scope = Contract, ScopeStream

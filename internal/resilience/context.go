@@ -15,67 +15,66 @@ type call struct {
 	patience           time.Duration // CallTimeout when it is 0
 }
 
-// WithUser returns a context whose upstream calls are logged as made for user at provider.
+// WithUser returns a context whose upstream calls are made, and logged, for a user at a provider.
 func WithUser(ctx context.Context, user int64, provider string) context.Context {
 	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user})
 }
 
-// WithEndpoint returns a context whose upstream calls go by that method and route template. [Send] does this itself.
+// WithEndpoint returns a context whose upstream calls are named by that method and route template. [Send] does this
+// itself.
 func WithEndpoint(ctx context.Context, endpoint string) context.Context {
 	c := callOf(ctx)
 	c.endpoint = endpoint
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// WithPatience returns a context whose upstream calls may take that long instead of [CallTimeout], for an upstream whose
-// work takes its time.
+// WithPatience returns a context whose upstream calls may take that long instead of [CallTimeout].
 func WithPatience(ctx context.Context, d time.Duration) context.Context {
 	c := callOf(ctx)
 	c.patience = d
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// WithXML returns a context whose upstream calls may be answered in XML: a document is then no page unless it is HTML.
+// WithXML returns a context whose upstream calls may be answered in XML: only HTML is a page then.
 func WithXML(ctx context.Context) context.Context {
 	return context.WithValue(ctx, xmlKey{}, true)
 }
 
 type xmlKey struct{}
 
-// WithFiles returns a context whose upstream calls ask a server of files, which says with a page that it has not got one,
-// or wants to be asked less often. Any other page speaks for nobody there as well.
+// WithFiles returns a context whose upstream calls go to a server of files. Such a server answers with a page if it
+// does not have a file, or wants fewer requests; only such pages are its own answers.
 func WithFiles(ctx context.Context) context.Context {
 	return context.WithValue(ctx, filesKey{}, true)
 }
 
 type filesKey struct{}
 
-// ofFileServer says whether a page of that status is a server of files' own word.
+// ofFileServer reports whether a page with that status is a file server's own answer.
 func ofFileServer(ctx context.Context, status int) bool {
 	m := StatusMeaning(status)
 	return ctx.Value(filesKey{}) != nil && (m.Scope == ScopeItem || m.Category == RateLimit)
 }
 
-// WithPages returns a context whose upstream calls may be answered with a page when they have been taken: what it says
-// counts for nothing.
+// WithPages returns a context whose upstream calls may be answered with a page when they succeed. Its contents are
+// ignored.
 func WithPages(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pagesKey{}, true)
 }
 
 type pagesKey struct{}
 
-// isOwnPage says whether a page of that status is the upstream's own word, and not that of somebody in between.
+// isOwnPage reports whether a page with that status is the upstream's own answer, not that of something in between.
 func isOwnPage(ctx context.Context, status int) bool {
 	return ofFileServer(ctx, status) || status < 300 && ctx.Value(pagesKey{}) != nil
 }
 
-// Reader reads a provider's own words in its answers, and notes what its table says about them, before anybody judges
-// them.
+// Reader reads a provider's own answers, and notes what the provider's table says about them, before they are judged.
 type Reader struct {
 	// Explain notes on a failed answer what it means.
 	Explain func(*AnswerError)
-	// Refused says whether an answer whose status is a success is a refusal all the same, and then notes what it means.
-	// Nil when the provider does not do so.
+	// Refused reports whether an answer with a successful status is a refusal, and then notes what it means. Nil if
+	// the provider does not do so.
 	Refused func(*AnswerError) bool
 }
 
@@ -86,7 +85,7 @@ func WithReader(ctx context.Context, r Reader) context.Context {
 	return context.WithValue(ctx, readerKey{}, r)
 }
 
-// EndpointOf is the endpoint that upstream calls of a context go by; empty without one.
+// EndpointOf returns the name of the endpoint that a context calls; empty without one.
 func EndpointOf(ctx context.Context) string { return callOf(ctx).endpoint }
 
 func callOf(ctx context.Context) call {

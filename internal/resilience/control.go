@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// State returns what stands against a call of k now; a zero State when nothing does. A backoff that has ended, and
-// waits for its next attempt, still shows as Waiting until that attempt succeeds.
+// State returns what forbids a call of k now; a zero State if nothing does. A backoff that has ended, and waits for
+// its next attempt, still shows as Waiting until that attempt succeeds.
 func (b *Backoff) State(k Key) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -25,9 +25,9 @@ func (b *Backoff) State(k Key) State {
 	return p.stateLocked(now)
 }
 
-// Reconnected tells that a connection has a new credential, proved by a real call: its failures are forgotten and
-// outcomes of older generations change nothing from now on. A hold of the app stays; a stop of the app, which the
-// proof has disproved, does not.
+// Reconnected resets a connection that has a new credential, proved by a real call: its failures are forgotten, and
+// outcomes of older generations are ignored from now on. A hold of the app stays; a stop of the app, which the proof
+// has disproved, does not.
 func (b *Backoff) Reconnected(k Key, generation int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,8 +44,8 @@ func (b *Backoff) Reconnected(k Key, generation int64) {
 	}
 }
 
-// Retry is a person's "Try again": it ends a stop or a backoff of the connection, its streams and its app, so that one
-// call may find out at once. A wait that the upstream dictated stays, and is returned with true.
+// Retry is a person's "Try again": it ends a stop or a backoff of the connection, its streams and its app, so that
+// one call may find out at once. A wait that the upstream dictated stays, and is returned with true.
 func (b *Backoff) Retry(k Key) (State, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,16 +65,16 @@ func (b *Backoff) Retry(k Key) (State, bool) {
 	return worst, worst.Kind == Held
 }
 
-// KeysBack tells that a key of a provider's pool can be used again: what stood against all users of the provider because
-// there was none has ended, so that one call may find out at once. Waits in still that the provider has dictated to all
-// of them for another reason stay.
+// KeysBack ends what forbids calls to all users of a provider for want of a key, since a key of the pool can be used
+// again. Waits that the provider dictated for other reasons are given in still, and stay.
 func (b *Backoff) KeysBack(provider string, still []Hold) {
 	b.mu.Lock()
 	now := time.Now()
 	b.seq++
 	for key, a := range b.apps {
 		if u := &a.unit; key.provider == provider && u.kind != Ready {
-			*u = unit{kind: Waiting, category: u.category, since: u.since, until: now, failedAt: b.seq, liftedAt: b.seq, probe: u.probe}
+			*u = unit{kind: Waiting, category: u.category, since: u.since, until: now,
+				failedAt: b.seq, liftedAt: b.seq, probe: u.probe}
 		}
 	}
 	b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *Backoff) KeysBack(provider string, still []Hold) {
 	}
 }
 
-// units are the connection's own, its streams' and its app's.
+// units returns the states of the connection, of its streams and of its app.
 func (c *conn) units() []*unit {
 	all := []*unit{&c.app.unit, &c.unit}
 	for s := c.streams; s != nil; s = s.next {
@@ -94,7 +94,7 @@ func (c *conn) units() []*unit {
 	return all
 }
 
-// Forget drops everything known of a connection, when it is disconnected. Outcomes of its calls change nothing from now
+// Forget drops everything known of a connection, when it is disconnected. Outcomes of its calls are ignored from now
 // on.
 func (b *Backoff) Forget(user int64, provider string) {
 	b.mu.Lock()
@@ -103,7 +103,7 @@ func (b *Backoff) Forget(user int64, provider string) {
 	if c == nil {
 		return
 	}
-	c.generation = math.MaxInt64 // of those that hold a permit still
+	c.generation = math.MaxInt64 // calls under way are out of date
 	c.unit.reset()
 	for s := c.streams; s != nil; s = s.next {
 		s.unit.reset()
@@ -120,7 +120,7 @@ func (b *Backoff) Forget(user int64, provider string) {
 	}
 }
 
-// RestoreStop puts back, after a restart, a stop that was stored when it happened.
+// RestoreStop restores, after a restart, a stop that was stored when it happened.
 func (b *Backoff) RestoreStop(s Stop) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,11 +130,11 @@ func (b *Backoff) RestoreStop(s Stop) {
 	if s.Key.Stream != "" {
 		u = &c.stream(s.Key.Stream).unit
 	}
-	*u = unit{kind: Stopped, category: s.Category, since: s.Since, failures: 1, failedAt: u.failedAt, hold: u.hold, holdFor: u.holdFor}
+	*u = unit{kind: Stopped, category: s.Category, since: s.Since, failures: 1, failedAt: u.failedAt,
+		hold: u.hold, holdFor: u.holdFor}
 }
 
-// RestoreHold puts back, after a restart, a hold that was stored when it began. One that has ended meanwhile is left
-// out.
+// RestoreHold restores, after a restart, a hold that was stored when it began. One that has ended is ignored.
 func (b *Backoff) RestoreHold(h Hold) {
 	now := time.Now()
 	if !h.Until.After(now) {

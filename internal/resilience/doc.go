@@ -7,29 +7,31 @@
 // [SettingError] (we could not even ask). [Classify] alone gives a fact its meaning, the [Verdict]. It is pure and
 // does not allocate for these types.
 //
+// A failure is judged once. What a guard returns is a [Failure], which carries the verdict and the change of state;
+// everybody above reads it there, or with [VerdictOf].
+//
 // # Backoff
 //
-// [Backoff] keeps the retry state of pulling, per user, provider and stream, in memory and behind one mutex. Asking and
-// deciding is one step: [Backoff.Acquire] hands out a [Permit] or says until when not. Every permit takes exactly one
-// verdict back, with [Permit.Done], which says, decided under the same lock, whether this very outcome changed the
-// state. So exactly one caller announces a change, however many failed at once.
+// [Backoff] keeps the retry state per user, provider and stream, in memory and behind one mutex. Asking and deciding is
+// one step: [Backoff.Acquire] returns a [Permit], or the time until which there is none. Every permit takes exactly one
+// verdict, with [Permit.Done], which returns the [Change] that this outcome made, decided under the same lock. So
+// exactly one caller sees each change, however many failed at once, and nobody has to ask for the state again.
 //
-// What must outlive the process (holds, fatal states) is in the [Change] that Done returns; the caller stores it and
-// hands it back with [Backoff.RestoreHold] and [Backoff.RestoreStop].
+// What must outlive the process (holds, stops) is in the Change; the caller stores it and gives it back with
+// [Backoff.RestoreHold] and [Backoff.RestoreStop].
 //
 // # Transport
 //
-// [Transport] is the one http.RoundTripper of the program: bounded bodies, timeouts, User-Agent, and every failure as
-// one of the types above. An adapter hands it a [Reader] of the provider's own words, so that what an attempt meant is
-// known there. It never retries.
+// [Transport] is the one http.RoundTripper of the program: it bounds bodies and times, and returns every failure as one
+// of the types above. An adapter gives it a [Reader] of the provider's own answers. It never retries.
 //
 // # What all users share
 //
-// Three guards stand on the way of every call, and are told the same verdict: [Breakers] (an endpoint that fails for
-// everybody), [Uplink] (our own connection to the internet) and [Paces] (how often an upstream may be asked, for whose turn
-// a request waits a few seconds). A [KeyTransport] above them gives a request one key of a [KeyPool] after the other. A
-// call that one of the three stands against is not made: its error is a [NotBeforeError], and its stream is put off without
-// a failure being counted.
+// Every call passes three guards, which learn from its verdict: [Breakers] (an endpoint that fails for everybody),
+// [Uplink] (our own connection to the internet) and [Paces] (how often an upstream may be asked; a request waits a few
+// seconds for its turn). A [KeyTransport] above them tries the keys of a [KeyPool] one after the other. A call that one
+// of the three forbids is not made: its error is a [NotBeforeError], and its stream waits without a failure being
+// counted.
 //
 // Everything here is safe for concurrent use.
 package resilience

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// AnswerError reports that the upstream answered and that the answer was a failure: by its HTTP status, or by what
-// its body says.
+// AnswerError reports an answer of the upstream that is a failure, by its HTTP status or by its body.
 type AnswerError struct {
 	Endpoint string // method and route template, never with ids
 	Status   int    // HTTP status, 100 to 599
@@ -29,13 +28,14 @@ type AnswerError struct {
 	judged *judged // nil for an answer that no Transport has received
 }
 
-// judged is the verdict on an answer, with the meaning that it was found by.
+// judged is the verdict on an answer, with the meaning that led to it.
 type judged struct {
 	verdict Verdict
 	meaning *Meaning
 }
 
-// Unauthorized says that the answer refuses the credential that the request carried, so that a fresh one may do.
+// Unauthorized reports whether the answer refuses the credential that the request carried, so that a fresh one may
+// help.
 func (e *AnswerError) Unauthorized() bool { return e.Status == http.StatusUnauthorized && !e.HTML }
 
 // Header returns the first value of the answer's header of that name.
@@ -85,8 +85,7 @@ type SettingError struct {
 
 func (e *SettingError) Error() string { return e.Setting + ": " + e.Problem }
 
-// LocalError reports that the fault is on our own side (the disk is full, the database cannot be written); no upstream
-// is to blame for it.
+// LocalError reports a fault of our own, such as a full disk. No upstream is to blame.
 type LocalError struct {
 	Problem string // as a sentence for a person
 	Err     error
@@ -96,7 +95,7 @@ func (e *LocalError) Error() string { return e.Err.Error() }
 func (e *LocalError) Unwrap() error { return e.Err }
 
 // NotBeforeError reports that a call was not made: its connection may not call now, or something that all users share
-// stands against it (a breaker, a pace, the uplink), which is no failure of the connection.
+// (a breaker, a pace, the uplink) forbids it, which is no failure of the connection.
 type NotBeforeError struct {
 	State    State
 	Endpoint string // that was not called; empty when the connection may not call at all
@@ -119,13 +118,13 @@ func (e *NotBeforeError) Error() string {
 	return text + " before " + e.State.Until.UTC().Format(time.RFC3339)
 }
 
-// shared is the error of a call that something stands against which all users share.
+// shared returns the error of a call that something shared by all users forbids.
 func shared(endpoint string, why Category, until time.Time) *NotBeforeError {
 	return &NotBeforeError{Endpoint: endpoint, Offline: why == Network,
 		State: State{Kind: Waiting, Category: why, Scope: ScopeEndpoint, Until: until}}
 }
 
-// Failure is a call that failed, with what that means and what it has changed. It is found once, where the outcome is
+// Failure is a call that failed, with what that means and what it has changed. It is made once, where the outcome is
 // judged, and read by everybody above.
 type Failure struct {
 	Verdict Verdict
@@ -145,5 +144,5 @@ func VerdictOf(err error) Verdict {
 	return Classify(err)
 }
 
-// IsItem says whether err is about one item alone, so that the others can go on.
+// IsItem reports whether err is about one item alone, so that the others can go on.
 func IsItem(err error) bool { return err != nil && VerdictOf(err).Scope == ScopeItem }

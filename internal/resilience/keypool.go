@@ -11,11 +11,12 @@ import (
 // PoolKey is an API key of the installation, as it is configured.
 type PoolKey struct {
 	Secret Secret
-	// Project is whose limits the key shares: keys of the same project cool together. Empty when it shares with none.
+	// Project names what the key shares its limits with: keys of the same project cool together. Empty if it shares
+	// them with none.
 	Project string
 }
 
-// LastFour is all of a key that may be shown anywhere; nothing of one that is so short that they would tell it.
+// LastFour returns all of a key that may be shown anywhere; nothing of a key so short that this would reveal it.
 func (k PoolKey) LastFour() string {
 	if len(k.Secret) < 8 {
 		return "????"
@@ -23,8 +24,8 @@ func (k PoolKey) LastFour() string {
 	return string(k.Secret[len(k.Secret)-4:])
 }
 
-// KeyPool hands out the keys of one provider, the one with the fewest recent failures first, and keeps those back that
-// are spent, limited or refused. It learns from verdicts only. Safe for concurrent use.
+// KeyPool leases the keys of one provider, the one with the fewest recent failures first. Keys that are spent,
+// limited or refused are not leased. It learns from verdicts only. Safe for concurrent use.
 type KeyPool struct {
 	provider string
 	pace     *Backoff // for limits that name no wait; only its formula is used
@@ -44,8 +45,8 @@ type pooled struct {
 	invalid  bool      // it has left the pool
 }
 
-// failureLife is how long a failure counts against a key: without an end, one that failed once would never be chosen
-// again while others have not, and could not make up for it.
+// failureLife is how long a failure counts against a key. Without an end, a key that failed once would not be chosen
+// again while others have not failed, and could not recover.
 const failureLife = 24 * time.Hour
 
 func (k *pooled) recent(now time.Time) int {
@@ -66,7 +67,7 @@ func NewKeyPool(provider string, keys []PoolKey, opt Options) *KeyPool {
 	return p
 }
 
-// Size is how many keys the pool was made of. Only a nil pool or one of no keys has size 0.
+// Size returns how many keys the pool was made of; 0 for a nil pool.
 func (p *KeyPool) Size() int {
 	if p == nil {
 		return 0
@@ -81,11 +82,11 @@ type Lease struct {
 	key   PoolKey
 }
 
-// Key is the key that was leased.
+// Key returns the leased key.
 func (l *Lease) Key() PoolKey { return l.key }
 
-// Acquire leases the key with the fewest recent failures among those that are not cooling. Without one it says until
-// when, and why, no key may be used; the time is zero when all have left the pool.
+// Acquire leases the key with the fewest recent failures among those that are not cooling. Without one it returns
+// until when, and why, no key may be used.
 func (p *KeyPool) Acquire() (Lease, Shortage, bool) {
 	now := time.Now()
 	p.mu.Lock()
@@ -93,7 +94,9 @@ func (p *KeyPool) Acquire() (Lease, Shortage, bool) {
 	best := -1
 	for n := range p.keys {
 		i := (p.turn + n) % len(p.keys)
-		if k := &p.keys[i]; !k.invalid && !k.until.After(now) && (best < 0 || k.recent(now) < p.keys[best].recent(now)) {
+		k := &p.keys[i]
+		ready := !k.invalid && !k.until.After(now)
+		if ready && (best < 0 || k.recent(now) < p.keys[best].recent(now)) {
 			best = i
 		}
 	}
@@ -104,7 +107,7 @@ func (p *KeyPool) Acquire() (Lease, Shortage, bool) {
 	return Lease{pool: p, index: best, key: p.keys[best].PoolKey}, Shortage{}, true
 }
 
-// Short says whether no key can be used now, and why. A nil pool is never short.
+// Short reports whether no key can be used now, and why. A nil pool is never short.
 func (p *KeyPool) Short() (Shortage, bool) {
 	if p == nil {
 		return Shortage{}, false
@@ -149,8 +152,8 @@ type Cooldown struct {
 	Until    time.Time // zero: the key has left the pool, until a person takes it back
 }
 
-// Done gives the lease back with what its request came to, and returns the waits that begin with it or become longer.
-// Only the first call counts. A failure that is not the key's changes nothing.
+// Done ends the lease with the verdict on its request, and returns the waits that begin or become longer with it.
+// Only the first call counts. A failure that is not the fault of the key changes nothing.
 func (l *Lease) Done(v Verdict) []Cooldown {
 	p := l.pool
 	if p == nil {
@@ -177,16 +180,16 @@ func (l *Lease) Done(v Verdict) []Cooldown {
 	return nil
 }
 
-// ofKey says whether a failure is the fault of the key that the request carried. It carried no other credential, so
-// that every refusal of the credential is.
+// ofKey reports whether a failure is the fault of the key that the request carried. Every refusal of the credential
+// is, since the request carried no other.
 func ofKey(v Verdict) bool {
 	return v.Scope == ScopeKey || v.Class == Fatal && v.Category == Auth
 }
 
-// coolLocked lets a key cool with all that share its project. A wait is never shortened by a later one.
+// coolLocked makes a key cool, with all that share its project. A later wait never shortens an earlier one.
 func (p *KeyPool) coolLocked(k *pooled, v Verdict) (begun []Cooldown) {
 	now := time.Now()
-	if !k.until.After(now) { // else the request was under way when the first of them failed, and is no further failure
+	if !k.until.After(now) { // else the request was under way when another one failed
 		k.failed(now)
 		k.limits++
 	} else if v.NotBefore.IsZero() {
@@ -211,11 +214,12 @@ func (p *KeyPool) coolLocked(k *pooled, v Verdict) (begun []Cooldown) {
 }
 
 func (p *KeyPool) cooldown(k *pooled, until time.Time) Cooldown {
-	return Cooldown{Provider: p.provider, Key: fingerprint(k.Secret), LastFour: k.LastFour(), Category: k.category, Until: until}
+	return Cooldown{Provider: p.provider, Key: fingerprint(k.Secret), LastFour: k.LastFour(), Category: k.category,
+		Until: until}
 }
 
-// Restore puts waits back after a restart. Those of other providers, of keys that are gone, and those that have ended
-// are left out.
+// Restore restores waits after a restart. Those of other providers or of keys that are gone, and those that have
+// ended, are ignored.
 func (p *KeyPool) Restore(waits []Cooldown) {
 	now := time.Now()
 	p.mu.Lock()
@@ -234,8 +238,8 @@ func (p *KeyPool) Restore(waits []Cooldown) {
 	}
 }
 
-// Readmit takes back the keys that have left, because a person believes that their fault has been mended. What cools
-// goes on cooling.
+// Readmit takes back the keys that were refused, because a person believes that their fault has been repaired. Keys
+// that cool go on cooling.
 func (p *KeyPool) Readmit() {
 	if p == nil {
 		return
@@ -247,8 +251,9 @@ func (p *KeyPool) Readmit() {
 	}
 }
 
-// Reset makes the keys that end in these characters like new, because a person wants them tried at once. It returns how
-// the worst of them stood, and which they are, so that their stored waits can be forgotten. A nil pool has none.
+// Reset forgets everything about the keys that end in these characters, because a person wants them tried at once. It
+// returns the worst of their states, and which keys they are, so that their stored waits can be deleted. A nil pool
+// has none.
 func (p *KeyPool) Reset(lastFour string) (before KeyStatus, which []Cooldown) {
 	if p == nil {
 		return before, nil
@@ -270,7 +275,7 @@ func (p *KeyPool) Reset(lastFour string) (before KeyStatus, which []Cooldown) {
 	return before, which
 }
 
-// KeyStatus is what may be shown of a key.
+// KeyStatus describes a key.
 type KeyStatus struct {
 	LastFour string
 	Project  string
@@ -283,7 +288,7 @@ type KeyStatus struct {
 // The states of a key.
 const (
 	KeyReady   = "ready"
-	KeyCooling = "cooling" // it is kept back for a while
+	KeyCooling = "cooling" // not leased for a while
 	KeyRefused = "refused" // the provider has refused it, and it has left the pool
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// KeyTransport is an http.RoundTripper that gives every request a key of a pool, so that an adapter need not know that
-// there are many. A request that a key's fault ends goes out again with the next key at once, at most as often as the
-// pool has keys. Without a key that may be used no request goes out, and the error is a [KeysError].
+// KeyTransport is an http.RoundTripper that gives every request a key of a pool, so that an adapter need not know
+// that there are several. A request that fails through the fault of its key is sent again with the next key at once,
+// at most as often as the pool has keys. Without a usable key no request is sent, and the error is a [KeysError].
 type KeyTransport struct {
 	Base http.RoundTripper // usually of a client on a [Transport]
 	Pool *KeyPool
@@ -22,12 +22,11 @@ type KeyTransport struct {
 	Advice string
 	// Spent is what the administrator should know when the quota of every key is used up, in whole sentences.
 	Spent string
-	// Save keeps waits across restarts; nil for none. A failure of it is reported by Failed and stops nothing: what
-	// the pool knows counts until the next start.
+	// Save stores waits for the next start; nil for none. If it fails, Failed is called and the request goes on.
 	Save   func(context.Context, []Cooldown) error
 	Failed func(error)
-	// Rotated, when it is set, is told of every request that goes on with the next key, and what was the matter with the
-	// last one.
+	// Rotated, if set, is called for every request that goes on with the next key, with what was wrong with the last
+	// one.
 	Rotated func(Category)
 }
 
@@ -57,17 +56,20 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, t.short(req.Context(), last)
 }
 
-// judge gives the outcome its meaning. The general table knows no keys: what it takes for a person's missing
-// permission is, in a request that carries a key alone, the key's.
+// judge classifies an outcome. The general table knows no keys: what it takes for a missing permission of a person
+// is, in a request that carries only a key, the fault of the key.
 func judge(err error) Verdict {
 	v := Classify(err)
-	if e, ok := errors.AsType[*AnswerError](err); ok && e.Meaning == nil && (v.Category == Permission || v.Category == RateLimit) {
+	keys := v.Category == Permission || v.Category == RateLimit
+	if e, ok := errors.AsType[*AnswerError](err); ok && e.Meaning == nil && keys {
 		v.Scope = ScopeKey
 	}
 	return v
 }
 
-func (t *KeyTransport) send(req *http.Request, body func() (io.ReadCloser, error), key PoolKey, attempt int) (*http.Response, error) {
+func (t *KeyTransport) send(
+	req *http.Request, body func() (io.ReadCloser, error), key PoolKey, attempt int,
+) (*http.Response, error) {
 	c := callOf(req.Context())
 	c.key, c.attempt = key.LastFour(), attempt
 	out := req.Clone(context.WithValue(req.Context(), callKey{}, c))
@@ -81,7 +83,7 @@ func (t *KeyTransport) send(req *http.Request, body func() (io.ReadCloser, error
 	return t.Base.RoundTrip(out)
 }
 
-// replay takes the request's body and returns a way to send it more than once; nil when there is none.
+// replay takes the request's body and returns a way to send it more than once; nil if there is none.
 func replay(req *http.Request) (func() (io.ReadCloser, error), error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -104,7 +106,8 @@ func (t *KeyTransport) save(ctx context.Context, begun []Cooldown) {
 	}
 }
 
-// short is the error of a request for which no key is left. last is the outcome of its own latest try; nil without one.
+// short returns the error of a request for which no key is left. last is the outcome of its own latest try; nil
+// without one.
 func (t *KeyTransport) short(ctx context.Context, last error) error {
 	s, short := t.Pool.Short()
 	if !short { // one has come back meanwhile, but this request has had its tries
@@ -128,7 +131,7 @@ type KeysError struct {
 	Last   error  // the latest answer to this request; nil when it was not sent
 }
 
-// Error does not wrap Last: that speaks about one key, this about all.
+// Error includes Last, but KeysError does not wrap it: Last is about one key, KeysError about all.
 func (e *KeysError) Error() string {
 	text := fmt.Sprintf("%s: none of %d keys can be used", e.Endpoint, e.Keys)
 	if !e.Until.IsZero() {

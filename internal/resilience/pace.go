@@ -11,9 +11,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Paces keep requests to what upstreams bear, per host and pooled key: a rate where the provider documents one; what an
-// answer says is left until its reset; and a distance between requests that is learned from being told to slow down, for
-// those that document nothing. Safe for concurrent use.
+// Paces limit requests to what upstreams accept, per host and pooled key: to a documented rate, to what an answer
+// says is left until its reset, and by a distance between requests that is learned from answers that say "too many".
+// Safe for concurrent use.
 type Paces struct {
 	rates map[string]float64 // requests per second, by host
 
@@ -31,23 +31,23 @@ type pace struct {
 }
 
 const (
-	// maxPause is the longest that a request waits for its turn here. A longer wait is a schedule's.
+	// maxPause is how long a request waits for its turn here. For longer waits the stream is put off.
 	maxPause = 15 * time.Second
-	// The learned distance: it doubles with every request that was too many, and shrinks by a tenth with every other.
+	// The learned distance doubles with every request that was too many, and shrinks by a tenth with every other.
 	minSpace = 250 * time.Millisecond
 	maxSpace = 10 * time.Second
-	// unixTimes is from where on a number of seconds is a date: as a wait it would be years.
+	// unixTimes is the smallest number of seconds that is taken for a date: as a wait it would be years.
 	unixTimes = 1e8
 )
 
-// NewPaces returns paces with these rates, in requests per second by host (with its port, when it has one). A rate of 0
+// NewPaces returns paces with these rates, in requests per second by host (with its port, if it has one). A rate of 0
 // is none.
 func NewPaces(rates map[string]float64) *Paces {
 	return &Paces{rates: rates, all: map[paceKey]*pace{}}
 }
 
-// wait returns when the request may go out. The time is not zero when that is too far off, or later than ctx ends, and the
-// request has to come back then; the error is that of a context that was canceled.
+// wait waits for the turn of a request. It returns a time if that is too far off, or later than ctx ends: the request
+// has to come back then. The error is that of a canceled context.
 func (ps *Paces) wait(ctx context.Context, host, key string) (time.Time, error) {
 	if ps == nil {
 		return time.Time{}, nil
@@ -73,7 +73,7 @@ func (ps *Paces) wait(ctx context.Context, host, key string) (time.Time, error) 
 	}
 }
 
-// reserve takes a turn, and says how far off it is; false when it is too far off, and was not taken.
+// reserve takes a turn, and returns how far off it is; false if that is too far, and no turn was taken.
 func (ps *Paces) reserve(host, key string) (time.Duration, bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -105,7 +105,7 @@ func (ps *Paces) reserve(host, key string) (time.Duration, bool) {
 	return pause, true
 }
 
-// findLocked returns the pace of an upstream, or nil when there is nothing to keep to.
+// findLocked returns the pace of an upstream, or nil if it has no limit.
 func (ps *Paces) findLocked(host, key string) *pace {
 	k := paceKey{host, key}
 	p := ps.all[k]
@@ -116,7 +116,7 @@ func (ps *Paces) findLocked(host, key string) *pace {
 	return p
 }
 
-// learn notes what an answer says about the pace. Headers of a request that was not answered are nil.
+// learn notes what an answer says about the pace. The header of a request without an answer is nil.
 func (ps *Paces) learn(host, key string, header http.Header, v Verdict) {
 	if ps == nil || header == nil {
 		return
@@ -150,10 +150,11 @@ func (ps *Paces) learn(host, key string, header http.Header, v Verdict) {
 	}
 }
 
-// spentUntil is when requests are left again, for an answer that says that none is; zero for any other. The reset comes
-// in seconds from now (ListenBrainz), or as Unix time (MusicBrainz, GitHub and most others).
+// spentUntil returns when requests are left again, if an answer says that none is; zero otherwise. The reset is in
+// seconds from now (ListenBrainz) or a Unix time (MusicBrainz, GitHub and most others).
 func spentUntil(h http.Header, now time.Time) time.Time {
-	if left := h["X-Ratelimit-Remaining"]; len(left) == 0 || left[0] != "0" { // the canonical name: this is looked at with every answer
+	// Without Get, since every answer is looked at.
+	if left := h["X-Ratelimit-Remaining"]; len(left) == 0 || left[0] != "0" {
 		return time.Time{}
 	}
 	in, err := strconv.ParseFloat(h.Get("X-RateLimit-Reset-In"), 64)

@@ -2,7 +2,7 @@ package resilience
 
 import "time"
 
-// Permit is the right to one call. It takes exactly one outcome; the zero Permit takes none.
+// Permit is the right to make one call. It takes exactly one outcome; the zero Permit takes none.
 type Permit struct {
 	b          *Backoff
 	c          *conn
@@ -12,9 +12,9 @@ type Permit struct {
 	generation int64
 }
 
-// Acquire gives a permit, or the state that stands against one. When a backoff has ended, exactly one caller gets
+// Acquire returns a permit, or the state that forbids the call. When a backoff has ended, exactly one caller gets
 // through; the others are refused, with a zero State.Until, until its outcome is known. generation is that of the
-// credential which the caller is going to use.
+// credential that the caller is going to use.
 func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +42,7 @@ func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool)
 	return p, st, true
 }
 
-// units are what stands between a permit and its call, with the scope of each at the same index in unitScopes.
+// units returns the states that a call depends on; the scope of each is at the same index in unitScopes.
 func (p *Permit) units() [3]*unit { return [3]*unit{&p.app.unit, &p.c.unit, &p.s.unit} }
 
 var unitScopes = [3]Scope{ScopeApp, ScopeConnection, ScopeStream}
@@ -64,8 +64,8 @@ func (p *Permit) effectiveLocked(now time.Time) State {
 	return worst
 }
 
-// stateLocked is what stands against the permit's stream now. A wait that has ended still shows until the next attempt
-// succeeds.
+// stateLocked returns what keeps the permit's stream from calling now. A wait that has ended still shows until the
+// next attempt succeeds.
 func (p *Permit) stateLocked(now time.Time) State {
 	if st := p.effectiveLocked(now); st.Kind != Ready {
 		return st
@@ -78,7 +78,7 @@ func (p *Permit) stateLocked(now time.Time) State {
 	return State{}
 }
 
-// allReadyLocked says whether nothing stands against any stream of the permit's connection.
+// allReadyLocked reports whether every stream of the permit's connection may call.
 func (p *Permit) allReadyLocked() bool {
 	kinds := p.app.kind | p.c.kind | p.s.kind
 	for s := p.c.streams; s != nil; s = s.next {
@@ -87,8 +87,8 @@ func (p *Permit) allReadyLocked() bool {
 	return kinds == Ready
 }
 
-// Done gives the permit back with what its call came to, and says whether that changed the state. Only the first call
-// counts. An outcome that is out of date changes nothing:
+// Done returns the permit with the verdict on its call, and reports what that changed. Only the first call counts. An
+// outcome that is out of date changes nothing:
 //   - any of a credential that has been replaced or forgotten since;
 //   - a success, or a retriable failure without a longer hold, of a call that began before the latest failure;
 //   - a fatal failure of a call that began before a person's "Try again" lifted a stop or a backoff.
@@ -184,7 +184,7 @@ func (b *Backoff) stopLocked(u *unit, scope Scope, c Category) Change {
 func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Change {
 	now := time.Now()
 	before := u.kind
-	late := u.failedAt > permit // the call began before the latest failure: it tells nothing new but a longer hold
+	late := u.failedAt > permit // the call began before the latest failure: only a longer hold would be news
 	n := u.failures
 	if !late || before == Ready {
 		n++
@@ -221,8 +221,8 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	return ch
 }
 
-// putOffLocked lets a stream wait for what all users share: no failure is counted. The waits are spread, so that not
-// everybody comes back at once.
+// putOffLocked makes a stream wait for something that all users share, without counting a failure. The waits are
+// spread, so that not everybody comes back at once.
 func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	if u.kind == Stopped || u.failedAt > permit {
 		return Change{}
@@ -233,7 +233,7 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 		u.since = now
 	}
 	news := u.failures == 0 && u.category != v.Category
-	if news { // beside a failure of its own, that is why
+	if news { // a failure of its own would be the better reason
 		u.category = v.Category
 	}
 	wait := max(v.NotBefore.Sub(now), time.Second)
@@ -246,7 +246,7 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	switch {
 	case began:
 		ch.Kind = Began
-	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter: // the breaker waits no longer
+	case v.Category == CircuitOpen && !u.capTold && now.Sub(u.since) >= stillFailingAfter:
 		u.capTold, ch.Kind = true, StillFailing
 	case !news:
 		return Change{}
@@ -254,8 +254,8 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	return ch
 }
 
-// delay is the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)], so that it never
-// exceeds max and still varies there.
+// delay returns the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)]. It never
+// exceeds max, and still varies there.
 func (b *Backoff) delay(n int, first time.Duration) (d time.Duration, capped bool) {
 	d = b.opt.Base
 	if first > 0 {

@@ -17,7 +17,7 @@ var kindNames = [...]string{"ready", "waiting", "held", "stopped"}
 
 func (k Kind) String() string { return kindNames[k] }
 
-// State is what the backoff knows of one stream, or of what stands above it. The zero State is Ready.
+// State is what is known of one stream, or of the connection or app that it belongs to. The zero State is Ready.
 type State struct {
 	Kind     Kind
 	Category Category  // why, unless Ready
@@ -39,22 +39,22 @@ const (
 	StillFailing            // at the longest backoff for a day; said once per row of failures
 )
 
-// Change is what one outcome did, and where its stream stands after it, all decided under one lock: exactly one caller
+// Change is what one outcome did, and where its stream is after it, all decided under one lock: exactly one caller
 // sees each change, and nobody has to ask for the state again to draw its consequences.
 type Change struct {
 	Kind ChangeKind
-	// State is that of what failed, after the outcome; for Recovered, the state that ended. It is zero when the outcome
+	// State is that of what failed, after the outcome; for Recovered, the state that ended. It is zero if the outcome
 	// told nothing new.
 	State State
-	// NewHold says that State.Until is a hold that was not known before, or a longer one: it must survive a restart.
+	// NewHold is set if State.Until is a hold that was not known before, or a longer one: it must survive a restart.
 	NewHold bool
 
-	After    State  // what stands against the stream now; see [Backoff.State]
-	AllReady bool   // nothing stands against any stream of the connection
+	After    State  // of the stream, as [Backoff.State] returns it
+	AllReady bool   // every stream of the connection may call
 	Seq      uint64 // orders changes: an outcome with a smaller number was there first
 }
 
-// News says whether the outcome told anything that was not known, such as one more failure.
+// News reports whether the outcome told anything that was not known, if only one more failure.
 func (c Change) News() bool { return c.State.Kind != Ready }
 
 // unit is the retry state of one thing that can be at fault: a stream, a connection or an app.
@@ -85,7 +85,7 @@ func (u *unit) state(scope Scope, now time.Time) State {
 	return s
 }
 
-// shown is the state as it is now: a hold that has ended stands against nothing, and only waits for its next attempt.
+// shown returns the state as people see it: a hold that has ended only waits for its next attempt.
 func (u *unit) shown(scope Scope, now time.Time) State {
 	s := u.state(scope, now)
 	if s.Kind == Held && !u.until.After(now) {
@@ -94,12 +94,13 @@ func (u *unit) shown(scope Scope, now time.Time) State {
 	return s
 }
 
-// mayCall says whether a call may go out now, as far as u is concerned.
+// mayCall reports whether a call may go out now as far as u is concerned.
 func (u *unit) mayCall(now time.Time) bool {
 	return u.kind == Ready || u.kind != Stopped && u.probe == 0 && !u.until.After(now)
 }
 
-// dictate notes a wait that the upstream dictated. It says whether that is news: a smaller value never shortens a hold.
+// dictate notes a wait that the upstream dictated, and reports whether it is new: a smaller value never shortens a
+// hold.
 func (u *unit) dictate(notBefore time.Time, why Category, now time.Time) bool {
 	if !notBefore.After(now) || !notBefore.After(u.hold) {
 		return false
@@ -108,8 +109,8 @@ func (u *unit) dictate(notBefore time.Time, why Category, now time.Time) bool {
 	return true
 }
 
-// settle gives a wait that we guess up for one that the upstream dictated. A rate limit is kept to the second; for an
-// outage it is the least that we wait.
+// settle replaces a wait that we guess with one that the upstream dictated. A rate limit is kept to the second; after
+// an outage the dictated wait is a minimum.
 func (u *unit) settle(now time.Time) {
 	exact := u.holdFor != Upstream && u.holdFor != Network
 	if u.hold.After(now) && (exact || u.hold.After(u.until)) {
@@ -117,7 +118,7 @@ func (u *unit) settle(now time.Time) {
 	}
 }
 
-// repeated counts a failure that is fatal after some in a row, and says whether these are so many.
+// repeated counts a failure that becomes fatal after some in a row, and reports whether it has.
 func (u *unit) repeated(v Verdict) bool {
 	if v.FatalAfter == 0 {
 		return false
@@ -129,8 +130,8 @@ func (u *unit) repeated(v Verdict) bool {
 	return u.repeats >= v.FatalAfter
 }
 
-// lift ends a stop or a backoff, so that one call may find out at once, but not what the upstream dictated. A call that
-// is finding out already is left to it.
+// lift ends a stop or a backoff, so that one call may find out at once, but not a wait that the upstream dictated. If
+// a call is finding out already, it is left to it.
 func (u *unit) lift(seq uint64, now time.Time) {
 	if u.kind != Stopped && (u.kind != Waiting || u.probe != 0) {
 		return
@@ -143,8 +144,7 @@ func (u *unit) lift(seq uint64, now time.Time) {
 // reset forgets everything but the order of events.
 func (u *unit) reset() { *u = unit{failedAt: u.failedAt, liftedAt: u.liftedAt} }
 
-// Stop is a fatal state as it is stored, to be put back after a restart. An empty Key.Stream means the whole
-// connection.
+// Stop is a stop as it is stored, to be restored after a restart. An empty Key.Stream means the whole connection.
 type Stop struct {
 	Key        Key
 	Generation int64
@@ -152,7 +152,7 @@ type Stop struct {
 	Since      time.Time
 }
 
-// Hold is a dictated wait as it is stored. User is 0 when all users of the app wait, Stream empty when the whole
+// Hold is a dictated wait as it is stored. User is 0 if all users of the app wait, Stream empty if the whole
 // connection does.
 type Hold struct {
 	Key      Key

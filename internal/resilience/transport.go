@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The bounds of every upstream call (providers page, "For all").
+// The bounds of every upstream call; see docs/resilience.md.
 const (
 	ConnectTimeout = 5 * time.Second
 	CallTimeout    = 30 * time.Second
@@ -22,14 +22,14 @@ const (
 )
 
 // Transport is the http.RoundTripper of every upstream call. It reads the whole body before it returns, so that a
-// connection cut in the middle is a [NetworkError] and never half an answer, and returns every status but 2xx and 3xx,
-// and every HTML page, as an [AnswerError]. It sends one request per call: retrying is a schedule, not a loop in here.
-// A call that something shared by all users stands against is not made, and its error a [NotBeforeError].
+// connection cut in the middle is a [NetworkError] and never half an answer, and returns every status but 2xx and
+// 3xx, and every HTML page, as an [AnswerError]. It sends one request per call: retrying is up to the schedules. A
+// call that something shared by all users forbids is not made, and its error is a [NotBeforeError].
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
 	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
-	// Told, when it is set, is told of the same. It is called by the goroutine of the call, and must not keep it waiting.
+	// Told, if set, is called with the same. It is called by the goroutine of the call, and must not block.
 	Told func(context.Context, Attempt)
 
 	Uplink   *Uplink // nil for none, as with the others
@@ -37,8 +37,8 @@ type Transport struct {
 	Paces    *Paces
 }
 
-// NewBase returns the connection pool below every Transport. dial, when it is not nil, has the say about every address;
-// then no proxy is used, because it would hide them.
+// NewBase returns the connection pool below every Transport. dial, if not nil, makes every connection; no proxy is
+// used then, since it would hide the address.
 func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http.Transport {
 	proxy := http.ProxyFromEnvironment
 	if dial == nil {
@@ -53,29 +53,29 @@ func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: ConnectTimeout,
-		// All calls to a host share one connection of HTTP/2. One whose other end went without a word is given up with the
-		// first call that it fails, and not when the system notices, a quarter of an hour later.
+		// All calls to a host share one HTTP/2 connection. A dead one is dropped on its first failed call, and not
+		// when the system notices a quarter of an hour later.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: CallTimeout / 2, PingTimeout: CallTimeout / 2},
 	}
 }
 
 // NewClient returns an http.Client on rt that follows a redirect only within one host, so that credentials do not
-// leave it, and only when the same request can be made there: a submission that turned into a read would look as if it
-// had been taken.
+// leave it, and only with the same method: a submission that became a read would look as if it had been accepted.
 func NewClient(rt http.RoundTripper) *http.Client {
 	return &http.Client{Transport: rt, CheckRedirect: sameRequest}
 }
 
 func sameRequest(req *http.Request, via []*http.Request) error {
 	from, to := via[0].URL, req.URL
-	if len(via) >= 5 || to.Host != from.Host || to.Scheme != from.Scheme && to.Scheme != "https" || req.Method != via[0].Method {
+	downgraded := to.Scheme != from.Scheme && to.Scheme != "https"
+	if len(via) >= 5 || to.Host != from.Host || downgraded || req.Method != via[0].Method {
 		return http.ErrUseLastResponse
 	}
 	return nil
 }
 
-// Send performs req at the endpoint (method and route template) and returns the answer, its body read and closed.
-// Every error is one of this package's types, or the context's when the caller itself stopped; none holds the URL.
+// Send sends req to the endpoint (method and route template) and returns the answer, its body read and closed. Every
+// error is one of this package's types, or the context's if the caller has stopped; none holds the URL.
 func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, error) {
 	req = req.WithContext(WithEndpoint(req.Context(), endpoint))
 	resp, err := client.Do(req)
@@ -91,13 +91,13 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 		return nil, &NetworkError{Endpoint: endpoint, Err: errors.New("the client does not stand on a Transport")}
 	}
 	unchanged := resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != ""
-	if !unchanged && (resp.StatusCode < 200 || resp.StatusCode >= 300) { // a redirect to somewhere else: a portal, or a server that moved
+	if !unchanged && (resp.StatusCode < 200 || resp.StatusCode >= 300) { // a redirect: a portal, or a server that moved
 		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
 	}
 	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
 }
 
-// lost types an answer that did not arrive whole: our own end, or the network's fault.
+// lost returns the error of an answer that did not arrive whole: the end of the context, or a fault of the network.
 func lost(ctx context.Context, endpoint string, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
@@ -126,10 +126,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// unmade is the verdict on a call that was not made: nothing is learned.
+// unmade is the verdict on a call that was not made: nothing is learned from it.
 var unmade = Verdict{Class: Canceled}
 
-// reach makes the call unless the uplink is lost, and when it is the request's turn.
+// reach makes the call unless the uplink is lost, when it is its turn.
 func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Verdict, err error) {
 	host := req.URL.Host
 	trip, until, ok := t.Uplink.enter(host)
@@ -163,13 +163,13 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Ver
 	return resp, v, err
 }
 
-// send makes the request. The header is that of the answer, whatever it means; nil without one.
+// send sends the request. The header is that of the answer, whatever it means; nil without one.
 func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header, error) {
 	endpoint := c.endpoint
 	ctx, cancel := context.WithTimeout(req.Context(), cmp.Or(c.patience, CallTimeout))
 	defer cancel()
 	out := req.WithContext(ctx)
-	if t.UserAgent != "" { // the caller's request is not ours to change
+	if t.UserAgent != "" { // the caller's request must not be changed
 		out.Header = req.Header.Clone()
 		out.Header.Set("User-Agent", t.UserAgent)
 	}
@@ -181,14 +181,17 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	if err != nil {
 		return nil, nil, lost(req.Context(), endpoint, err)
 	}
-	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) && !isOwnPage(ctx, resp.StatusCode)
+	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) &&
+		!isOwnPage(ctx, resp.StatusCode)
 	failed := resp.StatusCode >= 400 || html && resp.StatusCode < 300
 	if !failed && len(body) > MaxBody {
-		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)}
+		what := fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)
+		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: what}
 	}
 	reader, _ := ctx.Value(readerKey{}).(Reader)
 	if failed || reader.Refused != nil && resp.StatusCode < 300 {
-		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, Body: conceal(req, body[:min(len(body), MaxBody)]), header: resp.Header}
+		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, header: resp.Header,
+			Body: conceal(req, body[:min(len(body), MaxBody)])}
 		e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 		if reader.read(e, failed) {
 			return nil, resp.Header, e

@@ -8,23 +8,23 @@ import (
 
 // UplinkOptions are the settings of an [Uplink].
 type UplinkOptions struct {
-	// Upstreams are the hosts (with their port, when they have one) that are reached over the uplink, each with the name of
-	// its upstream. A server at home is none of them: it says nothing about the uplink.
+	// Upstreams are the hosts (with their port, if they have one) that are reached over the uplink, each with the
+	// name of its upstream. A server at home is not one of them.
 	Upstreams map[string]string
-	// Changed, when it is set, is told when the uplink is lost, when it is back, and with the first answer after the start,
-	// that it is there. It is called by whoever's call found out, one call at a time.
+	// Changed, if set, is called when the uplink is lost, when it is back, and with the first answer after the start.
+	// It is called by the goroutine of the call that found out, one call at a time.
 	Changed func(offline bool)
 	Rand    func() float64 // uniform in [0, 1); for tests
 }
 
-// Uplink tells trouble of our own connection to the internet from trouble of the upstreams: when several of them fail
-// in the network and none answers in between, it is ours. While it lasts one call in a while goes out to find out, all
-// others are refused without counting against anybody, and are told to come back at times that are spread out. Safe for
+// Uplink tells failures of our own connection to the internet from those of upstreams: if several upstreams fail in
+// the network and none answers in between, the fault is ours. While it lasts one call in a while goes out to find
+// out; all others are refused without counting as failures, with times to come back that are spread. Safe for
 // concurrent use.
 type Uplink struct {
 	opt UplinkOptions
 
-	telling sync.Mutex // held around Changed, so that two changes are told in their order
+	telling sync.Mutex // held around Changed, so that changes are reported in their order
 
 	mu      sync.Mutex
 	told    uplinkState
@@ -36,7 +36,7 @@ type Uplink struct {
 	probing bool
 }
 
-// uplinkState is what Changed was told last.
+// uplinkState is what Changed was called with last.
 type uplinkState uint8
 
 const (
@@ -45,17 +45,17 @@ const (
 	uplinkLost
 )
 
-// The pace of probes: slow, because a call that cannot leave costs its whole timeout.
+// The times between probes. They are long, since a call that cannot leave costs its whole timeout.
 const (
 	minProbe = 15 * time.Second
 	maxProbe = 2 * time.Minute
-	// inUse is for how long an upstream that was called counts as one that could have answered.
+	// inUse is how long an upstream counts as one that could have answered, after its latest call.
 	inUse = time.Hour
-	// lostBy is how many upstreams have to fail when more than that are in use.
+	// lostBy is how many upstreams have to fail, if that many are in use.
 	lostBy = 3
 )
 
-// NewUplink returns an uplink that is believed to be there.
+// NewUplink returns an uplink that is taken to be there.
 func NewUplink(opt UplinkOptions) *Uplink {
 	if opt.Rand == nil {
 		opt.Rand = rand.Float64
@@ -63,7 +63,7 @@ func NewUplink(opt UplinkOptions) *Uplink {
 	return &Uplink{opt: opt, called: map[string]time.Time{}, failed: map[string]bool{}}
 }
 
-// Offline says whether the uplink is lost, and when the next probe may go out.
+// Offline reports whether the uplink is lost, and when the next probe may go out.
 func (u *Uplink) Offline() (until time.Time, offline bool) {
 	if u == nil {
 		return time.Time{}, false
@@ -80,7 +80,7 @@ type trip struct {
 	probe    bool // it goes out to find out whether the uplink is back
 }
 
-// enter says whether a call may go out, or when to come back. A trip must be followed by leave.
+// enter reports whether a call may go out, or when to come back. A trip must be followed by leave.
 func (u *Uplink) enter(host string) (trip, time.Time, bool) {
 	if u == nil || u.opt.Upstreams[host] == "" {
 		return trip{}, time.Time{}, true
@@ -100,7 +100,7 @@ func (u *Uplink) enter(host string) (trip, time.Time, bool) {
 	return t, time.Time{}, true
 }
 
-// laterLocked is when a call that was refused comes back: after the next probe, and not with all the others.
+// laterLocked returns when a refused call may come back: after the next probe, at a time of its own.
 func (u *Uplink) laterLocked(now time.Time) time.Time {
 	next := u.probe
 	if !next.After(now) {
@@ -109,8 +109,8 @@ func (u *Uplink) laterLocked(now time.Time) time.Time {
 	return next.Add(time.Duration((0.05 + u.opt.Rand()) * float64(u.every)))
 }
 
-// leave notes what a call came to. It returns when to come back if the call failed for want of an uplink; it then says
-// nothing about the upstream.
+// leave notes the verdict on a call. It returns when to come back if the call failed for want of an uplink, which
+// says nothing about the upstream.
 func (t trip) leave(v Verdict) (time.Time, bool) {
 	u := t.of
 	if u == nil {
@@ -168,7 +168,7 @@ func (u *Uplink) lostLocked(now time.Time) {
 	}
 }
 
-// tell tells of the state as it is, unless that has been told.
+// tell calls Changed with the present state, unless that was the latest.
 func (u *Uplink) tell() {
 	u.telling.Lock()
 	defer u.telling.Unlock()

@@ -36,7 +36,8 @@ const (
 	Unknown
 )
 
-var categoryNames = [...]string{"", "auth", "permission", "config", "rate_limit", "quota", "upstream", "network", "contract", "item", "circuit_open", "unknown"}
+var categoryNames = [...]string{"", "auth", "permission", "config", "rate_limit", "quota", "upstream", "network",
+	"contract", "item", "circuit_open", "unknown"}
 
 func (c Category) String() string { return categoryNames[c] }
 
@@ -53,7 +54,7 @@ func ParseCategory(name string) Category {
 	return Unknown
 }
 
-// Scope says what a failure speaks about, and so what has to wait or stop.
+// Scope says what a failure is about, and so what has to wait or stop.
 type Scope uint8
 
 // The scopes, from the smallest to the largest.
@@ -76,16 +77,16 @@ type Meaning struct {
 	Class    Class
 	Category Category
 	Scope    Scope
-	// FatalAfter makes a retriable failure fatal (as Contract) when it was the outcome this many times in a row;
-	// 0 means never.
+	// FatalAfter makes a retriable failure fatal (as Contract) if it was the outcome this many times in a row; 0
+	// means never.
 	FatalAfter uint8
-	// Hold is the wait that the provider's documentation dictates for this answer, used when the answer itself
-	// names none; 0 means none.
+	// Hold is the wait that the provider's documentation asks for after this answer, if the answer itself names none;
+	// 0 means none.
 	Hold time.Duration
-	// HoldMax lets Hold double with each such answer in a row, up to this; 0 keeps it as it is.
+	// HoldMax makes Hold double with each such answer in a row, up to this; 0 keeps it as it is.
 	HoldMax time.Duration
-	// Advice is what a person should do about it, in whole sentences; empty when the usual words for the category
-	// will do.
+	// Advice is what a person should do about it, in whole sentences; empty if the usual words for the category will
+	// do.
 	Advice string
 }
 
@@ -105,7 +106,7 @@ type Verdict struct {
 	BadWait bool
 }
 
-// notBefore is the end of the dictated wait of the nth such failure in a row, from 1; zero without one.
+// notBefore returns the end of the dictated wait after the nth such failure in a row, from 1; zero without one.
 func (v Verdict) notBefore(n int, now time.Time) time.Time {
 	if v.HoldMax == 0 {
 		return v.NotBefore
@@ -117,5 +118,5 @@ func (v Verdict) notBefore(n int, now time.Time) time.Time {
 	return now.Add(min(wait, v.HoldMax))
 }
 
-// Failed says whether the verdict is a failure, of either class.
+// Failed reports whether the verdict is a failure, of either class.
 func (v Verdict) Failed() bool { return v.Class >= Retriable }

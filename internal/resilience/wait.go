@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxWait is the longest wait that is believed; what is longer is an upstream's mistake (resilience page, "Hold").
+// maxWait is the longest wait that is believed; a longer one is taken for a mistake of the upstream.
 const maxWait = 48 * time.Hour
 
 // ParseRetryAfter reads a Retry-After header in both its forms, seconds and HTTP date (RFC 9110, section 10.2.3). It
@@ -28,7 +28,7 @@ func ParseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool
 	return at, false
 }
 
-// After is the instant so many seconds after now, or bad where [ParseRetryAfter] says so.
+// After returns the instant so many seconds after now, or bad under the conditions of [ParseRetryAfter].
 func After(seconds float64, now time.Time) (notBefore time.Time, bad bool) {
 	if !(seconds <= maxWait.Seconds()) { // also NaN
 		return time.Time{}, true

@@ -21,7 +21,7 @@ func Describe() providers.Description {
 				Help: "The address of OpenAI's API, or of any other server that speaks it, such as one at home."},
 			{Name: "keys", Kind: providers.Keys, From: "https://platform.openai.com/api-keys",
 				Help: "API keys of that server, each as KEY or PROJECT:KEY; empty for a server that asks for none."},
-			{Name: "model", Required: true,
+			{Name: "model", Required: true, From: "https://platform.openai.com/docs/models",
 				Help: "The language model that writes weekly digests for those who want them, as that server " +
 					"calls it. Empty: there are none."},
 			{Name: "price_in", Kind: providers.Price, With: "price_out",

@@ -1,0 +1,51 @@
+package sync_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/enginetest"
+	"reprise/internal/library"
+	"reprise/internal/providers/providertest"
+	"reprise/internal/providers/registry"
+)
+
+// New settings take the place of the old ones while the server runs: a run that is under way finishes with those it
+// began with.
+func TestAProviderIsReplacedBetweenTwoRuns(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		enginetest.Settle()
+		slow := func(req *http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return nil, nil // then as if nothing was wrong
+		}
+		up.Fail("listenbrainz", slow)
+		up.Fail("lb.example.org", func(req *http.Request) (*http.Response, error) {
+			return enginetest.Answer(req, http.StatusServiceUnavailable, `{}`), nil
+		})
+		before := len(up.Calls("listenbrainz"))
+		require.NoError(t, e.Connections.SyncNow(t.Context(), user, "listenbrainz"))
+		time.Sleep(time.Second)
+		begun := len(up.Calls("listenbrainz"))
+		require.Greater(t, begun, before, "a run is under way")
+
+		old := e.Registry.Get("listenbrainz")
+		moved := providertest.New(registry.Describe("listenbrainz"), "api_url", "https://lb.example.org")
+		e.Registry.Replace(moved)
+		require.Equal(t, "lb.example.org", moved.App(library.Credentials{}), "others share other limits from now on")
+		require.NotEqual(t, old.App(library.Credentials{}), moved.App(library.Credentials{}))
+		time.Sleep(time.Minute)
+		finished := len(up.Calls("listenbrainz"))
+		require.Greater(t, finished, begun, "it goes on where it began")
+		require.Empty(t, up.Calls("lb.example.org"))
+
+		require.NoError(t, e.Connections.SyncNow(t.Context(), user, "listenbrainz"))
+		time.Sleep(time.Minute)
+		require.NotEmpty(t, up.Calls("lb.example.org"), "the next one takes the new settings")
+		require.Len(t, up.Calls("listenbrainz"), finished)
+	})
+}
