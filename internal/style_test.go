@@ -39,7 +39,6 @@ var longLines = map[string]int{
 	"internal/art":                    20,
 	"internal/channels":               129,
 	"internal/config":                 62,
-	"internal/delivery":               51,
 	"internal/demo":                   216,
 	"internal/digest":                 29,
 	"internal/doctor":                 81,
@@ -47,7 +46,6 @@ var longLines = map[string]int{
 	"internal/enrich":                 32,
 	"internal/imports":                62,
 	"internal/library":                4,
-	"internal/match":                  107,
 	"internal/metrics":                71,
 	"internal/notify":                 65,
 	"internal/oauth":                  58,
@@ -65,7 +63,7 @@ var longLines = map[string]int{
 	"internal/providers/youtube":      41,
 	"internal/resilience":             162,
 	"internal/s3test":                 6,
-	"internal/store":                  595,
+	"internal/store":                  363,
 	"internal/sync":                   119,
 	"internal/tracing":                10,
 }
@@ -75,7 +73,6 @@ var longNames = map[string]int{
 	"internal/art":                 2,
 	"internal/channels":            6,
 	"internal/config":              1,
-	"internal/delivery":            1,
 	"internal/digest":              11,
 	"internal/enrich":              7,
 	"internal/imports":             3,
@@ -85,7 +82,7 @@ var longNames = map[string]int{
 	"internal/providers/youtube":   2,
 	"internal/resilience":          6,
 	"internal/server":              11,
-	"internal/store":               19,
+	"internal/store":               11,
 	"internal/sync":                28,
 }
 
