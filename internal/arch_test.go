@@ -82,10 +82,10 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/server/core",
 	},
 	"internal/server/connections": {
-		"internal/delivery", "internal/library", "internal/metrics", "internal/notify", "internal/oauth",
-		"internal/providers", "internal/resilience", "internal/server/activity", "internal/server/core",
-		"internal/server/deliveries", "internal/server/imports", "internal/server/music", "internal/sync",
-		"web",
+		"internal/accounts", "internal/delivery", "internal/library", "internal/metrics", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
+		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
+		"internal/server/music", "internal/sync", "web",
 	},
 	// It has words for the errors of all packages below it.
 	"internal/server/core": {

@@ -28,7 +28,6 @@ var functions = template.FuncMap{
 	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
 	"service":   service,
-	"within":    within,
 	"variable":  variable,
 	"art":       pictureAddress,
 	"pictured":  pictured,
@@ -178,11 +177,6 @@ func service(name string) string {
 		return n
 	}
 	return name
-}
-
-// within says whether path is a section's own page or below it.
-func within(path, section string) bool {
-	return path == section || strings.HasPrefix(path, section+"/")
 }
 
 // variable returns the environment variable of a setting.
