@@ -350,7 +350,7 @@ var spaces = regexp.MustCompile(`[ \t\n]+`)
 
 func render(t *testing.T, name string, page any, user any) string {
 	t.Helper()
-	pages, err := Load()
+	pages, err := Load(func(provider string) string { return "Service " + provider })
 	require.NoError(t, err)
 	alerts := []object{}
 	if user != nil {
