@@ -82,10 +82,10 @@ var arrows = map[string][]string{
 		"internal/resilience", "internal/server/core",
 	},
 	"internal/server/connections": {
-		"internal/delivery", "internal/library", "internal/metrics", "internal/notify", "internal/oauth",
-		"internal/providers", "internal/resilience", "internal/server/activity", "internal/server/core",
-		"internal/server/deliveries", "internal/server/imports", "internal/server/music", "internal/sync",
-		"web",
+		"internal/accounts", "internal/delivery", "internal/library", "internal/metrics", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
+		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
+		"internal/server/music", "internal/sync", "web",
 	},
 	// It has words for the errors of all packages below it.
 	"internal/server/core": {
@@ -137,7 +137,7 @@ var arrows = map[string][]string{
 	"internal/demo": {},
 
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/resilience", "internal/store", "web"},
+	"internal/datadir": {"internal/accounts", "internal/config", "internal/resilience", "internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
 		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store", "web",
@@ -173,7 +173,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
 		"internal/providers/registry", "internal/resilience", "internal/server", "internal/store",
-		"internal/sync", "internal/tracing", "web",
+		"internal/sync", "internal/tracing",
 	},
 }
 

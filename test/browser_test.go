@@ -9,40 +9,69 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/demo"
 )
 
-// browser starts a headless Chromium; each context of it is a tab.
+// chromium is the headless Chromium of all tests, and stopChromium ends it; the first test that needs it starts it.
+var (
+	chromium = sync.OnceValues(func() (context.Context, error) {
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+			chromedp.Flag("disable-quic", true),
+			chromedp.WindowSize(1280, 900))
+		if os.Getuid() == 0 {
+			options = append(options, chromedp.NoSandbox)
+		}
+		allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, cancel := chromedp.NewContext(allocated)
+		stopChromium = func() {
+			cancel() // waits for the end of the process
+			stop()
+		}
+		return ctx, chromedp.Run(ctx)
+	})
+	stopChromium = func() {}
+)
+
+// browser opens a tab that shares no cookie with the tabs of other tests.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-quic", true),
-		chromedp.WindowSize(1280, 900))
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocated)
+	all, err := chromium()
+	require.NoError(t, err, "Chromium has to be installed: `make test` does it")
+	id, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(browserOf(all))
+	require.NoError(t, err)
+	return openTab(t, all, id)
+}
+
+// another opens a second tab beside one, in the same session.
+func another(t *testing.T, tab context.Context) context.Context {
+	t.Helper()
+	return openTab(t, tab, chromedp.FromContext(tab).BrowserContextID)
+}
+
+// openTab opens a tab in a window of its own: a session's first tab needs one.
+func openTab(t *testing.T, beside context.Context, session cdp.BrowserContextID) context.Context {
+	t.Helper()
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(session).WithNewWindow(true).Do(browserOf(beside))
+	require.NoError(t, err)
+	ctx, cancel := chromedp.NewContext(beside, chromedp.WithTargetID(id))
 	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Run(ctx), "Chromium has to be installed: `make test` does it")
+	chromedp.FromContext(ctx).BrowserContextID = session
+	require.NoError(t, chromedp.Run(ctx)) // the first run's context is the tab's, and must not time out
 	return ctx
 }
 
-// another opens a second tab of the same browser.
-func another(t *testing.T, tab context.Context) context.Context {
-	t.Helper()
-	ctx, cancel := chromedp.NewContext(tab)
-	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Run(ctx)) // the first run's context is the tab's, and must not time out
-	return ctx
+// browserOf returns a context for calls to the browser itself.
+func browserOf(tab context.Context) context.Context {
+	return cdp.WithExecutor(tab, chromedp.FromContext(tab).Browser)
 }
 
 // complaints collects the errors in a tab's console.

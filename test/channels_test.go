@@ -85,7 +85,8 @@ func TestABrowserShowsPushMessages(t *testing.T) {
 	var c complaints
 	c.listen(tab)
 	do(t, tab, chromedp.ActionFunc(func(ctx context.Context) error { return serviceworker.Enable().Do(ctx) }),
-		cdp.GrantPermissions([]cdp.PermissionType{cdp.PermissionTypeNotifications}).WithOrigin(p.url),
+		cdp.GrantPermissions([]cdp.PermissionType{cdp.PermissionTypeNotifications}).WithOrigin(p.url).
+			WithBrowserContextID(chromedp.FromContext(tab).BrowserContextID),
 		chromedp.Navigate(p.url+"/setup?code="+p.code),
 		chromedp.SendKeys(`input[name="name"]`, "Alice", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name="password"]`, password, chromedp.ByQuery),

@@ -27,7 +27,6 @@ var functions = template.FuncMap{
 	"state":     func(name string) string { return stateWords[name] },
 	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
-	"within":    within,
 	"variable":  variable,
 	"art":       pictureAddress,
 	"pictured":  pictured,
@@ -167,11 +166,6 @@ var stateWords = map[string]string{
 
 // streamWords holds the streams of a connection in words.
 var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlists", "deliveries": "Sending"}
-
-// within says whether path is a section's own page or below it.
-func within(path, section string) bool {
-	return path == section || strings.HasPrefix(path, section+"/")
-}
 
 // variable returns the environment variable of a setting.
 func variable(setting string) string {

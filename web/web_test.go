@@ -19,7 +19,14 @@ const stamp = "2026-11-20T21:04:11.000Z"
 
 // connection is one of the server's, in a state, with everything that it can carry.
 func connection(state string, category any) object {
-	return object{"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
+	alerted := state == "needs_reconnect" || state == "needs_admin"
+	told := ""
+	if alerted {
+		told = "/connect/spotify"
+	}
+	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"), "Alerted": alerted, "Told": told,
+		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
+		"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
 		"Category": category, "Message": "What is the case.",
 		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp,
 		"ConsecutiveFailures": 2, "ExpiresAt": stamp,
@@ -256,9 +263,10 @@ func layouts() map[string][]any {
 		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
 		connection("syncing", nil), connection("held", "rate_limit")},
-		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "Attention": 1, "Trouble": 1}
+		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
+		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": "It does."}}
 	empty := object{"Connections": nil, "Offers": []object{register, ready}, "Listens": nil, "Total": 0,
-		"Attention": 0, "Trouble": 0}
+		"NotReady": "", "Headline": object{"State": "healthy", "Text": "", "Lead": ""}}
 	all, day := runs()
 	form := object{"Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/",
 		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
@@ -352,14 +360,15 @@ func render(t *testing.T, name string, page any, user any) string {
 	t.Helper()
 	pages, err := Load(func(provider string) string { return "Service " + provider })
 	require.NoError(t, err)
-	alerts := []object{}
+	layout := object{"Title": "Title", "User": user, "Flash": "Done.", "Version": "1", "Page": page,
+		"Nav":  []object{{"Label": "Deliveries", "URL": "/deliveries", "Current": "page", "Dead": true}},
+		"Bell": "", "Open": 0, "Urgent": false, "Banners": nil, "Dead": 3}
 	if user != nil {
-		alerts = []object{notification("1", "error", nil), notification("2", "info", nil)}
+		layout["Open"], layout["Urgent"] = 2, true
+		layout["Banners"] = []object{without(notification("1", "error", nil), "Hidden", name == "notifications")}
 	}
 	var b bytes.Buffer
-	require.NoError(t, pages.Render(&b, name, object{"Title": "Title", "Path": "/" + name, "User": user,
-		"Flash": "Done.", "Alerts": alerts, "Dead": 3,
-		"Digests": true, "Demo": true, "Version": "1", "Page": page}))
+	require.NoError(t, pages.Render(&b, name, layout))
 	return spaces.ReplaceAllString(b.String(), " ") // as a browser does
 }
 
@@ -419,7 +428,8 @@ func TestAnAlertIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Offers": nil, "Listens": nil,
-		"Total": 0, "Attention": 1, "Trouble": 0}
+		"Total": 0, "NotReady": "",
+		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": ""}}
 	for name, page := range map[string]any{"status": status,
 		"connection": details(status["Connections"].([]object)[0], nil, nil)} {
 		html := render(t, name, page, user)

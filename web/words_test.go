@@ -21,9 +21,6 @@ func TestWords(t *testing.T) {
 		require.Equal(t, want, size(n))
 	}
 	require.Empty(t, length(nil))
-	require.True(t, within("/playlists/3", "/playlists"))
-	require.True(t, within("/playlists", "/playlists"))
-	require.False(t, within("/playlistsx", "/playlists"))
 	_, err := dict("a")
 	require.Error(t, err)
 }

@@ -1,18 +1,18 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 
 	"reprise/internal/art"
 	"reprise/internal/enrich"
-	"reprise/internal/events"
 	"reprise/internal/providers"
 )
 
 const mib = 1 << 20
 
-// newEnrichment makes what finds out about the music that was heard, and the cache of pictures; nil when none are kept.
-func newEnrichment(b builder, services *providers.Registry, guard enrich.Guard, bus *events.Bus) (*enrich.Runner, *art.Cache, error) {
+// enrichment returns what finds facts about the music that was heard, and the cache of pictures, nil if none are kept.
+func (b basics) enrichment(services *providers.Registry, client *http.Client, guard enrich.Guard) (*enrich.Runner, *art.Cache, error) {
 	var pictures enrich.Pictures
 	var cache *art.Cache
 	var sources []enrich.Source
@@ -29,7 +29,7 @@ func newEnrichment(b builder, services *providers.Registry, guard enrich.Guard, 
 	if b.config.ArtMaxMiB > 0 {
 		var err error
 		cache, err = art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"), Most: int64(b.config.ArtMaxMiB) * mib,
-			Client: b.client, Hosts: from})
+			Client: client, Hosts: from})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,7 +41,7 @@ func newEnrichment(b builder, services *providers.Registry, guard enrich.Guard, 
 		Store:    b.store,
 		Guard:    guard,
 		Pictures: pictures,
-		Bus:      bus,
+		Bus:      b.bus,
 		Log:      b.log,
 	}), cache, nil
 }

@@ -32,6 +32,7 @@ type evening struct {
 	*app
 	t      *testing.T
 	world  *demo.World
+	alice  int64
 	url    string // of the server
 	prom   string // of Prometheus
 	client http.Client
@@ -59,9 +60,10 @@ func newEvening(t *testing.T) *evening {
 	var out, log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, c, func(ctx context.Context, a *app) error {
-			e.app = a
-			return furnish(ctx, a, e.world)
+		ended <- serve(ctx, c, func(ctx context.Context, a *app) (demoPages, error) {
+			pages, err := furnish(ctx, a, e.world)
+			e.app, e.alice = a, pages.user
+			return pages, err
 		}, &out, &log)
 	}()
 	t.Cleanup(func() {
@@ -301,7 +303,7 @@ func (e *evening) relief() {
 	ctx := context.Background()
 	require.NoError(t, e.world.Switch(demo.YouTube, demo.Normal))
 	require.NoError(t, e.world.Switch(demo.Spotify, demo.Normal))
-	alice := e.server.DemoUser
+	alice := e.alice
 	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), alice, library.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)})
 	require.NoError(t, err)
 	require.NoError(t, e.connections.Retry(ctx, alice, "spotify"))

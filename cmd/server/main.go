@@ -1,5 +1,5 @@
-// Command server is Reprise: it pulls listens and playlists from the services that hold them, keeps them, and tells a
-// person when something needs them.
+// Command server is Reprise: it pulls listens and playlists from the services that hold them, keeps them, and notifies
+// people when something needs them.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
-	_ "time/tzdata" // quotas end at midnight somewhere, also on a machine without time zones
+	_ "time/tzdata" // for the midnights at which quotas end, on machines without time zones
 
 	"reprise/internal/cli"
 	"reprise/internal/config"
@@ -86,9 +86,8 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	}
 	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
 	if o.Check {
-		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c), UserAgent: userAgent(c),
-			Known:  registry.Descriptions(),
-			Listen: server.Listen}, stdout)
+		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c),
+			UserAgent: userAgent(c), Known: registry.Descriptions(), Listen: server.Listen}, stdout)
 	}
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
@@ -101,7 +100,8 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	case "rotate-key":
 		err = dataDir(c).RotateKey(ctx, stdout)
 	case "reset-password":
-		err = resetPassword(ctx, c, o.Operand, stdin, stdout)
+		ask := func(account string) (string, error) { return cli.NewPassword(ctx, account, stdin, stdout) }
+		err = dataDir(c).ResetPassword(ctx, o.Operand, ask, stdout)
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s was stopped before it was done. Run it again", o.Command)
@@ -109,13 +109,13 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	return err
 }
 
-// dataDir is the data directory that the settings name.
+// dataDir returns the data directory of the settings.
 func dataDir(c config.Config) datadir.Dir {
 	return datadir.Dir{Path: c.DataDir, SecretKey: c.SecretKey, DatabaseURL: c.DatabaseURL}
 }
 
-// softMemory is from how many bytes on the garbage collector works harder rather than take more: the server shares a
-// small machine with others. It is no limit to what may be needed.
+// softMemory is the garbage collector's soft limit, in bytes: the server shares a small machine with others. It may use
+// more when it has to.
 const softMemory = 48 << 20
 
 func commit() string {

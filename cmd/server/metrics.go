@@ -11,7 +11,6 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/config"
 	"reprise/internal/delivery"
-	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/providers"
@@ -22,7 +21,7 @@ import (
 	"reprise/internal/tracing"
 )
 
-// counts are what is told of every attempt: the metrics, the roll-up of the health page, and the traces.
+// counts are what counts every attempt: the metrics, the roll-up of the health page, and the traces.
 type counts struct {
 	*metrics.Metrics
 	rollup *metrics.Rollup
@@ -54,10 +53,10 @@ func (n counts) breaker(c resilience.BreakerChange) {
 	n.rollup.Breaker(c)
 }
 
-// picture is by what the fetching of pictures goes (see the package art); their hosts are several.
+// picture names the endpoint of pictures, which have several hosts; see the package art.
 const picture = "GET /{picture}"
 
-// catalogue lists what may be counted: all providers that this version knows, whether they are set up or not.
+// catalogue lists everything that may be counted, for all known providers, whether they are set up or not.
 func catalogue(c config.Config) metrics.Catalogue {
 	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions}
 	for _, k := range channels.Kinds() {
@@ -76,7 +75,7 @@ func catalogue(c config.Config) metrics.Catalogue {
 	return all
 }
 
-// counted is what may be counted of a provider.
+// counted lists what may be counted of a provider.
 func counted(d providers.Description, s providers.Settings) metrics.Provider {
 	v := metrics.Provider{Name: d.Name, Connects: d.Connects(), Pool: d.Pool != nil}
 	if v.Connects {
@@ -94,32 +93,41 @@ func counted(d providers.Description, s providers.Settings) metrics.Provider {
 	return v
 }
 
-// states pulls what a scrape tells of the present.
-func states(a *app, own []*providers.Provider, breakers *resilience.Breakers, bus *events.Bus) func(context.Context) (metrics.States, error) {
-	return func(ctx context.Context) (s metrics.States, err error) {
-		slow, thinned := bus.Dropped()
-		s.Breakers, s.Clients, s.Dropped = breakers.Status(), bus.Watchers(), map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
-		var surveys map[string]syncer.Survey
-		g, ctx := errgroup.WithContext(ctx) // each is a query of its own
-		g.Go(func() (err error) { surveys, err = a.connections.Survey(ctx, a.store, own); return err })
-		var deliveries map[delivery.State]int
-		g.Go(func() (err error) { deliveries, s.Oldest, err = a.store.Queue().Counts(ctx); return err })
-		if err := g.Wait(); err != nil {
-			return s, err
-		}
-		s.Deliveries = map[string]int{}
-		for state, n := range deliveries {
-			s.Deliveries[string(state)] = n
-		}
-		s.Providers = map[string]metrics.ProviderState{}
-		for _, p := range slices.Concat(a.registry.All(), own) {
-			v := surveys[p.Name]
-			state := metrics.ProviderState{Connections: map[string]int{}, NextAttempt: v.NextAttempt, HoldUntil: v.HoldUntil, LastSuccess: v.LastSuccess, Ends: v.Ends, Keys: p.Keys.Keys()}
-			for condition, n := range v.Conditions {
-				state.Connections[string(condition)] = n
-			}
-			s.Providers[p.Name] = state
-		}
-		return s, nil
+// present is what a scrape reads its current values from.
+type present struct {
+	basics
+	registry    *providers.Registry
+	services    []*providers.Provider // that only the installation calls
+	connections *syncer.Connections
+	breakers    *resilience.Breakers
+}
+
+// states returns the current values for a scrape.
+func (p present) states(ctx context.Context) (s metrics.States, err error) {
+	slow, thinned := p.bus.Dropped()
+	s.Dropped = map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
+	s.Breakers, s.Clients = p.breakers.Status(), p.bus.Watchers()
+	var surveys map[string]syncer.Survey
+	var deliveries map[delivery.State]int
+	g, ctx := errgroup.WithContext(ctx) // two queries
+	g.Go(func() (err error) { surveys, err = p.connections.Survey(ctx, p.store, p.services); return err })
+	g.Go(func() (err error) { deliveries, s.Oldest, err = p.store.Queue().Counts(ctx); return err })
+	if err := g.Wait(); err != nil {
+		return s, err
 	}
+	s.Deliveries = map[string]int{}
+	for state, n := range deliveries {
+		s.Deliveries[string(state)] = n
+	}
+	s.Providers = map[string]metrics.ProviderState{}
+	for _, one := range slices.Concat(p.registry.All(), p.services) {
+		v := surveys[one.Name]
+		state := metrics.ProviderState{Connections: map[string]int{}, NextAttempt: v.NextAttempt,
+			HoldUntil: v.HoldUntil, LastSuccess: v.LastSuccess, Ends: v.Ends, Keys: one.Keys.Keys()}
+		for condition, n := range v.Conditions {
+			state.Connections[string(condition)] = n
+		}
+		s.Providers[one.Name] = state
+	}
+	return s, nil
 }

@@ -3,34 +3,21 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
 	"reprise/internal/activity"
-	"reprise/internal/config"
 	"reprise/internal/digest"
-	"reprise/internal/events"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
-	"reprise/internal/store"
 )
 
-// builder makes live providers from their settings.
-type builder struct {
-	config config.Config
-	store  *store.Store
-	client *http.Client
-	counts counts
-	log    *slog.Logger
-}
-
-// all builds every provider: those that people connect to, and apart from them those that the installation uses.
-func (b builder) all(ctx context.Context) (connected, services *providers.Registry, err error) {
+// providers returns every provider: those that people connect to, and separately those that the installation uses.
+func (b basics) providers(ctx context.Context, client *http.Client) (connected, services *providers.Registry, err error) {
 	connected, services = providers.NewRegistry(), providers.NewRegistry()
 	for _, d := range registry.Descriptions() {
-		p, err := b.build(ctx, d, b.config.Providers[d.Name])
+		p, err := b.provider(ctx, d, client)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -43,25 +30,25 @@ func (b builder) all(ctx context.Context) (connected, services *providers.Regist
 	return connected, services, nil
 }
 
-// build makes one provider. It makes no call.
-func (b builder) build(ctx context.Context, d providers.Description, s providers.Settings) (*providers.Provider, error) {
-	in := providers.Installation{Client: b.client, Contact: b.config.Contact}
+// provider returns one provider, built from its settings. It makes no call.
+func (b basics) provider(ctx context.Context, d providers.Description, client *http.Client) (*providers.Provider, error) {
+	s := b.config.Providers[d.Name]
+	in := providers.Installation{Client: client, Contact: b.config.Contact}
 	if keys := d.Keys(s); len(keys) > 0 {
 		waits, err := b.store.Cooldowns(ctx)
 		if err != nil {
 			return nil, err
 		}
-		in.Keys = resilience.NewKeyPool(d.Name, keys, resilience.Options{Base: b.config.BackoffBase,
-			Max: b.config.BackoffMax, Jitter: jitter(b.config.BackoffJitter)})
+		in.Keys = resilience.NewKeyPool(d.Name, keys, backoffOptions(b.config))
 		in.Keys.Restore(waits)
-		in.Keyed = resilience.NewClient(b.keyed(d, in.Keys))
+		in.Keyed = resilience.NewClient(b.keyed(client.Transport, d, in.Keys))
 	}
 	return d.New(s, in)
 }
 
 // keyed returns a transport that puts a key of the pool on every request and keeps the pool's waits across restarts.
-func (b builder) keyed(d providers.Description, pool *resilience.KeyPool) *resilience.KeyTransport {
-	return &resilience.KeyTransport{Base: b.client.Transport, Pool: pool,
+func (b basics) keyed(base http.RoundTripper, d providers.Description, pool *resilience.KeyPool) *resilience.KeyTransport {
+	return &resilience.KeyTransport{Base: base, Pool: pool,
 		Put: d.Pool.Put, Advice: d.Pool.Advice, Spent: d.Pool.Spent,
 		Save: func(ctx context.Context, begun []resilience.Cooldown) error {
 			err := b.store.SaveCooldowns(ctx, begun)
@@ -81,9 +68,12 @@ func (b builder) keyed(d providers.Description, pool *resilience.KeyPool) *resil
 // latePlays is how long to wait after a week ends for late plays, from phones that were offline.
 const latePlays = 3 * time.Hour
 
-// newDigests returns the writer of the weekly digests; without a model it never writes one.
-func newDigests(b builder, services *providers.Registry, guard digest.Guard, bus *events.Bus) *digest.Runner {
-	c := digest.Config{Options: digest.Options{Late: latePlays}, Guard: guard, Store: b.store, Bus: bus, Log: b.log}
+// digests returns the writer of the weekly digests. Without a model it never writes one.
+func (b basics) digests(services *providers.Registry, guard digest.Guard) *digest.Runner {
+	c := digest.Config{Options: digest.Options{Late: latePlays}, Guard: guard, Store: b.store, Bus: b.bus, Log: b.log}
+	if b.config.Simulated {
+		c.Options.Every, c.Options.Late = demoDigest, 0
+	}
 	for _, p := range services.All() {
 		s := b.config.Providers[p.Name]
 		if p.Model == nil || len(p.Missing) > 0 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 
 	"reprise/internal/alerts"
@@ -11,8 +10,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// hosts is the policy that the settings make. Some services block callers that they cannot reach; servers of others that
-// speak the same API do not.
+// hosts returns the policy of the settings. Some services block callers whom they cannot contact; servers of others with
+// the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
 	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact}
 	for _, d := range registry.Descriptions() {
@@ -21,22 +20,23 @@ func hosts(c config.Config) resilience.HostPolicy {
 	return policy
 }
 
-// newTransport makes the way of every upstream call, with what all users share on it: our uplink, the breakers and the
-// paces. Their changes go to told.
-func newTransport(c config.Config, base http.RoundTripper, n counts, log *slog.Logger, told *alerts.Alerts) *resilience.Transport {
-	ctx := context.Background() // what is told must be kept although the call that found out may have ended
-	return &resilience.Transport{Base: base, UserAgent: userAgent(c), Log: log, Told: n.attempt,
-		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(c), Changed: func(offline bool) { told.UplinkChanged(ctx, offline) }}),
-		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: c.BreakerFailures, Cooldown: c.BreakerCooldown,
-			Changed: func(ch resilience.BreakerChange) {
-				n.breaker(ch)
-				told.BreakerChanged(ctx, ch)
+// transport returns the transport of every upstream call, with what all users share: our uplink, the breakers and the
+// paces.
+func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resilience.Transport {
+	ctx := context.Background() // a change must be stored although the call that found it may have ended
+	return &resilience.Transport{Base: base, UserAgent: userAgent(b.config), Log: b.log, Told: b.counts.attempt,
+		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(b.config),
+			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
+		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: b.config.BreakerFailures,
+			Cooldown: b.config.BreakerCooldown, Changed: func(ch resilience.BreakerChange) {
+				b.counts.breaker(ch)
+				raised.BreakerChanged(ctx, ch)
 			}}),
-		Paces: resilience.NewPaces(rates(c)),
+		Paces: resilience.NewPaces(rates(b.config)),
 	}
 }
 
-// userAgent is how this installation introduces itself.
+// userAgent returns how this installation introduces itself.
 func userAgent(c config.Config) string {
 	agent := "Reprise/" + version
 	if c.Contact != "" {
@@ -45,7 +45,7 @@ func userAgent(c config.Config) string {
 	return agent
 }
 
-// rates are the requests per second that the settings allow, by host.
+// rates returns the requests per second that the settings allow, by host.
 func rates(c config.Config) map[string]float64 {
 	all := map[string]float64{}
 	for _, d := range registry.Descriptions() {
@@ -56,7 +56,7 @@ func rates(c config.Config) map[string]float64 {
 	return all
 }
 
-// upstreams are the hosts that are reached over the uplink, each with its owner. A server at home is none of them.
+// upstreams returns the owner of every host that is reached over the uplink. Servers at home are left out.
 func upstreams(c config.Config) map[string]string {
 	all := map[string]string{}
 	for _, d := range registry.Descriptions() {

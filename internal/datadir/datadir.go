@@ -55,17 +55,17 @@ func (d Dir) Open(ctx context.Context) (*store.Store, error) {
 	return db, err
 }
 
-// OpenBeside opens a database that exists, without its key, for a short write beside a running server.
-func (d Dir) OpenBeside(ctx context.Context) (*store.Store, error) {
+// openBeside opens a database that exists, without its key, for a short write beside a running server.
+func (d Dir) openBeside(ctx context.Context) (*store.Store, error) {
 	if err := d.requireDatabase(ctx); err != nil {
 		return nil, err
 	}
 	db, err := store.OpenBeside(ctx, d.Place())
-	return db, d.Explain(err)
+	return db, d.explain(err)
 }
 
-// Explain turns trouble with the database into a sentence and returns every other error as it is.
-func (d Dir) Explain(err error) error {
+// explain turns trouble with the database into a sentence and returns every other error as it is.
+func (d Dir) explain(err error) error {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return fmt.Errorf("the database %s cannot be used. %s", d.Place(), e.Problem)
 	}
@@ -76,7 +76,7 @@ func (d Dir) Explain(err error) error {
 func (d Dir) requireDatabase(ctx context.Context) error {
 	there, err := store.Exists(ctx, d.Place())
 	if err != nil {
-		return d.Explain(err)
+		return d.explain(err)
 	}
 	if there {
 		return nil

@@ -37,7 +37,7 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 	there, err := store.Exists(ctx, d.Place())
 	switch {
 	case err != nil:
-		return nil, d.Explain(err)
+		return nil, d.explain(err)
 	case missing && there:
 		return nil, fmt.Errorf("%s is missing, but there is the database %s, whose secrets only that key opens. "+
 			"Put the file back, or set secret_key; nothing was changed", path, d.Place())

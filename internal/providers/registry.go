@@ -36,6 +36,14 @@ func (r *Registry) Get(name string) *Provider {
 	return nil
 }
 
+// DisplayName returns a provider's name as people know it, or name itself when there is no such provider.
+func (r *Registry) DisplayName(name string) string {
+	if p := r.Get(name); p != nil {
+		return p.DisplayName
+	}
+	return name
+}
+
 // Replace puts p in the place of the provider of the same name, or at the end when there is none.
 func (r *Registry) Replace(p *Provider) {
 	r.mu.Lock()

@@ -16,9 +16,11 @@ type panicked struct {
 	stack []byte
 }
 
-// ahead reads a span, and lets the adapter fetch the next page while the caller stores this one. Nothing of it is left
-// running when the sequence ends. A panic of the adapter is the caller's, as it would be without this.
-func ahead(ctx context.Context, source providers.ListenSource, span library.Span) iter.Seq2[providers.ListenPage, error] {
+// ahead reads a span, and lets the adapter fetch the next page while the caller stores this one. When the sequence
+// ends, so has the adapter. A panic of the adapter is raised in the caller.
+func ahead(
+	ctx context.Context, source providers.ListenSource, span library.Span,
+) iter.Seq2[providers.ListenPage, error] {
 	type item struct {
 		page  providers.ListenPage
 		err   error
@@ -59,7 +61,7 @@ func ahead(ctx context.Context, source providers.ListenSource, span library.Span
 				return
 			}
 		}
-		// An end that we caused ourselves must not be taken for the end of the span.
+		// The end of the context is not the end of the span.
 		if err := ctx.Err(); err != nil {
 			yield(providers.ListenPage{}, err)
 		}

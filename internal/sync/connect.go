@@ -23,16 +23,15 @@ type connector struct {
 	store      ConnectionStore
 }
 
-// OtherAccountError says that a proved credential belongs to another account than the connection. It waits, stored,
-// for its person's choice.
+// OtherAccountError reports that a proved credential belongs to another account than the connection. It is stored
+// until its person chooses.
 type OtherAccountError struct{ Old, New string }
 
 func (e *OtherAccountError) Error() string {
 	return fmt.Sprintf("connected as %q until now, this is %q", e.Old, e.New)
 }
 
-// otherAccount names both accounts. Those that are called alike, as on two servers, are told apart by what else is known
-// of them.
+// otherAccount names both accounts. If their names are equal, as on two servers, what else is known of them is added.
 func otherAccount(old, now library.Connection) *OtherAccountError {
 	if old.Account == now.Account {
 		for _, c := range []*library.Connection{&old, &now} {
@@ -42,27 +41,34 @@ func otherAccount(old, now library.Connection) *OtherAccountError {
 	return &OtherAccountError{Old: old.Account, New: now.Account}
 }
 
-// ConnectOAuth proves a permission that has just been given on a provider's own page and stores it as the user's
-// connection.
-func (m *connector) ConnectOAuth(ctx context.Context, p *providers.Provider, user int64, g oauth.Grant) (library.Connection, error) {
+// ConnectOAuth proves a permission that has just been given on a provider's own page by a real call, and stores it as
+// the user's connection.
+func (m *connector) ConnectOAuth(
+	ctx context.Context, p *providers.Provider, user int64, g oauth.Grant,
+) (library.Connection, error) {
 	client := m.guard.opt.Client
 	if p.OAuth != nil {
 		client = oauth.GrantClient(client, g.Credentials)
 	}
 	adapter := p.Open(client, g.Credentials)
-	c := library.Connection{User: user, Provider: p.Name, Credentials: g.Credentials, AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
+	c := library.Connection{User: user, Provider: p.Name, Credentials: g.Credentials,
+		AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
 	return m.connect(ctx, p, c, adapter)
 }
 
-// Connect proves what a person has typed in by a real call and stores it as the user's connection. Nothing is stored
-// when the proof fails; the error is the call's. When there is a connection to another account already, the new one
-// waits and the error is an *OtherAccountError.
-func (m *connector) Connect(ctx context.Context, p *providers.Provider, user int64, fields library.Credentials) (library.Connection, error) {
+// Connect proves what a person has typed in by a real call, and stores it as the user's connection. If the proof
+// fails, nothing is stored, and the error wraps a *resilience.Failure. If there is a connection to another account
+// already, the new one waits and the error is an *OtherAccountError.
+func (m *connector) Connect(
+	ctx context.Context, p *providers.Provider, user int64, fields library.Credentials,
+) (library.Connection, error) {
 	c := library.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
 	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, fields))
 }
 
-func (m *connector) connect(ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter) (library.Connection, error) {
+func (m *connector) connect(
+	ctx context.Context, p *providers.Provider, c library.Connection, adapter providers.Adapter,
+) (library.Connection, error) {
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
@@ -86,7 +92,8 @@ func (m *connector) connect(ctx context.Context, p *providers.Provider, c librar
 	return m.take(ctx, c)
 }
 
-// Choice is between which accounts a person has to choose; the error is [library.ErrNotFound] when there is nothing to.
+// Choice returns the accounts between which a person has to choose; the error is [library.ErrNotFound] if there is no
+// choice.
 func (m *connector) Choice(ctx context.Context, user int64, p *providers.Provider) (*OtherAccountError, error) {
 	pending, err := m.store.Pending(ctx, user, p.Name)
 	if err != nil {
@@ -99,8 +106,8 @@ func (m *connector) Choice(ctx context.Context, user int64, p *providers.Provide
 	return otherAccount(old, pending), nil
 }
 
-// Held is a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait. No call
-// may be made then, not even to connect.
+// Held returns a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait.
+// No call may be made then, not even to connect.
 func (m *connector) Held(p *providers.Provider, credentials library.Credentials) error {
 	state := m.guard.opt.Backoff.State(resilience.Key{Provider: p.Name, App: p.App(credentials)})
 	if state.Kind == resilience.Held && state.Until.After(time.Now()) {
@@ -109,9 +116,11 @@ func (m *connector) Held(p *providers.Provider, credentials library.Credentials)
 	return nil
 }
 
-// Refused judges the answer to somebody who wanted to connect. It returns a *resilience.Failure of err, after storing the
+// Refused judges the failure of an attempt to connect. It returns a *resilience.Failure of err, after storing the
 // wait that the provider may have dictated.
-func (m *connector) Refused(ctx context.Context, p *providers.Provider, credentials library.Credentials, err error) error {
+func (m *connector) Refused(
+	ctx context.Context, p *providers.Provider, credentials library.Credentials, err error,
+) error {
 	v := resilience.Classify(err)
 	failure := &resilience.Failure{Verdict: v, Err: err}
 	if v.Category == resilience.Unknown {
@@ -129,7 +138,7 @@ func (m *connector) Refused(ctx context.Context, p *providers.Provider, credenti
 	return errors.Join(failure, m.store.SaveHold(context.WithoutCancel(ctx), hold))
 }
 
-// Choose ends the wait of another account's credential: it becomes the connection, or is forgotten.
+// Choose decides about another account's credential: it becomes the connection, or is forgotten.
 func (m *connector) Choose(ctx context.Context, user int64, provider string, accept bool) (library.Connection, error) {
 	pending, err := m.store.Pending(ctx, user, provider)
 	if err != nil {
@@ -141,7 +150,7 @@ func (m *connector) Choose(ctx context.Context, user int64, provider string, acc
 	return m.take(ctx, pending)
 }
 
-// take stores a proved connection as the next generation, forgets what stood against the old one, and starts to read.
+// take stores a proved connection as the next generation, forgets the trouble of the old one, and starts to read.
 func (m *connector) take(ctx context.Context, c library.Connection) (library.Connection, error) {
 	ctx = context.WithoutCancel(ctx)
 	did := activity.Reconnected
@@ -155,12 +164,12 @@ func (m *connector) take(ctx context.Context, c library.Connection) (library.Con
 	told := m.guard.opt.Alerts
 	told.Note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
 	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
-	m.syncer.Cancel(c.User, c.Provider) // what the old credential still reads does not count
+	m.syncer.Cancel(c.User, c.Provider) // it still reads with the old credential
 	m.syncer.Forget(c.User, c.Provider)
 	err = errors.Join(
 		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider), c.User),
 		m.deliveries.Connected(ctx, c),
-		told.Publish(ctx, c)) // what stood against the app has gone for all who share it
+		told.Publish(ctx, c)) // the trouble of the app has ended for all who share it
 	m.syncer.StartAnew(c)
 	return c, err
 }

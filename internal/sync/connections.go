@@ -26,8 +26,8 @@ type ConnectionStore interface {
 	DropPending(ctx context.Context, user int64, provider string) error
 }
 
-// Connections is what a person can do with their connections. What has begun to be stored is finished although the person
-// closes the page meanwhile. Safe for concurrent use.
+// Connections is what a person can do with their connections. What has begun to be stored is finished even if the
+// person closes the page. Safe for concurrent use.
 type Connections struct {
 	connector
 	statuses
@@ -44,13 +44,13 @@ func NewConnections(g *Guard, s *Syncer, d Deliveries, store ConnectionStore, bu
 		statuses: statuses{guard: g, syncer: s}, guard: g, syncer: s, deliveries: d, store: store, bus: bus}
 }
 
-// ErrPaused says that a connection is not read because its person has paused it.
+// ErrPaused reports that a connection is not read because its person has paused it.
 var ErrPaused = errors.New("the connection is paused")
 
-// Disconnect removes a connection, and with data also what was read through it alone.
+// Disconnect removes a connection, and with data also what only that connection has brought.
 func (m *Connections) Disconnect(ctx context.Context, user int64, provider string, data bool) error {
 	ctx = context.WithoutCancel(ctx)
-	// First out of the way of runs, which would store more.
+	// First of all no run may store more.
 	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (m *Connections) Resume(ctx context.Context, user int64, provider string) e
 	return errors.Join(m.deliveries.Release(ctx, user, provider), m.start(ctx, user, provider))
 }
 
-// SyncNow starts a run of every stream that may run, or joins those under way. When none may, because of a wait or
-// because a person has to act first, it returns a *resilience.NotBeforeError; ErrPaused when the connection is paused.
+// SyncNow starts a run of every stream that may run, or joins those under way. If none may, because of a wait or
+// because a person has to act first, it returns a *resilience.NotBeforeError; ErrPaused if the connection is paused.
 func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) error {
 	err := m.syncNow(ctx, user, provider)
 	if err == nil {
@@ -116,7 +116,7 @@ func (m *Connections) syncNow(ctx context.Context, user int64, provider string) 
 	var against resilience.State
 	for _, stream := range p.Streams {
 		state := m.guard.state(c, stream)
-		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // also while a call finds out: it is joined
+		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // a call that finds out is joined
 			return m.start(ctx, user, provider)
 		}
 		if against.Kind == resilience.Ready || state.Kind == resilience.Held {
@@ -126,8 +126,8 @@ func (m *Connections) syncNow(ctx context.Context, user int64, provider string) 
 	return &resilience.NotBeforeError{State: against}
 }
 
-// Retry is "Try again": it lifts a stop or a backoff and starts a run. A dictated wait stays; when it leaves no stream
-// to run, it is returned as a *resilience.NotBeforeError.
+// Retry is "Try again": it lifts a stop or a backoff and starts a run. If a dictated wait remains and keeps every
+// stream from running, it is returned as a *resilience.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, provider string) error {
 	ctx = context.WithoutCancel(ctx)
 	c, err := m.store.Connection(ctx, user, provider)
@@ -161,7 +161,7 @@ func (m *Connections) start(ctx context.Context, user int64, provider string) er
 	return nil
 }
 
-// note notes what a person did with their connection.
+// note notes in the activity log what a person did with their connection.
 func (m *Connections) note(ctx context.Context, user int64, provider string, did activity.Action, detail string) {
 	m.guard.opt.Alerts.Note(ctx, activity.Entry{User: user, Action: did, Provider: provider, Detail: detail})
 }

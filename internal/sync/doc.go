@@ -1,20 +1,20 @@
-// Package sync carries what a household's services hold into the store.
+// Package sync reads what a household's services hold into the store.
 //
-// # One line from tick to row
+// # From tick to row
 //
 // A loop ticks ([Syncer.Run]), or a backoff ends, or a person asks: each puts a (user, provider, stream) into one
 // queue. A run takes it from there: the guard asks the backoff for a permit, the adapter reads pages, each page is one
-// transaction of rows and reading position, and the guard turns the outcome into a verdict, and a change of state into
-// one notification.
+// transaction of rows and position, and the guard turns the outcome into a verdict. Package alerts draws the
+// consequences.
 //
 // # Concurrency
 //
-// There is at most one run per connection and stream; whoever asks meanwhile joins it. The number of runs is bounded,
-// and users take turns. A run has a deadline. A panic in an adapter is that run's failure. Run returns only when all
-// runs have ended; a run that is cut off leaves what it has stored, and the next one goes on from there.
+// There is at most one run per connection and stream; further callers join it. The number of runs is bounded, and users
+// take turns. A run has a deadline. A panic in an adapter is a failure of that run. Run returns only when all runs have
+// ended; a run that is cut off leaves what it has stored, and the next one goes on from there.
 //
-// # Reading position
+// # Position
 //
-// A stream of listens is read newest first. Its [Reading] holds the newest play stored and the spans of time that have
-// not been read yet: what a walk that broke off left behind, and the history before the first sync.
+// A stream of listens is read newest first. Its position holds the newest play stored and the spans of time that have
+// not been read yet: what an interrupted run left, and the history before the first sync.
 package sync

@@ -42,13 +42,15 @@ type Guard struct {
 // NewGuard returns a Guard.
 func NewGuard(opt GuardOptions) *Guard { return &Guard{opt: opt} }
 
-// Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. The call is given the
-// adapter of the subject's connection, nil without one.
+// Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. The call is given
+// the adapter of the subject's connection, nil without one.
 //
-// If the call fails, the error wraps a *resilience.Failure, and its consequences have been drawn; those of a channel's
-// are the caller's to draw. A call that breaks off because something shared by all users is not to be called now
-// returns an error that also wraps a *resilience.NotBeforeError, with the time at which this stream may call again.
-func (g *Guard) Do(ctx context.Context, s providers.Subject, call func(context.Context, providers.Adapter) error) error {
+// If the call fails, the error wraps a *resilience.Failure, and its consequences have been drawn; those of a channel
+// are up to the caller. If the call breaks off because something shared by all users may not be called now, the error
+// also wraps a *resilience.NotBeforeError, with the time at which this stream may call again.
+func (g *Guard) Do(
+	ctx context.Context, s providers.Subject, call func(context.Context, providers.Adapter) error,
+) error {
 	if s.Provider == nil {
 		if s.Provider = g.opt.Registry.Get(s.Connection.Provider); s.Provider == nil {
 			return fmt.Errorf("provider %q is not known to this version", s.Connection.Provider)
@@ -158,24 +160,24 @@ func (g *Guard) report(s providers.Subject, f *resilience.Failure) {
 	g.opt.Log.LogAttrs(context.Background(), level, "run ended", attrs...)
 }
 
-// Ready reports whether nothing that needs a person keeps deliveries to a connection from going out.
+// Ready reports whether deliveries to a connection may go out without a person having to act first.
 func (g *Guard) Ready(c library.Connection) bool {
 	return g.state(c, library.Deliveries).Kind != resilience.Stopped
 }
 
-// state is what stands against a stream of a connection now.
+// state returns what keeps a stream of a connection from calling now.
 func (g *Guard) state(c library.Connection, stream string) resilience.State {
 	return g.opt.Backoff.State(providers.KeyOf(c, stream))
 }
 
-// hurry lets the next call of every stream of a connection be a probe, because a person is waiting for it.
+// hurry makes the next call of every stream of a connection a probe, because a person is waiting for it.
 func (g *Guard) hurry(p *providers.Provider, c library.Connection) {
 	for _, stream := range p.Guarded() {
 		g.eager.Store(providers.KeyOf(c, stream), true)
 	}
 }
 
-// ChannelRenewed forgets what stood against a channel, because a person has changed it or a test went well.
+// ChannelRenewed forgets the trouble of a channel, because a person has changed it or a test succeeded.
 func (g *Guard) ChannelRenewed(user int64, channel string, version int64) {
 	g.opt.Backoff.Reconnected(providers.OfChannel(user, channel, "", version).Key(), version)
 }

@@ -10,8 +10,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// StateForAll returns what stands against the installation's own calls of a provider now, in words; no words if nothing
-// does.
+// StateForAll returns what keeps the installation's own calls of a provider from going out now, and its words; no
+// words if nothing does.
 func (g *Guard) StateForAll(p *providers.Provider) (resilience.State, notify.Words) {
 	c := library.Connection{Provider: p.Name}
 	for _, stream := range p.Guarded() {

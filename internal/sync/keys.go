@@ -10,14 +10,15 @@ import (
 	"reprise/internal/resilience"
 )
 
-// KeyStore keeps what stands against the keys of the installation, and what was dictated for other reasons.
+// KeyStore keeps the waits and refusals of the keys of the installation, and all other waits.
 type KeyStore interface {
 	ReadmitKeys(ctx context.Context, provider string) error
 	ForgetCooldowns(context.Context, []resilience.Cooldown) error
 	Holds(context.Context) ([]resilience.Hold, error)
 }
 
-// readmit takes back the keys that a provider has refused, because a person believes that their fault has been mended.
+// readmit takes back the keys that a provider has refused, because a person believes that their fault has been
+// repaired.
 func (g *Guard) readmit(ctx context.Context, p *providers.Provider) error {
 	if p.Keys.Size() == 0 {
 		return nil
@@ -26,10 +27,12 @@ func (g *Guard) readmit(ctx context.Context, p *providers.Provider) error {
 	return g.opt.Keys.ReadmitKeys(ctx, p.Name)
 }
 
-// ResetKey is an administrator's "Try now" for the key of a provider that ends in these characters: its wait or its
-// refusal is forgotten, and with it what stood against everybody because no key was left. The next call uses it. It
-// returns how the key stood; library.ErrNotFound when there is none. A key that is ready is left as it is.
-func (m *Connections) ResetKey(ctx context.Context, p *providers.Provider, lastFour string) (before resilience.KeyStatus, err error) {
+// ResetKey is an administrator's "Try now" for the key of a provider that ends in these characters: its wait or
+// refusal is forgotten, and with it the stop or wait of everybody that no key was left. The next call uses it. It
+// returns the earlier status of the key; library.ErrNotFound if there is none. A key that is ready is left as it is.
+func (m *Connections) ResetKey(
+	ctx context.Context, p *providers.Provider, lastFour string,
+) (before resilience.KeyStatus, err error) {
 	before, which := p.Keys.Reset(lastFour)
 	if which == nil {
 		return before, library.ErrNotFound

@@ -11,12 +11,12 @@ import (
 	"reprise/internal/providers"
 )
 
-// ListenStore keeps listens and how far reading them has come.
+// ListenStore keeps listens and their positions.
 type ListenStore interface {
 	Reading(ctx context.Context, user int64, provider, stream string) (string, error)
-	// SaveListens stores a page and its reading position in one transaction and says how many listens are new.
+	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
-	// PlayCounts returns the play counts seen last of these tracks, by track id.
+	// PlayCounts returns the latest play counts of these tracks, by track id.
 	PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]library.Listen, error)
 }
 
@@ -25,15 +25,17 @@ type listenRun struct {
 	rd       *reader
 	c        library.Connection
 	source   providers.ListenSource
-	position Position
+	position position
 	begun    time.Time
 	gap      *library.Gap // that has ended, and is not stored yet
 	added    int          // listens that were new
 	history  int          // pages of history still allowed in this run
 }
 
-// readListens returns how many listens were new.
-func (rd *reader) readListens(ctx context.Context, c library.Connection, source providers.ListenSource) (added int, err error) {
+// readListens reads listens, and returns how many were new.
+func (rd *reader) readListens(
+	ctx context.Context, c library.Connection, source providers.ListenSource,
+) (added int, err error) {
 	begun := time.Now()
 	text, err := rd.store.Reading(ctx, c.User, c.Provider, library.Listens)
 	if err != nil {
@@ -57,12 +59,12 @@ func (rd *reader) readListens(ctx context.Context, c library.Connection, source 
 		}
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		rd.last.set(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.History()})
+		rd.last.set(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.history()})
 	}
 	return r.added, nil
 }
 
-// walk reads the span at index i from its newest play on, and says whether it came to the span's end.
+// walk reads the span at index i from its newest play on, and reports whether it reached the span's end.
 func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) {
 	span := r.position.Unread[i]
 	for page, err := range ahead(ctx, r.source, span) {
@@ -90,14 +92,15 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 	return true, r.save(ctx, nil)
 }
 
-// save stores a page, so that it counts from here on, and tells who watches.
+// save stores a page and the position after it, and tells the browsers.
 func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	hidden, err := r.hidden(ctx, page)
 	if err != nil {
 		return err
 	}
-	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider, Generation: r.c.Generation,
-		Listens: append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
+	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider,
+		Generation: r.c.Generation,
+		Listens:    append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
@@ -110,15 +113,15 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	if added > 0 {
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
 	}
-	if r.position.History() {
+	if r.position.history() {
 		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
 			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
 }
 
-// hidden returns the plays that a page only counts: where a provider tells the last play of each track and their
-// number, a number that grew by more than one hides plays whose time is unknown.
+// hidden returns the plays that a page only counts. Where a provider has only the last play of each track and their
+// number, a number that grew by more than one hides plays at unknown times.
 func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]library.Listen, error) {
 	var tracks []string
 	for i := range page {

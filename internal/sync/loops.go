@@ -17,12 +17,13 @@ import (
 // loopJitter is the share by which the interval of a loop varies, so that installations do not call in step.
 const loopJitter = 0.1
 
-// expiryEvery is how often the ends of authorizations are looked at; the notices count days.
+// expiryEvery is how often the ends of authorizations are checked; the notices are days ahead.
 const expiryEvery = time.Hour
 
-// startLoops lets the loops tick. Each only fills the queue, so a tick takes no time.
+// startLoops starts the loops. A tick only fills the queue, so it takes no time.
 func startLoops(ctx context.Context, s *Syncer) (gocron.Scheduler, error) {
-	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)), gocron.WithStopTimeout(15*time.Second))
+	loops, err := gocron.NewScheduler(gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError)),
+		gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("start loops: %w", err)
 	}
@@ -33,9 +34,12 @@ func startLoops(ctx context.Context, s *Syncer) (gocron.Scheduler, error) {
 			gocron.WithName(name), gocron.WithStartAt(gocron.WithStartImmediately()))
 		return err
 	}
+	of := func(stream string) func(context.Context) error {
+		return func(ctx context.Context) error { return s.Tick(ctx, stream) }
+	}
 	err = errors.Join(
-		add("listens", s.opt.ListensEvery, func(ctx context.Context) error { return s.Tick(ctx, library.Listens) }),
-		add("playlists", s.opt.PlaylistsEvery, func(ctx context.Context) error { return s.Tick(ctx, library.Playlists) }),
+		add("listens", s.opt.ListensEvery, of(library.Listens)),
+		add("playlists", s.opt.PlaylistsEvery, of(library.Playlists)),
 		add("authorizations", expiryEvery, s.reader.announceEnds),
 	)
 	if err != nil {

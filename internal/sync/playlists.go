@@ -16,7 +16,9 @@ import (
 // PlaylistStore keeps playlists.
 type PlaylistStore interface {
 	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error)
-	SavePlaylist(ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track) error
+	SavePlaylist(
+		ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track,
+	) error
 	RenamePlaylist(ctx context.Context, id int64, name string) error
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
@@ -26,10 +28,10 @@ type PlaylistStore interface {
 
 // playlistPosition is what one run of playlists leaves for the next.
 type playlistPosition struct {
-	// Shrunk says that the list was seen with fewer than half of its playlists, which is believed when it is seen again.
+	// Shrunk says that the list had fewer than half of its playlists, which is believed if it happens again.
 	Shrunk bool `json:"shrunk,omitempty"`
-	// Refused are the playlists that cannot be read, by their ids, with the snapshot at which that was found: they are
-	// not asked for again before they change.
+	// Refused are the ids of the playlists that cannot be read, with the snapshot that was refused: they are not
+	// asked for again before they change.
 	Refused map[string]string `json:"refused,omitempty"`
 }
 
@@ -38,10 +40,12 @@ func (p playlistPosition) refuses(list library.Playlist) bool {
 	return ok && snapshot != "" && snapshot == list.Snapshot
 }
 
-// readPlaylists brings the stored playlists in line with the provider's. Nothing is removed before a list has been
-// read to its end, and a list that has lost more than half of what it held must be seen so twice.
-// It returns how many were read, because they had changed.
-func (rd *reader) readPlaylists(ctx context.Context, c library.Connection, source providers.PlaylistSource) (changed int, err error) {
+// readPlaylists updates the stored playlists to the provider's, and returns how many it read because they had
+// changed. Nothing is removed before a list has been read to its end, and a list that has lost more than half of its
+// playlists must be seen so twice.
+func (rd *reader) readPlaylists(
+	ctx context.Context, c library.Connection, source providers.PlaylistSource,
+) (changed int, err error) {
 	var now []library.Playlist
 	for page, err := range source.Playlists(ctx) {
 		if err != nil {
@@ -82,17 +86,19 @@ func (rd *reader) readPlaylists(ctx context.Context, c library.Connection, sourc
 			continue
 		}
 		changed++
-		rd.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: library.Playlists, Done: i + 1, Total: len(now)})
+		rd.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: library.Playlists,
+			Done: i + 1, Total: len(now)})
 	}
 	note := ""
 	if len(skipped) > 0 {
 		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
 	}
 	text, err := json.Marshal(position)
-	return changed, errors.Join(err, rd.arrange(ctx, known, now), rd.store.SaveReading(ctx, c.User, c.Provider, library.Playlists, string(text), note))
+	return changed, errors.Join(err, rd.arrange(ctx, known, now),
+		rd.store.SaveReading(ctx, c.User, c.Provider, library.Playlists, string(text), note))
 }
 
-// arrange brings the order of the playlists in line with the provider's.
+// arrange updates the order of the playlists to the provider's.
 func (rd *reader) arrange(ctx context.Context, known map[string]*library.StoredPlaylist, now []library.Playlist) error {
 	moved := map[int64]int{}
 	for i, p := range now {
@@ -117,9 +123,11 @@ func (rd *reader) playlistPosition(ctx context.Context, c library.Connection) (p
 	return p, nil
 }
 
-// retire marks the playlists that are no longer listed as gone, unless so many are missing that the list is doubted:
-// then it says so, and nothing is marked.
-func (rd *reader) retire(ctx context.Context, before playlistPosition, stored []library.StoredPlaylist, now []library.Playlist) (doubted bool, err error) {
+// retire marks the playlists that are no longer listed as gone. If too many are missing to believe the list, it marks
+// none and reports doubt.
+func (rd *reader) retire(
+	ctx context.Context, before playlistPosition, stored []library.StoredPlaylist, now []library.Playlist,
+) (doubted bool, err error) {
 	listed := make(map[string]bool, len(now))
 	for _, p := range now {
 		listed[p.SourceID] = true
@@ -146,8 +154,11 @@ func (rd *reader) retire(ctx context.Context, before playlistPosition, stored []
 	return false, nil
 }
 
-// readPlaylist stores one playlist with its tracks, after all of them have been read, and says whether it had to.
-func (rd *reader) readPlaylist(ctx context.Context, c library.Connection, source providers.PlaylistSource, p library.Playlist, position int, known *library.StoredPlaylist) (read bool, err error) {
+// readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
+func (rd *reader) readPlaylist(
+	ctx context.Context, c library.Connection, source providers.PlaylistSource, p library.Playlist, position int,
+	known *library.StoredPlaylist,
+) (read bool, err error) {
 	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
 		if known.Name == p.Name {
 			return false, nil
@@ -167,5 +178,5 @@ func (rd *reader) readPlaylist(ctx context.Context, c library.Connection, source
 	return true, rd.store.SavePlaylist(ctx, c.User, c.Provider, p, position, tracks)
 }
 
-// shrinks says whether a collection has lost more than half of what it held.
+// shrinks reports whether a collection has lost more than half of its items.
 func shrinks(from, to int) bool { return to*2 < from }

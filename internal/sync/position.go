@@ -10,24 +10,24 @@ import (
 	"reprise/internal/providers"
 )
 
-// Position is how far a stream of listens has been read. It is stored as JSON with every page.
-type Position struct {
-	// High is the newest play stored that is not dated in the future; zero before the first.
+// position is how far a stream of listens has been read. It is stored as JSON with every page.
+type position struct {
+	// High is the newest stored play that is not dated in the future; zero before the first.
 	High time.Time `json:"high,omitzero"`
-	// Unread are the spans between plays that have not been read yet, the newest first. One without a start is the
-	// history before the first sync.
+	// Unread are the spans that have not been read yet, the newest first. One without a start is the history before
+	// the first sync.
 	Unread []library.Span `json:"unread,omitempty"`
-	// Done and Total count the plays of the history: read so far, and all of them as far as the provider says.
+	// Done and Total count the plays of the history: those read so far, and all, as far as the provider says.
 	Done  int `json:"done,omitempty"`
 	Total int `json:"total,omitempty"`
 	// At is when everything but the history had been read last.
 	At time.Time `json:"at,omitzero"`
-	// Gap is the time before, in which nothing was read; nil when it is not worth telling, or has been told.
+	// Gap is the time in which nothing was read; nil if it is too short to report, or has been reported.
 	Gap *library.Gap `json:"gap,omitempty"`
 }
 
-func parsePosition(text string) (Position, error) {
-	var p Position
+func parsePosition(text string) (position, error) {
+	var p position
 	if text == "" {
 		return p, nil
 	}
@@ -37,19 +37,19 @@ func parsePosition(text string) (Position, error) {
 	return p, nil
 }
 
-func (p *Position) String() string {
+func (p *position) String() string {
 	b, _ := json.Marshal(p) // times and numbers only
 	return string(b)
 }
 
-// begin adds the span of what has been played since the newest stored play, to be read first.
-func (p *Position) begin() {
+// begin adds the span since the newest stored play, to be read first.
+func (p *position) begin() {
 	p.Unread = append([]library.Span{{After: p.High}}, p.Unread...)
 }
 
-// took notes a page read now from the span at index i. A play that is dated in the future is read again until its time
-// has come: taken for the newest, it would hide all that follow.
-func (p *Position) took(i int, page providers.ListenPage, now time.Time) {
+// took notes a page read from the span at index i. A play that is dated in the future does not count as the newest,
+// which would hide all that follow; it is read again until its time has come.
+func (p *position) took(i int, page providers.ListenPage, now time.Time) {
 	for j := range page.Listens {
 		if at := page.Listens[j].PlayedAt; at.After(p.High) && !at.After(now) {
 			p.High = at
@@ -61,19 +61,19 @@ func (p *Position) took(i int, page providers.ListenPage, now time.Time) {
 		p.Total = max(p.Total, page.Total, p.Done)
 	}
 	if !page.Oldest.IsZero() && (span.Before.IsZero() || page.Oldest.Before(span.Before)) {
-		// Other plays of that same instant may come on the next page.
+		// The next page may hold other plays of that same instant.
 		span.Before = page.Oldest.Add(time.Millisecond)
 	}
 }
 
 // finish removes the span at index i, which has been read to its end.
-func (p *Position) finish(i int) { p.Unread = append(p.Unread[:i:i], p.Unread[i+1:]...) }
+func (p *position) finish(i int) { p.Unread = append(p.Unread[:i:i], p.Unread[i+1:]...) }
 
-// outage is the shortest time without reading that is worth telling.
+// outage is the shortest time without reading that is reported.
 const outage = time.Hour
 
-// resume notes the gap that a run ends which has begun at now, where loops come by so often.
-func (p *Position) resume(now time.Time, every time.Duration) {
+// resume notes the gap that a run beginning now ends, if the loop comes by this often.
+func (p *position) resume(now time.Time, every time.Duration) {
 	if p.At.IsZero() || now.Sub(p.At) <= max(outage, 3*every) {
 		return
 	}
@@ -83,8 +83,8 @@ func (p *Position) resume(now time.Time, every time.Duration) {
 	p.Gap.To = now
 }
 
-// lost notes that what was played in a span before an instant is no longer offered.
-func (p *Position) lost(span library.Span, before, now time.Time) {
+// lost notes that plays in a span before an instant are no longer offered.
+func (p *position) lost(span library.Span, before, now time.Time) {
 	if p.Gap == nil {
 		p.Gap = &library.Gap{From: span.After}
 		if p.At.After(span.After) {
@@ -97,8 +97,8 @@ func (p *Position) lost(span library.Span, before, now time.Time) {
 	}
 }
 
-// caughtUp ends a gap, which it returns, when all but the history has been read by a run that has begun at now.
-func (p *Position) caughtUp(now time.Time) (ended *library.Gap) {
+// caughtUp ends a gap, which it returns, if a run that began at now has read everything but the history.
+func (p *position) caughtUp(now time.Time) (ended *library.Gap) {
 	if slices.ContainsFunc(p.Unread, func(s library.Span) bool { return !isHistory(s) }) {
 		return nil
 	}
@@ -106,8 +106,8 @@ func (p *Position) caughtUp(now time.Time) (ended *library.Gap) {
 	return ended
 }
 
-// History says whether some of the history before the first sync is still to be read.
-func (p *Position) History() bool {
+// history reports whether some of the history before the first sync has not been read.
+func (p *position) history() bool {
 	return slices.ContainsFunc(p.Unread, isHistory)
 }
 

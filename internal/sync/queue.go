@@ -12,7 +12,7 @@ type Key struct {
 	Stream   string
 }
 
-// queue holds what is to be run, and when. It is only data: the Syncer's lock guards it.
+// queue holds what is to be run, and when. It is guarded by the lock of the Syncer.
 type queue struct {
 	due   dueHeap
 	at    map[Key]*entry
@@ -29,7 +29,7 @@ type entry struct {
 
 func newQueue() *queue { return &queue{at: map[Key]*entry{}, busy: map[int64]int{}} }
 
-// add wants k to be run at that time, or earlier if that was wanted already.
+// add makes k due at that time, or earlier if it already was.
 func (q *queue) add(k Key, at time.Time) {
 	e, ok := q.at[k]
 	if !ok {
@@ -44,7 +44,7 @@ func (q *queue) add(k Key, at time.Time) {
 	}
 }
 
-// wake moves what has become due into the ready list and returns when the next thing will; zero for never.
+// wake moves what has become due into the ready list, and returns when the next key will be due; zero for never.
 func (q *queue) wake(now time.Time) time.Time {
 	for len(q.due) > 0 && !q.due[0].at.After(now) {
 		e := heap.Pop(&q.due).(*entry)
@@ -56,9 +56,9 @@ func (q *queue) wake(now time.Time) time.Time {
 	return q.due[0].at
 }
 
-// take returns the next run to start when at most workers may be under way: that of the user with the fewest, the
-// first come among equals. A user who has a run under way does not get the last worker, so that one user's hanging
-// upstreams never keep the others waiting.
+// take returns the next run to start if at most workers may be under way: that of the user with the fewest, the first
+// of equals. A user who has a run under way does not get the last worker, so that one user's hanging upstreams never
+// keep the others waiting.
 func (q *queue) take(workers int, running func(Key) bool) (Key, bool) {
 	if q.total >= workers {
 		return Key{}, false
@@ -86,7 +86,7 @@ func (q *queue) take(workers int, running func(Key) bool) (Key, bool) {
 	return k, true
 }
 
-// done gives a worker back.
+// done returns a worker.
 func (q *queue) done(k Key) {
 	q.total--
 	if q.busy[k.User]--; q.busy[k.User] == 0 {

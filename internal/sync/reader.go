@@ -52,7 +52,9 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 }
 
 // read reads a stream, and returns how many rows that brought. A server that does not offer it has nothing to read.
-func (rd *reader) read(ctx context.Context, c library.Connection, stream string, a providers.Adapter) (rows int, err error) {
+func (rd *reader) read(
+	ctx context.Context, c library.Connection, stream string, a providers.Adapter,
+) (rows int, err error) {
 	begun := time.Now()
 	switch stream {
 	case library.Listens:
@@ -79,7 +81,7 @@ func (rd *reader) read(ctx context.Context, c library.Connection, stream string,
 	return rows, err
 }
 
-// record notes what a run came to. One that was not let in, or that we ended ourselves, is none for people.
+// record stores what a run came to. One that was refused, or that we ended ourselves, is not shown to people.
 func (rd *reader) record(ctx context.Context, c library.Connection, r library.Run, err error) library.Run {
 	r.Took = time.Since(r.Started)
 	v := resilience.VerdictOf(err)
@@ -103,7 +105,7 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 	return r
 }
 
-// stateAfter returns what stands against a stream after a run that ended with err.
+// stateAfter returns the state of a stream after a run that ended with err.
 func stateAfter(err error) resilience.State {
 	if f, ok := errors.AsType[*resilience.Failure](err); ok {
 		return f.Change.After
@@ -111,7 +113,7 @@ func stateAfter(err error) resilience.State {
 	return resilience.State{}
 }
 
-// refused says whether a run was not even let in.
+// refused reports whether a run was not allowed to begin.
 func refused(err error) bool {
 	e, ok := errors.AsType[*resilience.NotBeforeError](err)
 	return ok && e.Endpoint == ""

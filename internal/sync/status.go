@@ -11,7 +11,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Condition is the state of a connection or stream as people and scripts see it (contract page, "state").
+// Condition is the state of a connection or stream as people and scripts see it.
 type Condition string
 
 // The conditions.
@@ -27,12 +27,14 @@ const (
 )
 
 // Conditions are all conditions.
-var Conditions = []string{string(Healthy), string(Syncing), string(Waiting), string(Held), string(NeedsReconnect), string(NeedsAdmin), string(Paused), string(New)}
+var Conditions = []string{string(Healthy), string(Syncing), string(Waiting), string(Held), string(NeedsReconnect),
+	string(NeedsAdmin), string(Paused), string(New)}
 
-// gravity orders conditions: of its streams' conditions a connection shows the gravest.
-var gravity = map[Condition]int{Healthy: 0, New: 1, Waiting: 2, Held: 3, Syncing: 4, NeedsAdmin: 5, NeedsReconnect: 6, Paused: 7}
+// gravity orders conditions: a connection shows the gravest of its streams'.
+var gravity = map[Condition]int{Healthy: 0, New: 1, Waiting: 2, Held: 3, Syncing: 4, NeedsAdmin: 5,
+	NeedsReconnect: 6, Paused: 7}
 
-// StreamStatus is what there is to know of one stream.
+// StreamStatus describes one stream.
 type StreamStatus struct {
 	Stream        string
 	Condition     Condition
@@ -43,7 +45,7 @@ type StreamStatus struct {
 	Done, Total   int  // plays of the history
 }
 
-// Status is what there is to know of one connection.
+// Status describes one connection.
 type Status struct {
 	Connection    library.Connection
 	Provider      *providers.Provider
@@ -53,7 +55,7 @@ type Status struct {
 	Detail        string
 	LastSuccessAt time.Time
 	Streams       []StreamStatus
-	Waiting       delivery.Waiting // what waits to be carried there
+	Waiting       delivery.Waiting // what waits to be sent there
 }
 
 // StatusStore is what a status is made of.
@@ -63,7 +65,7 @@ type StatusStore interface {
 	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
 }
 
-// statuses looks at connections.
+// statuses describes connections.
 type statuses struct {
 	guard  *Guard
 	syncer *Syncer
@@ -79,7 +81,7 @@ func (m *statuses) StatusOf(ctx context.Context, user int64, store StatusStore) 
 	if err != nil {
 		return nil, err
 	}
-	owing, err := store.Waiting(ctx, user)
+	waiting, err := store.Waiting(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +89,16 @@ func (m *statuses) StatusOf(ctx context.Context, user int64, store StatusStore) 
 	for _, p := range m.guard.opt.Registry.All() {
 		for _, c := range connections {
 			if c.Provider == p.Name {
-				all = append(all, m.status(p, c, records, owing[p.Name]))
+				all = append(all, m.status(p, c, records, waiting[p.Name]))
 			}
 		}
 	}
 	return all, nil
 }
 
-func (m *statuses) status(p *providers.Provider, c library.Connection, records []library.StreamRecord, owing delivery.Waiting) Status {
+func (m *statuses) status(
+	p *providers.Provider, c library.Connection, records []library.StreamRecord, waiting delivery.Waiting,
+) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
 			if r.Provider == c.Provider && r.Stream == stream {
@@ -104,18 +108,19 @@ func (m *statuses) status(p *providers.Provider, c library.Connection, records [
 		return r
 	}
 	c.Credentials = nil // nobody who looks needs them
-	s := Status{Connection: c, Provider: p, Condition: Healthy, Waiting: owing}
+	s := Status{Connection: c, Provider: p, Condition: Healthy, Waiting: waiting}
 	worst := ""
 	for _, stream := range p.Guarded() {
 		r := record(stream)
 		st := m.streamStatus(c, stream, r)
 		if stream == library.Deliveries && st.Condition == New && len(p.Streams) > 0 {
-			continue // nothing was ever carried there, and nothing has to be
+			continue // nothing was ever sent there, and nothing has to be
 		}
 		if st.LastSuccessAt.After(s.LastSuccessAt) {
 			s.LastSuccessAt = st.LastSuccessAt
 		}
-		if gravity[st.Condition] > gravity[s.Condition] || s.State.Kind == resilience.Ready && st.State.Kind != resilience.Ready {
+		first := s.State.Kind == resilience.Ready && st.State.Kind != resilience.Ready
+		if first || gravity[st.Condition] > gravity[s.Condition] {
 			s.State, worst = st.State, stream
 		}
 		if gravity[st.Condition] > gravity[s.Condition] {
@@ -132,7 +137,7 @@ func (m *statuses) status(p *providers.Provider, c library.Connection, records [
 		if s.State.Scope == resilience.ScopeApp {
 			advice = m.guard.opt.Alerts.Advice(c)
 		}
-		s.Words = notify.Explain(p, c, s.State, worst, advice, owing.String())
+		s.Words = notify.Explain(p, c, s.State, worst, advice, waiting.String())
 		s.Detail = r.Detail
 	}
 	return s
@@ -142,7 +147,7 @@ func (m *statuses) streamStatus(c library.Connection, stream string, r library.S
 	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
 	if stream == library.Listens {
 		if pos, err := parsePosition(r.Reading); err == nil {
-			st.History, st.Done, st.Total = pos.History(), pos.Done, pos.Total
+			st.History, st.Done, st.Total = pos.history(), pos.Done, pos.Total
 		}
 	}
 	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.Provider, stream}))
@@ -169,8 +174,8 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 	return Healthy
 }
 
-// Restore puts back what the backoff must know after a restart: the stops, and the waits that upstreams dictated. Those of
-// keys are in their pools.
+// Restore restores what the backoff must know after a restart: the stops, and the waits that upstreams dictated.
+// Those of keys are in their pools.
 func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilience.Stop, holds []resilience.Hold) {
 	for _, s := range stops {
 		b.RestoreStop(s)
@@ -180,7 +185,8 @@ func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilienc
 	}
 	for _, p := range known.All() {
 		if s, short := p.Keys.Short(); short {
-			b.RestoreHold(resilience.Hold{Key: resilience.Key{Provider: p.Name, App: p.App(nil)}, Category: s.Category, Since: time.Now(), Until: s.Until})
+			k := resilience.Key{Provider: p.Name, App: p.App(nil)}
+			b.RestoreHold(resilience.Hold{Key: k, Category: s.Category, Since: time.Now(), Until: s.Until})
 		}
 	}
 }

@@ -14,7 +14,7 @@ type SurveyStore interface {
 	Standings(context.Context) ([]library.Standing, error)
 }
 
-// Survey is what there is to tell of all connections to one provider.
+// Survey describes all connections to one provider.
 type Survey struct {
 	Conditions  map[Condition]int
 	NextAttempt time.Time // the soonest of those that wait
@@ -23,8 +23,10 @@ type Survey struct {
 	Ends        time.Time // the soonest end of an authorization
 }
 
-// Survey looks at all connections, and at what stands against the installation's own calls, by provider.
-func (m *statuses) Survey(ctx context.Context, store SurveyStore, own []*providers.Provider) (map[string]Survey, error) {
+// Survey describes all connections, and the state of the installation's own calls, by provider.
+func (m *statuses) Survey(
+	ctx context.Context, store SurveyStore, own []*providers.Provider,
+) (map[string]Survey, error) {
 	all, err := store.Standings(ctx)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func (m *statuses) Survey(ctx context.Context, store SurveyStore, own []*provide
 	return found, nil
 }
 
-// worst is the condition of a connection, the gravest of its streams'; what stands against them is noted in s.
+// worst returns the gravest condition of a connection's streams, and notes their waits in s.
 func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
 	c := library.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
 	worst := Healthy
@@ -71,7 +73,8 @@ func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) 
 		state := m.guard.state(c, stream)
 		s.note(state)
 		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
-		if now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream})); gravity[now] > gravity[worst] {
+		now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream}))
+		if gravity[now] > gravity[worst] {
 			worst = now
 		}
 	}

@@ -13,19 +13,19 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Options are the settings of a [Syncer]. Zero values mean the defaults of contract.md.
+// Options are the settings of a [Syncer]. Zero values mean the defaults.
 type Options struct {
 	ListensEvery   time.Duration // default 5 min
 	PlaylistsEvery time.Duration // default 15 min
 	Workers        int           // runs at once; default 8
 	RunTimeout     time.Duration // deadline of one run; default 10 min
-	// HistoryPages is how many pages of old plays one run reads at the most, so that filling up a long history neither
-	// crowds an upstream nor keeps new plays waiting; default 60.
+	// HistoryPages is how many pages of old plays one run reads at most, so that a long history neither crowds an
+	// upstream nor delays new plays; default 60.
 	HistoryPages int
 
 	Metrics *metrics.Metrics // nil for none
-	// Began, when it is set, is told of every run that begins; what it returns goes on with the run, and is told of its
-	// end. A run that was not let in has no result.
+	// Began, if set, is called for every run that begins. The run uses the context that it returns, and calls the
+	// function that it returns at its end. A run that was refused has no result.
 	Began func(context.Context, Key) (context.Context, func(library.Run))
 }
 
@@ -53,7 +53,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is what pulling reads and writes.
+// Store is what reading needs.
 type Store interface {
 	Connections(context.Context) ([]library.Connection, error)
 	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
@@ -90,7 +90,7 @@ type run struct {
 	done   chan struct{}
 }
 
-// signal wakes whoever waits for it, now or next.
+// signal wakes a goroutine that waits for it, now or next.
 type signal chan struct{}
 
 func (s signal) send() {
@@ -166,7 +166,7 @@ func (s *Syncer) ended(k Key, r *run, err error) {
 	s.poke.send()
 }
 
-// requeueLocked makes a run that failed due when its backoff ends, not at the next tick. One that was refused because
+// requeueLocked makes a failed run due when its backoff ends, not at the next tick. One that was refused because
 // another run is finding out waits for that one.
 func (s *Syncer) requeueLocked(k Key, err error) {
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); !ok {
@@ -180,10 +180,10 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		case e.State.Kind == resilience.Stopped:
 		case anyRun(s.runs, k.Provider):
 			s.behind[k] = true
-		default: // whoever was finding out has ended meanwhile
+		default: // the run that was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
 		}
-		if e.Endpoint == "" { // it was not even let in, and so found out nothing
+		if e.Endpoint == "" { // it was refused, and found out nothing
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 	}
 }
 
-// anyRun reports whether a run of the provider is under way, which may find out whether trouble is over.
+// anyRun reports whether a run of the provider is under way, which may find out whether its trouble is over.
 func anyRun(runs map[Key]*run, provider string) bool {
 	for k := range runs {
 		if k.Provider == provider {
@@ -205,7 +205,7 @@ func anyRun(runs map[Key]*run, provider string) bool {
 	return false
 }
 
-// Tick makes every connection that has the stream due.
+// Tick makes a stream of all connections due.
 func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	connections, err := s.store.Connections(ctx)
 	if err != nil {
@@ -225,10 +225,10 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	return nil
 }
 
-// Start makes all streams of a connection due now, and returns at once. A run that is under way is joined: it counts.
+// Start makes all streams of a connection due now. A run that is under way is joined.
 func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 
-// StartAnew is Start for a connection that is not what it was: a run that is under way is followed by another.
+// StartAnew is Start for a connection that has changed: a run that is under way is followed by another.
 func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
 
 func (s *Syncer) start(c library.Connection, anew bool) {
@@ -246,8 +246,8 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 	s.poke.send()
 }
 
-// Stop ends what is under way for a connection and takes it out of the queue; the next tick, or Start, takes it up
-// again if it still exists and is not paused. It returns when its runs have ended.
+// Stop ends the runs of a connection and removes it from the queue; the next tick, or Start, takes it up again if it
+// still exists and is not paused. It returns when its runs have ended.
 func (s *Syncer) Stop(user int64, provider string) {
 	p := s.guard.opt.Registry.Get(provider)
 	if p == nil {
@@ -270,7 +270,7 @@ func (s *Syncer) Stop(user int64, provider string) {
 	}
 }
 
-// Cancel ends what is under way for a connection, and does not wait for it.
+// Cancel ends the runs of a connection without waiting for them.
 func (s *Syncer) Cancel(user int64, provider string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,12 +281,12 @@ func (s *Syncer) Cancel(user int64, provider string) {
 	}
 }
 
-// Forget drops what is known of how far a connection has been read: it may be to another account.
+// Forget drops what is known of the latest reading of a connection, which may be to another account now.
 func (s *Syncer) Forget(user int64, provider string) {
 	s.reader.last.forget(Key{user, provider, library.Listens})
 }
 
-// want makes a stream due now. Unlike Start it does not count a run that is under way, which may have begun too early.
+// want makes a stream due now. Unlike Start it ignores a run that is under way, which may have begun too early.
 func (s *Syncer) want(k Key) {
 	s.reader.last.ask(k)
 	s.mu.Lock()
@@ -295,14 +295,14 @@ func (s *Syncer) want(k Key) {
 	s.poke.send()
 }
 
-// Running says whether a run of the stream is under way.
+// Running reports whether a run of the stream is under way.
 func (s *Syncer) Running(k Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.runs[k] != nil
 }
 
-// Every is about how often a stream is read; zero for what no loop reads.
+// Every returns about how often a stream is read; zero if no loop reads it.
 func (s *Syncer) Every(stream string) time.Duration {
 	switch stream {
 	case library.Listens:
@@ -313,7 +313,7 @@ func (s *Syncer) Every(stream string) time.Duration {
 	return 0
 }
 
-// TickedAt is when a loop ticked last; zero before the first.
+// TickedAt returns when a loop ticked last; zero before the first tick.
 func (s *Syncer) TickedAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,9 +3,11 @@ package connections
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/accounts"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
@@ -22,14 +24,14 @@ type overview struct {
 	uplink   *resilience.Uplink
 }
 
+// statusView is the start page.
 type statusView struct {
-	Connections []View
+	Headline    headline
+	Connections []card
 	Offers      []*providers.Provider // not connected yet
+	NotReady    string                // for members: the offers that the administrator must set up first
 	Listens     []music.Row
 	Total       int
-	Attention   int // connections that need a person
-	Trouble     int // connections that wait
-	Offline     bool
 }
 
 func (h *overview) page(c echo.Context) error {
@@ -38,22 +40,21 @@ func (h *overview) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := statusView{Connections: all}
-	_, v.Offline = h.uplink.Offline()
-	for i := range all {
-		switch syncer.Condition(all[i].State) {
-		case syncer.NeedsAdmin, syncer.NeedsReconnect:
-			v.Attention++
-		case syncer.Waiting, syncer.Held:
-			v.Trouble++
-		}
+	open, err := h.core.Open(ctx, user.ID)
+	if err != nil {
+		return err
 	}
 	// Connections that need a person come first.
-	slices.SortStableFunc(v.Connections, func(a, b View) int { return attention(b) - attention(a) })
-	for _, p := range h.core.Registry.All() {
-		if !slices.ContainsFunc(all, func(v View) bool { return v.Provider == p.Name }) {
-			v.Offers = append(v.Offers, p)
-		}
+	slices.SortStableFunc(all, func(a, b View) int { return attention(b) - attention(a) })
+	_, offline := h.uplink.Offline()
+	admin := user.Role == accounts.Admin
+	v := statusView{Headline: headlineOf(all, offline, admin)}
+	for _, one := range all {
+		v.Connections = append(v.Connections, newCard(one, open, "/"))
+	}
+	v.Offers = h.offers(all)
+	if !admin {
+		v.NotReady = notReady(v.Offers)
 	}
 	page, _, err := h.store.Listens(ctx, user.ID, "", 5)
 	if err != nil {
@@ -76,4 +77,25 @@ func attention(v View) int {
 		return 1
 	}
 	return 0
+}
+
+// offers returns the providers that are not connected.
+func (h *overview) offers(all []View) (offers []*providers.Provider) {
+	for _, p := range h.core.Registry.All() {
+		if !slices.ContainsFunc(all, func(v View) bool { return v.Provider == p.Name }) {
+			offers = append(offers, p)
+		}
+	}
+	return offers
+}
+
+// notReady returns the names of the offers that the installation has not registered.
+func notReady(offers []*providers.Provider) string {
+	var names []string
+	for _, p := range offers {
+		if !p.Registered() {
+			names = append(names, p.DisplayName)
+		}
+	}
+	return strings.Join(names, ", ")
 }

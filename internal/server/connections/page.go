@@ -26,7 +26,7 @@ type page struct {
 
 // connectionDetails is the page of a connection. Parts that do not apply are nil.
 type connectionDetails struct {
-	Connection View
+	Connection card
 	Forward    *forwardPart // if the provider takes listens
 	Archive    *archivePart
 	Owed       int       // listens that wait to be sent there
@@ -45,7 +45,12 @@ func (h *page) show(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionDetails{Connection: h.statuses.view(st), Owed: st.Waiting.Listens}
+	v := connectionDetails{Owed: st.Waiting.Listens}
+	open, err := h.core.Open(ctx, user)
+	if err != nil {
+		return err
+	}
+	v.Connection = newCard(h.statuses.view(st), open, c.Request().URL.Path)
 	if st.Provider.Takes.Listens != "" {
 		if v.Forward, err = h.forwarding.part(ctx, user, st.Provider); err != nil {
 			return err

@@ -77,7 +77,7 @@ func New(o Options) (*Core, error) {
 		Sessions: sessions,
 		Access:   &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log},
 		base:     base,
-		layout:   layout{Version: o.Version, Digests: o.Digests, Demo: o.Demo},
+		layout:   layout{Version: o.Version, digests: o.Digests, demo: o.Demo},
 		store:    o.Store,
 
 		unconnected: o.Unconnected,

@@ -8,43 +8,30 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/accounts"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
 )
 
-// layout is the data of a page's frame, and of the page in it.
-type layout struct {
-	Title   string
-	Path    string
-	User    *accounts.User
-	Flash   string
-	Alerts  []Notification // the open ones
-	Dead    int            // dead letters
-	Digests bool           // whether there is a model to write them
-	Demo    bool
-	Version string
-	Page    any
-}
-
 // Render answers with a page. It is written whole or not at all.
 func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
 	ctx := c.Request().Context()
 	l := k.layout
-	l.Title, l.Path, l.Page = title, c.Request().URL.Path, page
+	l.Title, l.Page = title, page
+	path := c.Request().URL.Path
 	if u := UserOf(c); u.ID != 0 {
 		l.User = &u
 		if err := k.frame(ctx, &l); err != nil && name != "error" {
 			return err
 		}
 		// a script asks: keep the flash for a person
-		if page := c.Request().Header.Get("X-Reprise-Refresh"); page != "" {
-			l.Path = page
+		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" { // a script: keep the flash
+			path = asking
 		} else {
 			l.Flash = k.Sessions.popFlash(ctx)
 		}
 	}
+	l.setPath(path)
 	var b bytes.Buffer
 	if err := k.pages.Render(&b, name, l); err != nil {
 		return err
@@ -54,14 +41,20 @@ func (k *Core) Render(c echo.Context, status int, name, title string, page any) 
 
 // frame fills in what every page shows to its user.
 func (k *Core) frame(ctx context.Context, l *layout) error {
-	open, err := k.store.Notifications(ctx, l.User.ID, true)
+	open, err := k.Open(ctx, l.User.ID)
 	if err != nil {
 		return err
 	}
-	l.Alerts = ViewAll(open, ViewNotification)
+	l.setOpen(open)
 	counts, err := k.store.CountDeliveries(ctx, delivery.Filter{User: l.User.ID, State: delivery.Dead})
 	l.Dead = counts[delivery.Dead]
 	return err
+}
+
+// Open returns the open notifications of a user.
+func (k *Core) Open(ctx context.Context, user int64) ([]Notification, error) {
+	open, err := k.store.Notifications(ctx, user, true)
+	return ViewAll(open, ViewNotification), err
 }
 
 // Confirmation is a page that asks before something that cannot be taken back, or that is much.
@@ -106,6 +99,9 @@ type Notification struct {
 	AcknowledgedAt *string `json:"acknowledged_at"`
 	ResolvedAt     *string `json:"resolved_at"`
 }
+
+// Urgent says whether the notification is shown as a banner, because it needs a person.
+func (n Notification) Urgent() bool { return n.Severity == string(notify.Error) }
 
 // Action is what a notification asks a person to do.
 type Action struct {

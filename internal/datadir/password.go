@@ -1,4 +1,4 @@
-package main
+package datadir
 
 import (
 	"context"
@@ -7,16 +7,16 @@ import (
 	"io"
 
 	"reprise/internal/accounts"
-	"reprise/internal/cli"
 	"reprise/internal/config"
 	"reprise/internal/store"
 	"reprise/web"
 )
 
-// resetPassword gives an account a new password, also while the server runs. It signs the account out everywhere.
-func resetPassword(ctx context.Context, c config.Config, name string, stdin io.Reader, stdout io.Writer) (err error) {
-	dir := dataDir(c)
-	db, err := dir.OpenBeside(ctx)
+// ResetPassword gives an account the password that ask returns for it, also while a server runs. It ends the account's
+// sessions, and writes to out what it has done.
+func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account string) (string, error),
+	out io.Writer) (err error) {
+	db, err := d.openBeside(ctx)
 	if err != nil {
 		return err
 	}
@@ -26,9 +26,9 @@ func resetPassword(ctx context.Context, c config.Config, name string, stdin io.R
 		return unknownName(ctx, db, name)
 	}
 	if err != nil {
-		return dir.Explain(err)
+		return d.explain(err)
 	}
-	password, err := cli.NewPassword(ctx, u.Name, stdin, stdout)
+	password, err := ask(u.Name)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,13 @@ func resetPassword(ctx context.Context, c config.Config, name string, stdin io.R
 		return err
 	}
 	if err := people.ResetPassword(ctx, name, password); err != nil {
-		return dir.Explain(err)
+		return d.explain(err)
 	}
-	fmt.Fprintf(stdout, "%s has a new password. "+
+	fmt.Fprintf(out, "%s has a new password. "+
 		"Every browser that was signed in with the old one has to sign in again.\n", u.Name)
 	tokens, err := db.Tokens(ctx, u.ID)
 	if len(tokens) > 0 {
-		fmt.Fprintf(stdout, "%s on working; the settings page revokes what should not.\n",
+		fmt.Fprintf(out, "%s on working; the settings page revokes what should not.\n",
 			web.Count(len(tokens), "access token goes", "access tokens go"))
 	}
 	return err

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"reprise/internal/accounts"
+	"reprise/internal/alerts"
+	"reprise/internal/config"
+	"reprise/internal/delivery"
+	"reprise/internal/digest"
+	"reprise/internal/events"
+	"reprise/internal/imports"
+	"reprise/internal/metrics"
+	"reprise/internal/notify"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/server"
+	"reprise/internal/store"
+	syncer "reprise/internal/sync"
+)
+
+// app is the whole program, wired.
+type app struct {
+	store       *store.Store
+	guard       *syncer.Guard
+	client      *http.Client // of upstream calls
+	accounts    *accounts.Accounts
+	registry    *providers.Registry
+	connections *syncer.Connections
+	deliveries  *delivery.Deliveries
+	digests     *digest.Runner
+	server      server.Config
+	run         []func(context.Context) error // without deliveries.Run
+}
+
+// basics are what most parts need.
+type basics struct {
+	config config.Config
+	store  *store.Store
+	bus    *events.Bus
+	counts counts
+	log    *slog.Logger
+}
+
+// wire creates every part and connects them. base sends the requests.
+func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app, error) {
+	n, err := newCounts(ctx, c, db, log)
+	if err != nil {
+		return nil, err
+	}
+	b := basics{config: c, store: db, bus: &events.Bus{}, counts: n, log: log}
+	notifier := notify.New(db, b.bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
+	raised := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
+	transport := b.transport(base, raised)
+	client := resilience.NewClient(transport)
+	registry, services, err := b.providers(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	backoff, err := b.backoff(ctx, registry)
+	if err != nil {
+		return nil, err
+	}
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
+		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
+	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
+		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, b.bus)
+	people, err := accounts.New(db)
+	if err != nil {
+		return nil, err
+	}
+	sender, pushKey, err := b.sender(ctx, transport)
+	if err != nil {
+		return nil, err
+	}
+	courier := &notify.Courier{Store: db, Sender: sender, Guard: guard, Notifier: notifier, Bus: b.bus, Log: log,
+		BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName, Told: n.Told}
+	named, err := namedChannels(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := courier.Adopt(ctx, named); err != nil {
+		return nil, err
+	}
+	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Bus: b.bus, Log: log,
+		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
+	db.SetArchiveEvery(c.ListensEvery)
+	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
+	files := imports.New(imports.Config{Dir: filepath.Join(c.DataDir, "imports"), Store: db, Bus: b.bus, Log: log,
+		Counted: n.Listens})
+	digests := b.digests(services, guard)
+	music, pictures, err := b.enrichment(services, client, guard)
+	if err != nil {
+		return nil, err
+	}
+	code, err := newSetupCode(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	pages := server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
+		Version: version, SetupCode: code, Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry,
+		Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests,
+		Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client), Notifier: notifier,
+		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
+		Uplink: transport.Uplink, Log: log, Rollup: n.rollup}
+	now := present{b, registry, pages.Unconnected(), connections, transport.Breakers}
+	pages.Metrics = n.Handler(now.states, log)
+	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,
+		connections: connections, deliveries: deliveries, digests: digests, server: pages,
+		run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}, nil
+}
+
+// backoff returns the backoff of all connections, with the waits and stops that outlive a restart.
+func (b basics) backoff(ctx context.Context, known *providers.Registry) (*resilience.Backoff, error) {
+	stops, err := b.store.Stops(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := b.store.Holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	backoff := resilience.NewBackoff(backoffOptions(b.config))
+	syncer.Restore(backoff, known, stops, holds)
+	return backoff, nil
+}
+
+func backoffOptions(c config.Config) resilience.Options {
+	o := resilience.Options{Base: c.BackoffBase, Max: c.BackoffMax, Jitter: c.BackoffJitter}
+	if o.Jitter == 0 {
+		o.Jitter = -1 // none, to the backoff
+	}
+	return o
+}
+
+func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
+	return delivery.Options{
+		Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
+		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
+		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: m}
+}
