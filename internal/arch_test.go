@@ -1,5 +1,5 @@
-// Package internal holds no code. Its tests check the rules for the whole repository: which package may import which, and
-// the style that every file keeps.
+// Package internal holds no code. Its tests check the rules for the whole repository: which package may import which,
+// and the style that every file keeps.
 package internal
 
 import (
@@ -58,7 +58,9 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich",
+		"internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth",
+		"internal/providers", "internal/queue", "internal/resilience"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
