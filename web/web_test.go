@@ -363,7 +363,7 @@ var spaces = regexp.MustCompile(`[ \t\n]+`)
 
 func render(t *testing.T, name string, page any, user any) string {
 	t.Helper()
-	pages, err := Load()
+	pages, err := Load(func(provider string) string { return "Service " + provider })
 	require.NoError(t, err)
 	layout := object{"Title": "Title", "User": user, "Flash": "Done.", "Version": "1", "Page": page,
 		"Nav":  []object{{"Label": "Deliveries", "URL": "/deliveries", "Current": "page", "Dead": true}},

@@ -29,9 +29,9 @@ import (
 	"reprise/internal/providers/registry"
 )
 
-// installation is the program as it is wired, without its web side, in a bubble of fake time: the real settings, database,
-// loops and adapters, over simulated upstreams without sockets. Deliveries run from a call of deliver on: the queue is
-// polled every second of the bubble's time, which a test that lives through days need not pay for.
+// installation is the wired program, without its web side, in a bubble of fake time: the real settings, database, loops
+// and adapters, with simulated upstreams without sockets. Deliveries run after a call of deliver only: the queue polls
+// every second of the bubble's time, which is slow in a test of several days.
 type installation struct {
 	*app
 	t     *testing.T
@@ -46,14 +46,16 @@ type installation struct {
 	stop     func()
 }
 
-// lifelike takes the pace of the demo back.
-var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_every": "15m", "backoff.base": "30s", "backoff.max": "30m", "breaker.failures": "5",
-	"breaker.cooldown": "60s", "sync.enrich_every": "1h", "providers.lastfm.rate": "5", "providers.listenbrainz.rate": "1", "providers.musicbrainz.rate": "1"}
+// lifelike replaces the intervals of the demo by the usual ones.
+var lifelike = map[string]string{"sync.listens_every": "5m", "sync.playlists_every": "15m", "backoff.base": "30s",
+	"backoff.max": "30m", "breaker.failures": "5",
+	"breaker.cooldown": "60s", "sync.enrich_every": "1h", "providers.lastfm.rate": "5",
+	"providers.listenbrainz.rate": "1", "providers.musicbrainz.rate": "1"}
 
 func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installation)) {
 	t.Helper()
 	if raceEnabled {
-		t.Skip("with the race detector the database is twenty times slower, and these are days; its parts run with it elsewhere")
+		t.Skip("the database is too slow with the race detector; the parts are tested with it elsewhere")
 	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +70,7 @@ func inBubble(t *testing.T, o demo.Options, test func(t *testing.T, i *installat
 	})
 }
 
-// inMemory is a folder whose files no disk has to confirm: a bubble's days have ten thousands of transactions.
+// inMemory returns a folder in memory, because the days in a bubble have tens of thousands of transactions.
 func inMemory(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "reprise-test-")
 	if err != nil {
@@ -113,7 +115,7 @@ func (i *installation) start(dir string) {
 	i.settle()
 }
 
-// deliver starts to carry deliveries.
+// deliver starts deliveries.
 func (i *installation) deliver() {
 	i.delivers = true
 	i.run(i.deliveries.Run)
@@ -128,14 +130,14 @@ func (i *installation) RoundTrip(req *http.Request) (*http.Response, error) {
 	return i.world.RoundTrip(req)
 }
 
-// settle lets what is under way come to rest.
+// settle waits until nothing is under way.
 func (i *installation) settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-// people makes n accounts, the first of which is the administrator's, and connects all services of each. Every other of
-// them is Alice at the services, the rest are Bob.
+// people creates accounts until there are n, the administrator's first, and connects all services of each. At the
+// services, every second of them is Bob and the others are Alice.
 func (i *installation) people(n int) {
 	ctx, t := context.Background(), i.t
 	for len(i.users) < n {
@@ -146,7 +148,8 @@ func (i *installation) people(n int) {
 		if len(i.users)%2 == 0 {
 			who = demo.Alice
 		}
-		u, err := i.store.AddUser(ctx, accounts.User{Name: "Person " + string(rune('A'+len(i.users))), PasswordHash: "-", Role: role, CreatedAt: time.Now()}, false)
+		u, err := i.store.AddUser(ctx, accounts.User{Name: "Person " + string(rune('A'+len(i.users))),
+			PasswordHash: "-", Role: role, CreatedAt: time.Now()}, false)
 		require.NoError(t, err)
 		i.users = append(i.users, u.ID)
 		now := time.Now()
@@ -154,13 +157,15 @@ func (i *installation) people(n int) {
 			"spotify": oauth.Credentials(i.world.Spotify.Authorize(who, i.registry.Get("spotify").OAuth.Scopes...)),
 			"youtube": oauth.Credentials(i.world.YouTube.Authorize(who, i.registry.Get("youtube").OAuth.Scopes...)),
 		} {
-			_, err := i.connections.ConnectOAuth(ctx, i.registry.Get(name), u.ID, oauth.Grant{Credentials: token, AuthorizedAt: now})
+			_, err := i.connections.ConnectOAuth(ctx, i.registry.Get(name), u.ID,
+				oauth.Grant{Credentials: token, AuthorizedAt: now})
 			require.NoError(t, err)
 		}
 		for name, fields := range map[string]library.Credentials{
 			"lastfm":       {"session_key": i.world.LastFM.Authorize(who)},
 			"listenbrainz": {"token": i.world.ListenBrainz.Token(who)},
-			"navidrome":    {"url": i.world.Navidrome.URL, "username": who, "password": i.world.Navidrome.Password(who)},
+			"navidrome": {"url": i.world.Navidrome.URL, "username": who,
+				"password": i.world.Navidrome.Password(who)},
 		} {
 			_, err := i.connections.Connect(ctx, i.registry.Get(name), u.ID, fields)
 			require.NoError(t, err)
@@ -176,14 +181,14 @@ func (i *installation) open(user int64) []notify.Notification {
 	return all
 }
 
-// attempt is one line that the transport logged.
+// attempt is one line of the transport in the log.
 type attempt struct {
 	At                                       time.Time
 	Provider, Endpoint, Status, Outcome, Key string
 	User                                     int64
 }
 
-// sent says whether the attempt reached the network.
+// sent reports whether the attempt reached the network.
 func (a attempt) sent() bool { return a.Status != "circuit_open" }
 
 // attempts is a slog.Handler that keeps the transport's lines.
@@ -224,7 +229,7 @@ func (l *attempts) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// of returns the attempts in a span of time that a test asks for, in their order.
+// of returns the attempts in a span of time for which want returns true, in their order.
 func (l *attempts) of(from, to time.Time, want func(attempt) bool) []attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,10 +26,12 @@ func namedChannels(c config.Config) (all []notify.Channel, err error) {
 	for i, text := range c.NotifyURLs {
 		kind, url, err := channels.Parse(string(text), "")
 		if err != nil {
-			return nil, fmt.Errorf("the settings cannot be used:\nnotify.urls, number %d in the list: %s", i+1, channels.Problem(err))
+			return nil, fmt.Errorf("the settings cannot be used:\nnotify.urls, number %d in the list: %s", i+1,
+				channels.Problem(err))
 		}
 		label, _ := channels.KindOf(kind)
-		all = append(all, notify.Channel{Kind: kind, Name: label.Label, URL: resilience.Secret(url), Wishes: notify.DefaultWishes()})
+		all = append(all, notify.Channel{Kind: kind, Name: label.Label, URL: resilience.Secret(url),
+			Wishes: notify.DefaultWishes()})
 	}
 	return all, nil
 }

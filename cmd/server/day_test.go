@@ -12,11 +12,12 @@ import (
 	"reprise/internal/resilience"
 )
 
-// TestADayOfAGoodGuest: five people, all services, a day on which one API key is refused from the morning on, one key's
-// quota is spent at noon, and Last.fm is down for three hours. Every attempt is looked at: none that a rule forbids.
+// Five people use all services for a day. One API key is refused in the morning, the quota of another is spent at noon,
+// and Last.fm is down for three hours. No attempt breaks a rule.
 func TestADayOfAGoodGuest(t *testing.T) {
 	inBubble(t, demo.Options{Plays: 60, Live: 5 * time.Minute}, func(t *testing.T, i *installation) {
-		began := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // a Monday, so that a week was heard; 16:00 the day before at YouTube
+		// On a Monday there is a week for a digest. At YouTube it is 16:00 the day before.
+		began := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)
 		time.Sleep(time.Until(began))
 		i.people(5)
 		require.NoError(t, i.digests.Switch(context.Background(), i.users[0], true))
@@ -62,7 +63,9 @@ func TestADayOfAGoodGuest(t *testing.T) {
 		for n := 5; n+1 < len(failed); n++ { // the breaker is open from the fifth on, and one probe goes out at a time
 			require.GreaterOrEqual(t, failed[n+1].At.Sub(failed[n].At), time.Minute, "attempt %d", n)
 		}
-		require.NotEmpty(t, i.log.of(at(18, 0), at(18, 40), func(a attempt) bool { return lastfm(a) && a.Outcome == "success" }))
+		require.NotEmpty(t, i.log.of(at(18, 0), at(18, 40), func(a attempt) bool {
+			return lastfm(a) && a.Outcome == "success"
+		}))
 		for _, b := range i.server.Breakers.Status() {
 			require.Equal(t, resilience.BreakerClosed, b.State, b.Endpoint)
 		}
@@ -76,10 +79,12 @@ func TestADayOfAGoodGuest(t *testing.T) {
 		require.Len(t, of(demo.OpenAI), 1, "one person, one week")
 		counted := i.scrape(t)
 		for key, n := range counted {
-			require.False(t, n > 0 && strings.Contains(key, `"other"`), "%s is %v: an endpoint is missing in its adapter's list", key, n)
+			require.False(t, n > 0 && strings.Contains(key, `"other"`),
+				"%s is %v: an endpoint is missing in its adapter's list", key, n)
 		}
 		all := func(attempt) bool { return true }
-		require.Equal(t, float64(len(i.log.of(time.Time{}, end, all))), counted.Sum("upstream_attempts_total"), "every attempt is counted once")
+		require.Equal(t, float64(len(i.log.of(time.Time{}, end, all))), counted.Sum("upstream_attempts_total"),
+			"every attempt is counted once")
 		for _, user := range i.users[1:] {
 			require.Empty(t, i.open(user), "nobody but the administrator had to know anything")
 		}
@@ -91,12 +96,13 @@ func TestADayOfAGoodGuest(t *testing.T) {
 	})
 }
 
-// apart shows that a second lay between any two attempts.
+// apart requires at least a second between two attempts.
 func apart(t *testing.T, all []attempt) {
 	t.Helper()
 	require.Greater(t, len(all), 100)
 	for n := 1; n < len(all); n++ {
-		require.GreaterOrEqual(t, all[n].At.Sub(all[n-1].At), time.Second-time.Millisecond, "attempts %d and %d", n-1, n)
+		require.GreaterOrEqual(t, all[n].At.Sub(all[n-1].At), time.Second-time.Millisecond, "attempts %d and %d",
+			n-1, n)
 	}
 }
 

@@ -37,7 +37,9 @@ const (
 )
 
 // runDemo serves with simulated services and a household that has connected them. It removes its folder at the end.
-func runDemo(ctx context.Context, o cli.Options, environ []string, overrides map[string]string, stdout, stderr io.Writer) (err error) {
+func runDemo(
+	ctx context.Context, o cli.Options, environ []string, overrides map[string]string, stdout, stderr io.Writer,
+) (err error) {
 	if o.DataDir == "" {
 		dir, err := os.MkdirTemp("", "reprise-demo-")
 		if err != nil {
@@ -52,7 +54,8 @@ func runDemo(ctx context.Context, o cli.Options, environ []string, overrides map
 	}
 	defer world.Close()
 	maps.Copy(overrides, demoSettings(world))
-	if o.Config == "" && !slices.ContainsFunc(environ, func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }) {
+	levelSet := func(line string) bool { return strings.HasPrefix(line, "REPRISE_LOG_LEVEL=") }
+	if o.Config == "" && !slices.ContainsFunc(environ, levelSet) {
 		overrides["log.level"] = "warn" // or attempts at simulated services would hide the link
 	}
 	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
@@ -82,19 +85,22 @@ func furnish(ctx context.Context, a *app, world *demo.World) (demoPages, error) 
 	ctx = activity.WithActor(ctx, activity.Actor{ID: alice.ID, Name: alice.Name})
 	token := world.Spotify.Authorize(demo.Alice, a.registry.Get("spotify").OAuth.Scopes...)
 	now := time.Now()
-	grant := oauth.Grant{Credentials: oauth.Credentials(token), AuthorizedAt: now.AddDate(0, -5, -10), ExpiresAt: now.AddDate(0, 0, 20)}
+	grant := oauth.Grant{Credentials: oauth.Credentials(token), AuthorizedAt: now.AddDate(0, -5, -10),
+		ExpiresAt: now.AddDate(0, 0, 20)}
 	if _, err := a.connections.ConnectOAuth(ctx, a.registry.Get("spotify"), alice.ID, grant); err != nil {
 		return demoPages{}, fmt.Errorf("connect simulated Spotify: %w", err)
 	}
 	tube := a.registry.Get("youtube")
-	grant = oauth.Grant{Credentials: oauth.Credentials(world.YouTube.Authorize(demo.Alice, tube.OAuth.Scopes...)), AuthorizedAt: now}
+	grant = oauth.Grant{Credentials: oauth.Credentials(world.YouTube.Authorize(demo.Alice, tube.OAuth.Scopes...)),
+		AuthorizedAt: now}
 	if _, err := a.connections.ConnectOAuth(ctx, tube, alice.ID, grant); err != nil {
 		return demoPages{}, fmt.Errorf("connect simulated YouTube: %w", err)
 	}
 	for name, fields := range map[string]library.Credentials{
 		"lastfm":       {"session_key": world.LastFM.Authorize(demo.Alice)},
 		"listenbrainz": {"token": world.ListenBrainz.Token(demo.Alice)},
-		"navidrome":    {"url": world.Navidrome.URL, "username": demo.Alice, "password": world.Navidrome.Password(demo.Alice)},
+		"navidrome": {"url": world.Navidrome.URL, "username": demo.Alice,
+			"password": world.Navidrome.Password(demo.Alice)},
 	} {
 		if _, err := a.connections.Connect(ctx, a.registry.Get(name), alice.ID, fields); err != nil {
 			return demoPages{}, fmt.Errorf("connect simulated %s: %w", name, err)
@@ -114,10 +120,15 @@ func furnish(ctx context.Context, a *app, world *demo.World) (demoPages, error) 
 
 // addChannels sets up the channels of the demo's Alice.
 func addChannels(ctx context.Context, a *app, world *demo.World, alice int64) error {
-	for _, place := range []struct{ name, url string }{{"Alice's phone", world.Mailbox.NtfyURL}, {"Alice's mailbox", world.Mailbox.MailURL}, {"Alice's program", world.Mailbox.WebhookURL}} {
+	for _, place := range []struct{ name, url string }{
+		{"Alice's phone", world.Mailbox.NtfyURL},
+		{"Alice's mailbox", world.Mailbox.MailURL},
+		{"Alice's program", world.Mailbox.WebhookURL},
+	} {
 		kind, url, err := channels.Parse(place.url, "")
 		if err == nil {
-			_, err = a.server.Courier.Add(ctx, notify.Channel{User: alice, Kind: kind, Name: place.name, URL: resilience.Secret(url), Wishes: notify.DefaultWishes()})
+			_, err = a.server.Courier.Add(ctx, notify.Channel{User: alice, Kind: kind, Name: place.name,
+				URL: resilience.Secret(url), Wishes: notify.DefaultWishes()})
 		}
 		if err != nil {
 			return fmt.Errorf("set up %s: %w", place.name, err)

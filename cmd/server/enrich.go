@@ -12,7 +12,9 @@ import (
 const mib = 1 << 20
 
 // enrichment returns what finds facts about the music that was heard, and the cache of pictures, nil if none are kept.
-func (b basics) enrichment(services *providers.Registry, client *http.Client, guard enrich.Guard) (*enrich.Runner, *art.Cache, error) {
+func (b basics) enrichment(
+	services *providers.Registry, client *http.Client, guard enrich.Guard,
+) (*enrich.Runner, *art.Cache, error) {
 	var pictures enrich.Pictures
 	var cache *art.Cache
 	var sources []enrich.Source
@@ -28,7 +30,8 @@ func (b basics) enrichment(services *providers.Registry, client *http.Client, gu
 	}
 	if b.config.ArtMaxMiB > 0 {
 		var err error
-		cache, err = art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"), Most: int64(b.config.ArtMaxMiB) * mib,
+		cache, err = art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"),
+			Most:   int64(b.config.ArtMaxMiB) * mib,
 			Client: client, Hosts: from})
 		if err != nil {
 			return nil, nil, err

@@ -27,7 +27,7 @@ import (
 	"reprise/internal/providers/registry"
 )
 
-// evening is the demo's household as it is wired, at a pace at which a minute takes a second, watched by a real Prometheus.
+// evening is the demo's household, sixty times as fast as usual, with a real Prometheus that scrapes it.
 type evening struct {
 	*app
 	t      *testing.T
@@ -39,9 +39,11 @@ type evening struct {
 	began  time.Time // the trouble
 }
 
-// eveningPace is life's pace (see lifelike), sixty times as fast.
-var eveningPace = map[string]string{"listen": "127.0.0.1:0", "sync.listens_every": "5s", "sync.playlists_every": "15s", "sync.enrich_every": "60s",
-	"backoff.base": "500ms", "backoff.max": "30s", "breaker.failures": "5", "breaker.cooldown": "1s", "admin_token": "the-token-of-the-operator"}
+// eveningPace has the intervals of lifelike, sixty times as fast.
+var eveningPace = map[string]string{"listen": "127.0.0.1:0", "sync.listens_every": "5s",
+	"sync.playlists_every": "15s", "sync.enrich_every": "60s",
+	"backoff.base": "500ms", "backoff.max": "30s", "breaker.failures": "5", "breaker.cooldown": "1s",
+	"admin_token": "the-token-of-the-operator"}
 
 func newEvening(t *testing.T) *evening {
 	t.Helper()
@@ -80,7 +82,7 @@ func newEvening(t *testing.T) *evening {
 	return e
 }
 
-// scaled are the rules of configs, with a second for every minute.
+// scaled returns the alerting rules of configs, with a second for every minute.
 func scaled(t *testing.T) string {
 	t.Helper()
 	rules := promtest.ReadConfig(t, "prometheus", "alerts.yaml")
@@ -92,7 +94,7 @@ func scaled(t *testing.T) string {
 	return rules
 }
 
-// watch starts Prometheus with the configuration of configs, at the pace of the evening.
+// watch starts Prometheus with the configuration of configs, sixty times as fast.
 func (e *evening) watch() {
 	t := e.t
 	t.Helper()
@@ -101,12 +103,14 @@ func (e *evening) watch() {
 	require.NoError(t, err)
 	token := filepath.Join(dir, "reprise.token")
 	c := promtest.ReadConfig(t, "prometheus", "prometheus.yml")
-	for from, to := range map[string]string{"interval: 15s": "interval: 1s", "127.0.0.1:8420": server.Host, "    # authorization:\n": "    authorization:\n",
+	for from, to := range map[string]string{"interval: 15s": "interval: 1s", "127.0.0.1:8420": server.Host,
+		"    # authorization:\n":                                  "    authorization:\n",
 		"    #   credentials_file: /etc/prometheus/reprise.token": "      credentials_file: " + token} {
 		require.Contains(t, c, from)
 		c = strings.ReplaceAll(c, from, to)
 	}
-	for name, text := range map[string]string{token: eveningPace["admin_token"] + "\n", filepath.Join(dir, "prometheus.yml"): c, filepath.Join(dir, "alerts.yaml"): scaled(t)} {
+	for name, text := range map[string]string{token: eveningPace["admin_token"] + "\n",
+		filepath.Join(dir, "prometheus.yml"): c, filepath.Join(dir, "alerts.yaml"): scaled(t)} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for try := range 5 { // another program may take the port in between
@@ -122,10 +126,11 @@ func (e *evening) watch() {
 	require.FailNow(t, "Prometheus does not start")
 }
 
-// started starts Prometheus and says whether it came to be ready.
+// started starts Prometheus and reports whether it became ready.
 func (e *evening) started(dir, address string) bool {
 	e.t.Helper()
-	cmd := exec.Command(promtest.Tool(e.t, "prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+	cmd := exec.Command(promtest.Tool(e.t, "prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--log.level=warn")
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -161,7 +166,7 @@ func (e *evening) started(dir, address string) bool {
 	}
 }
 
-// ask asks Prometheus' API.
+// ask calls Prometheus' API.
 func (e *evening) ask(path string, query url.Values, data any) {
 	e.t.Helper()
 	resp, err := e.client.Get(e.prom + "/api/v1/" + path + "?" + query.Encode())
@@ -173,7 +178,7 @@ func (e *evening) ask(path string, query url.Values, data any) {
 	require.NoError(e.t, json.Unmarshal(b, &struct{ Data any }{data}))
 }
 
-// firing are the alerts that fire, as "name provider".
+// firing returns the alerts that fire, as "name provider".
 func (e *evening) firing() []string {
 	e.t.Helper()
 	var all struct {
@@ -194,7 +199,7 @@ func (e *evening) firing() []string {
 	return slices.Compact(names)
 }
 
-// query is how many series an expression has now.
+// query returns how many series an expression has now.
 func (e *evening) query(expr string) int {
 	e.t.Helper()
 	var found struct{ Result []json.RawMessage }
@@ -212,9 +217,9 @@ func (e *evening) until(what string, check func() bool) {
 	e.t.Logf("%s after %.1f s", what, time.Since(began).Seconds())
 }
 
-// TestAnEveningOfTrouble: Spotify answers with 503, a key of YouTube's is spent and ListenBrainz' token is taken back. The
-// alerts of what lasts fire, the others do not, and all resolve when it is over; Alice is told on her phone, by mail and by
-// her own program of what needs her, once, and once when it is over.
+// Spotify answers with 503, one of YouTube's keys is spent, and ListenBrainz' token is revoked. The alerts about
+// lasting problems fire, the others do not, and all resolve in the end. Every channel tells Alice once what she has to
+// do, and once that it is over.
 func TestAnEveningOfTrouble(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
@@ -222,7 +227,8 @@ func TestAnEveningOfTrouble(t *testing.T) {
 	e.until("everything in order, and seen", func() bool {
 		return e.query(`sum(reprise_connections{state=~"healthy|syncing"}) == 5 and on () up{job="reprise"} == 1`) == 1
 	})
-	e.until("calm", func() bool { return len(e.firing()) == 0 }) // Prometheus looks for its targets five seconds after its start
+	// Prometheus looks for its targets five seconds after its start.
+	e.until("calm", func() bool { return len(e.firing()) == 0 })
 
 	e.trouble()
 	began := time.Now()
@@ -235,7 +241,8 @@ func TestAnEveningOfTrouble(t *testing.T) {
 		}
 		return len(seen) >= len(expected) && time.Since(began) >= 40*time.Second
 	})
-	require.Equal(t, 1, e.query(`reprise_pool_keys{provider="youtube",state="cooling"} == 1`), "the spent key is seen, and worth no alert: the others carry on")
+	require.Equal(t, 1, e.query(`reprise_pool_keys{provider="youtube",state="cooling"} == 1`),
+		"the spent key is seen, and worth no alert: the others carry on")
 	e.panels()
 
 	e.relief()
@@ -249,11 +256,12 @@ func TestAnEveningOfTrouble(t *testing.T) {
 	require.Equal(t, expected, slices.Sorted(maps.Keys(seen)), "these, and nothing else")
 	e.messages("ListenBrainz works again", 1)
 	for _, by := range []string{"ntfy", "mail", "webhook"} {
-		require.Equal(t, []string{"ListenBrainz needs to be reconnected", "ListenBrainz works again"}, e.told(by), "by %s: once each, in order, and nothing of what passes by itself", by)
+		require.Equal(t, []string{"ListenBrainz needs to be reconnected", "ListenBrainz works again"}, e.told(by),
+			"by %s: once each, in order, and nothing of what passes by itself", by)
 	}
 }
 
-// told are the titles of what Alice was told by a channel since the trouble began, the oldest first.
+// told returns the titles of the messages that Alice got by a channel since the trouble began, the oldest first.
 func (e *evening) told(by string) (titles []string) {
 	for _, m := range slices.Backward(e.world.Mailbox.Messages()) {
 		if m.By == by && !m.At.Before(e.began) {
@@ -263,7 +271,7 @@ func (e *evening) told(by string) (titles []string) {
 	return titles
 }
 
-// messages waits until every channel has been told something that often.
+// messages waits until every channel has got a message that often.
 func (e *evening) messages(title string, times int) {
 	e.t.Helper()
 	e.until("told outside the browser: "+title, func() bool {
@@ -282,7 +290,7 @@ func (e *evening) messages(title string, times int) {
 	})
 }
 
-// trouble lets the evening begin.
+// trouble starts the failures.
 func (e *evening) trouble() {
 	t := e.t
 	t.Helper()
@@ -296,7 +304,7 @@ func (e *evening) trouble() {
 	})
 }
 
-// relief ends it: the service is back, and the person does what the status page asks for.
+// relief ends the failures: the service is back, and the person does what the status page asks for.
 func (e *evening) relief() {
 	t := e.t
 	t.Helper()
@@ -304,12 +312,13 @@ func (e *evening) relief() {
 	require.NoError(t, e.world.Switch(demo.YouTube, demo.Normal))
 	require.NoError(t, e.world.Switch(demo.Spotify, demo.Normal))
 	alice := e.alice
-	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), alice, library.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)})
+	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), alice,
+		library.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)})
 	require.NoError(t, err)
 	require.NoError(t, e.connections.Retry(ctx, alice, "spotify"))
 }
 
-// panels asks Prometheus what every panel of the dashboard would.
+// panels sends the queries of every panel of the dashboard to Prometheus.
 func (e *evening) panels() {
 	t := e.t
 	t.Helper()
@@ -330,6 +339,7 @@ func (e *evening) panels() {
 	}
 }
 
-// quietPanels may be empty on such an evening: what they show did not happen, or not just then.
-var quietPanels = []string{"On hold until", "Next attempt", "Given up", "Sent again", "Failures that nobody knows", "Notifications", "Browsers that watch",
+// quietPanels may be empty: what they show did not happen this evening, or not just then.
+var quietPanels = []string{"On hold until", "Next attempt", "Given up", "Sent again", "Failures that nobody knows",
+	"Notifications", "Browsers that watch",
 	"Changes of breakers and keys"}

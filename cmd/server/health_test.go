@@ -14,8 +14,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// mostEndpoints is what the space of the roll-up is bounded by: 100 endpoints, in 14 days of quarters of an hour, are
-// 134,400 rows at the most.
+// mostEndpoints limits the size of the roll-up: 100 endpoints in 14 days of quarters of an hour are 134,400 rows.
 const mostEndpoints = 100
 
 func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
@@ -29,7 +28,7 @@ func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	require.LessOrEqual(t, n, mostEndpoints)
 }
 
-// healthOf is how all endpoints of a provider do together.
+// healthOf returns the health of all endpoints of a provider together.
 func (i *installation) healthOf(provider string) metrics.Health {
 	i.t.Helper()
 	all, _, err := i.server.Rollup.Health(context.Background())
@@ -43,9 +42,11 @@ func (i *installation) healthOf(provider string) metrics.Health {
 	return metrics.Sum(of)
 }
 
-// counted is what the log of attempts says of a provider.
+// counted counts the attempts of a provider in the log.
 func (i *installation) counted(provider string, from time.Time) (t metrics.Tally) {
-	for _, a := range i.log.of(from, time.Now().Add(time.Second), func(a attempt) bool { return a.Provider == provider && a.Outcome != "canceled" }) {
+	for _, a := range i.log.of(from, time.Now().Add(time.Second), func(a attempt) bool {
+		return a.Provider == provider && a.Outcome != "canceled"
+	}) {
 		switch {
 		case !a.sent():
 			t.Refused++
@@ -58,8 +59,7 @@ func (i *installation) counted(provider string, from time.Time) (t metrics.Tally
 	return t
 }
 
-// TestADayWithAnOutageOnTheHealthPage: what the page shows is what the log of attempts says, through an outage of 40 minutes
-// and a restart in the middle of it.
+// The page agrees with the log of attempts, through an outage of 40 minutes with a restart in the middle.
 func TestADayWithAnOutageOnTheHealthPage(t *testing.T) {
 	inBubble(t, demo.Options{Plays: 60}, func(t *testing.T, i *installation) {
 		began := time.Now().Add(-time.Minute)
@@ -88,10 +88,11 @@ func TestADayWithAnOutageOnTheHealthPage(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 
 		h, said := i.healthOf("listenbrainz"), i.counted("listenbrainz", began)
-		require.Equal(t, said, metrics.Tally{Attempts: h.Day.Attempts, Failures: h.Day.Failures, Refused: h.Day.Refused})
+		require.Equal(t, said, metrics.Tally{Attempts: h.Day.Attempts, Failures: h.Day.Failures,
+			Refused: h.Day.Refused})
 		require.Greater(t, said.Failures, 5)
-		// It opens after five failures in a row, some minutes in, a restart closes it, and it is found to work when its next
-		// probe is due, ten minutes later at the most and a quarter of that for the spread.
+		// The breaker opens after five failures in a row, some minutes in, and a restart closes it. The next probe that
+		// finds the service working comes ten minutes later at most, plus a quarter for the spread.
 		require.Greater(t, h.Day.Open, 5*time.Minute)
 		require.Less(t, h.Day.Open, 53*time.Minute)
 		require.Zero(t, h.Hour.Failures, "it is over")
@@ -108,7 +109,8 @@ func TestADayWithAnOutageOnTheHealthPage(t *testing.T) {
 		require.NoError(t, err)
 		for _, r := range runsOf {
 			require.Equal(t, r.Result != "ok", r.Words != "", "what was wrong is said, and only then: %+v", r)
-			require.Equal(t, r.Result != "ok", r.Category == resilience.Upstream.String() || r.Category == resilience.CircuitOpen.String(), "%+v", r)
+			require.Equal(t, r.Result != "ok", r.Category == resilience.Upstream.String() ||
+				r.Category == resilience.CircuitOpen.String(), "%+v", r)
 		}
 	})
 }

@@ -85,7 +85,8 @@ func counted(d providers.Description, s providers.Settings) metrics.Provider {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: d.APIHost(s), Name: e})
 	}
 	if token := s.Text("token_url"); token != "" {
-		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token), Name: providers.TokenEndpoint})
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token),
+			Name: providers.TokenEndpoint})
 	}
 	if d.Enriches != nil && len(d.Enriches.Pictures) > 0 {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})

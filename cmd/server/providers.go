@@ -14,7 +14,9 @@ import (
 )
 
 // providers returns every provider: those that people connect to, and separately those that the installation uses.
-func (b basics) providers(ctx context.Context, client *http.Client) (connected, services *providers.Registry, err error) {
+func (b basics) providers(
+	ctx context.Context, client *http.Client,
+) (connected, services *providers.Registry, err error) {
 	connected, services = providers.NewRegistry(), providers.NewRegistry()
 	for _, d := range registry.Descriptions() {
 		p, err := b.provider(ctx, d, client)
@@ -31,7 +33,9 @@ func (b basics) providers(ctx context.Context, client *http.Client) (connected, 
 }
 
 // provider returns one provider, built from its settings. It makes no call.
-func (b basics) provider(ctx context.Context, d providers.Description, client *http.Client) (*providers.Provider, error) {
+func (b basics) provider(
+	ctx context.Context, d providers.Description, client *http.Client,
+) (*providers.Provider, error) {
 	s := b.config.Providers[d.Name]
 	in := providers.Installation{Client: client, Contact: b.config.Contact}
 	if keys := d.Keys(s); len(keys) > 0 {
@@ -47,7 +51,9 @@ func (b basics) provider(ctx context.Context, d providers.Description, client *h
 }
 
 // keyed returns a transport that puts a key of the pool on every request and keeps the pool's waits across restarts.
-func (b basics) keyed(base http.RoundTripper, d providers.Description, pool *resilience.KeyPool) *resilience.KeyTransport {
+func (b basics) keyed(
+	base http.RoundTripper, d providers.Description, pool *resilience.KeyPool,
+) *resilience.KeyTransport {
 	return &resilience.KeyTransport{Base: base, Pool: pool,
 		Put: d.Pool.Put, Advice: d.Pool.Advice, Spent: d.Pool.Spent,
 		Save: func(ctx context.Context, begun []resilience.Cooldown) error {

@@ -104,7 +104,8 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel}))
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
+	return slog.New(tint.NewTextHandler(w,
+		&tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
 }
 
 // announce prints the link to the page, with the code for the first account if there is none yet.

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// hosts returns the policy of the settings. Some services block callers whom they cannot contact; servers of others with
+// hosts returns the policy of the settings. Some services block callers whom they cannot contact; other servers with
 // the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
 	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact}

@@ -16,12 +16,12 @@ import (
 	"reprise/internal/providers"
 )
 
-// connections is the number of connections to a provider in a state.
+// connections returns the number of connections to a provider in a state.
 func connections(s promtest.Series, provider, state string) float64 {
 	return s.Sum("connections", `provider="`+provider+`"`, `state="`+state+`"`)
 }
 
-// tells requires that what is scraped is what the pages say of every connection.
+// tells requires that a scrape agrees with the pages about every connection, and returns the scrape.
 func (i *installation) tells(people int) promtest.Series {
 	t := i.t
 	t.Helper()
@@ -45,7 +45,7 @@ func (i *installation) tells(people int) promtest.Series {
 	return counted
 }
 
-// unix is a time as the metrics tell it.
+// unix returns a time as metrics show it.
 func unix(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
 
 func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
@@ -56,9 +56,11 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		for _, p := range i.registry.All()[:5] {
 			require.Equal(t, 2.0, connections(calm, p.Name, "healthy"), p.Name)
 			require.Positive(t, calm.Sum("sync_last_success_timestamp_seconds", `provider="`+p.Name+`"`))
-			require.InDelta(t, unix(time.Now()), calm.Sum("sync_last_success_timestamp_seconds", `provider="`+p.Name+`"`), 16*60)
+			require.InDelta(t, unix(time.Now()), calm.Sum("sync_last_success_timestamp_seconds",
+				`provider="`+p.Name+`"`), 16*60)
 		}
-		require.Zero(t, calm.Sum("hold_until_timestamp_seconds")+calm.Sum("backoff_next_attempt_timestamp_seconds")+calm.Sum("breaker_state"))
+		require.Zero(t, calm.Sum("hold_until_timestamp_seconds")+calm.Sum("backoff_next_attempt_timestamp_seconds")+
+			calm.Sum("breaker_state"))
 		require.Zero(t, calm.Sum("unclassified_errors_total"))
 		require.Positive(t, calm.Sum("listens_stored_total"))
 		require.Positive(t, calm.Sum("duplicates_total"), "what was read before, and what two services tell of")
@@ -75,8 +77,10 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		require.Equal(t, 2.0, connections(bad, "listenbrainz", "waiting"))
 		require.Equal(t, 2.0, connections(bad, "navidrome", "healthy"))
 		hold := bad.Sum("hold_until_timestamp_seconds", `provider="lastfm"`)
-		require.InDelta(t, unix(asked.Add(90*time.Minute)), hold, 6*60, "the end that Last.fm named in its first refusal")
-		require.Greater(t, bad.Sum("backoff_next_attempt_timestamp_seconds", `provider="listenbrainz"`), unix(time.Now()))
+		require.InDelta(t, unix(asked.Add(90*time.Minute)), hold, 6*60,
+			"the end that Last.fm named in its first refusal")
+		require.Greater(t, bad.Sum("backoff_next_attempt_timestamp_seconds", `provider="listenbrainz"`),
+			unix(time.Now()))
 		require.Zero(t, bad.Sum("backoff_next_attempt_timestamp_seconds", `provider="lastfm"`))
 		require.Positive(t, bad.Sum("breaker_state", "listenbrainz.invalid"))
 		require.Zero(t, bad.Sum("breaker_state")-bad.Sum("breaker_state", "listenbrainz.invalid"))
@@ -84,7 +88,8 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		require.Equal(t, 2.0, bad.Sum("sync_runs_total", `provider="spotify"`, `result="fatal"`))
 		require.Positive(t, bad.Sum("sync_runs_total", `provider="listenbrainz"`, `result="retriable"`))
 		require.Positive(t, bad.Sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`))
-		require.Equal(t, 2.0, bad.Sum("notifications_total", `severity="error"`, `channel="browser"`, `result="sent"`), "one for each person")
+		require.Equal(t, 2.0, bad.Sum("notifications_total", `severity="error"`, `channel="browser"`,
+			`result="sent"`), "one for each person")
 
 		for _, p := range []string{demo.LastFM, demo.ListenBrainz} {
 			require.NoError(t, i.world.Switch(p, demo.Normal))
@@ -93,7 +98,8 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		ends := now.Add(5 * 24 * time.Hour)
 		spotify := i.registry.Get("spotify")
 		for n, user := range i.users {
-			grant := oauth.Grant{Credentials: oauth.Credentials(i.world.Spotify.Authorize([]string{demo.Alice, demo.Bob}[n], spotify.OAuth.Scopes...)), AuthorizedAt: now,
+			grant := oauth.Grant{Credentials: oauth.Credentials(i.world.Spotify.Authorize([]string{demo.Alice,
+				demo.Bob}[n], spotify.OAuth.Scopes...)), AuthorizedAt: now,
 				ExpiresAt: ends.Add(time.Duration(n) * time.Hour)}
 			_, err := i.connections.ConnectOAuth(context.Background(), spotify, user, grant)
 			require.NoError(t, err)
@@ -103,9 +109,12 @@ func TestMetricsTellTheTruthAboutConnections(t *testing.T) {
 		for _, p := range i.registry.All()[:5] {
 			require.Equal(t, 2.0, connections(good, p.Name, "healthy"), p.Name)
 		}
-		require.Zero(t, good.Sum("hold_until_timestamp_seconds")+good.Sum("backoff_next_attempt_timestamp_seconds")+good.Sum("breaker_state"))
-		require.Equal(t, unix(ends.Truncate(time.Millisecond)), good["authorization_expiry_timestamp_seconds{provider=\"spotify\"}"], "the soonest")
-		require.Equal(t, bad.Sum("notifications_total", `severity="error"`), good.Sum("notifications_total", `severity="error"`))
+		require.Zero(t, good.Sum("hold_until_timestamp_seconds")+good.Sum("backoff_next_attempt_timestamp_seconds")+
+			good.Sum("breaker_state"))
+		require.Equal(t, unix(ends.Truncate(time.Millisecond)),
+			good["authorization_expiry_timestamp_seconds{provider=\"spotify\"}"], "the soonest")
+		require.Equal(t, bad.Sum("notifications_total", `severity="error"`),
+			good.Sum("notifications_total", `severity="error"`))
 		require.Zero(t, good.Sum("unclassified_errors_total"))
 
 		require.NoError(t, i.connections.Pause(context.Background(), i.users[0], "youtube"))
@@ -132,7 +141,8 @@ func TestMetricsTellTheTruthAboutKeys(t *testing.T) {
 		require.Equal(t, all, keys("cooling"))
 		spent := i.scrape(t)
 		require.Greater(t, spent.Sum("hold_until_timestamp_seconds", `provider="youtube"`), unix(time.Now()))
-		require.Equal(t, all-1, spent.Sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`), "after the last key there is none to go on with")
+		require.Equal(t, all-1, spent.Sum("pool_rotations_total", `provider="youtube"`, `reason="quota"`),
+			"after the last key there is none to go on with")
 		require.Equal(t, all, spent.Sum("upstream_attempts_total", `provider="youtube"`, `outcome="quota"`))
 	})
 }
@@ -157,7 +167,8 @@ func TestMetricsTellTheTruthAboutDeliveries(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Positive(t, state("retrying")+state("scheduled"))
 		require.Positive(t, result("retrying")+result("postponed"))
-		require.InDelta(t, 3600, i.scrape(t)["delivery_oldest_age_seconds"], 11*60, "one was written down soon after the start of the outage")
+		require.InDelta(t, 3600, i.scrape(t)["delivery_oldest_age_seconds"], 11*60,
+			"one was written down soon after the start of the outage")
 		require.Zero(t, state("dead")+i.scrape(t).Sum("dead_letters_total"))
 
 		require.NoError(t, i.world.Switch(demo.LastFM, demo.Revoked))
@@ -190,8 +201,10 @@ func TestRefusedSignInsAreCountedWhereTheyWereMade(t *testing.T) {
 	t.Parallel()
 	a := wired(t)
 	crowd(t, a, 1)
-	_, err := a.connections.Connect(context.Background(), a.registry.Get("listenbrainz"), 1, library.Credentials{"token": "new"})
+	_, err := a.connections.Connect(context.Background(), a.registry.Get("listenbrainz"), 1,
+		library.Credentials{"token": "new"})
 	require.Error(t, err)
-	require.Equal(t, 1.0, a.scrape(t).Sum("upstream_attempts_total", `provider="listenbrainz"`, `outcome="retriable"`, "validate-token"))
+	require.Equal(t, 1.0, a.scrape(t).Sum("upstream_attempts_total", `provider="listenbrainz"`,
+		`outcome="retriable"`, "validate-token"))
 	require.Zero(t, a.scrape(t).Sum("upstream_attempts_total", `"other"`, `outcome="retriable"`))
 }

@@ -9,8 +9,8 @@ import (
 	"reprise/internal/demo"
 )
 
-// TestTheUplinkIsGone: ten people, all services, and in the same second none of them can be reached any more. One
-// notification, to the one who can mend it; slow probes; and a return that is spread out, with nobody left behind.
+// Ten people use all services, and in one second none can be reached any more. The administrator gets the only
+// notification, probes are slow, and afterwards the calls of all people resume, spread over some minutes.
 func TestTheUplinkIsGone(t *testing.T) {
 	takesLong(t)
 	inBubble(t, demo.Options{Plays: 60, Live: 10 * time.Minute}, func(t *testing.T, i *installation) {
@@ -31,7 +31,9 @@ func TestTheUplinkIsGone(t *testing.T) {
 		probes := i.log.of(gone.Add(20*time.Minute), time.Now(), outside)
 		require.LessOrEqual(t, len(probes), 160/2+1, "one in two minutes")
 		require.GreaterOrEqual(t, len(probes), 160/6, "and not much rarer")
-		require.NotEmpty(t, i.log.of(gone.Add(2*time.Hour), time.Now(), func(a attempt) bool { return a.Provider == demo.Navidrome && a.Outcome == "success" }),
+		require.NotEmpty(t, i.log.of(gone.Add(2*time.Hour), time.Now(), func(a attempt) bool {
+			return a.Provider == demo.Navidrome && a.Outcome == "success"
+		}),
 			"the server at home is read all the time")
 
 		i.cut.Store(false)
@@ -41,7 +43,7 @@ func TestTheUplinkIsGone(t *testing.T) {
 		returned := map[string]time.Duration{}
 		seconds := map[time.Duration]int{}
 		for _, a := range i.log.of(back, time.Now(), outside) {
-			if a.User == 0 { // a source of facts comes back when there is something to ask it
+			if a.User == 0 { // a source of facts is called when there is something to ask
 				continue
 			}
 			who := a.Provider + string(rune('0'+a.User))

@@ -48,7 +48,9 @@ type basics struct {
 }
 
 // wire creates every part and connects them. base sends the requests.
-func wire(ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger) (*app, error) {
+func wire(
+	ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger,
+) (*app, error) {
 	n, err := newCounts(ctx, c, db, log)
 	if err != nil {
 		return nil, err
@@ -78,8 +80,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
-	courier := &notify.Courier{Store: db, Sender: sender, Guard: guard, Notifier: notifier, Bus: b.bus, Log: log,
-		BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName, Told: n.Told}
+	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
+		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName, Told: n.Told})
 	named, err := namedChannels(c)
 	if err != nil {
 		return nil, err
@@ -111,8 +113,10 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	now := present{b, registry, pages.Unconnected(), connections, transport.Breakers}
 	pages.Metrics = n.Handler(now.states, log)
 	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,
-		connections: connections, deliveries: deliveries, digests: digests, server: pages,
-		run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run, n.tracer.Run}}, nil
+			connections: connections, deliveries: deliveries, digests: digests, server: pages,
+			run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run,
+				n.tracer.Run}},
+		nil
 }
 
 // backoff returns the backoff of all connections, with the waits and stops that outlive a restart.

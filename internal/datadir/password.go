@@ -65,5 +65,6 @@ func unknownName(ctx context.Context, db *store.Store, name string) error {
 	if near := config.Nearest(name, names); near != "" {
 		return fmt.Errorf("there is no account of the name %q; did you mean %q?", name, near)
 	}
-	return fmt.Errorf("there is no account of the name %q. The settings page shows administrators which there are", name)
+	return fmt.Errorf("there is no account of the name %q. The settings page shows administrators which there are",
+		name)
 }

@@ -41,7 +41,7 @@ type catalog struct {
 	tracks []track
 }
 
-// theCatalog is read once; nobody writes to it.
+// theCatalog returns the catalog. It is read once and never changed.
 var theCatalog = sync.OnceValue(readCatalog)
 
 func readCatalog() *catalog {
@@ -81,7 +81,7 @@ func splitDuration(s string) (string, time.Duration) {
 	if err != nil {
 		panic("catalog.txt: " + s)
 	}
-	// Real files are never whole seconds long; the rest is any that stays the same.
+	// Real files are not whole seconds long; the fraction is arbitrary but always the same.
 	return s[:i], d + time.Duration(digest(s)%1000)*time.Millisecond
 }
 

@@ -19,8 +19,8 @@ func serveConsentCSS(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(consentCSS)) // an error: the client went first
 }
 
-// showConsent shows the page on which a person agrees to what an app asks for. Its form goes to the page's own address,
-// with the parameters that the app gave.
+// showConsent shows the page on which a person agrees to what an app asks for. Its form posts to the page's own
+// address, with the app's parameters.
 func showConsent(w http.ResponseWriter, r *http.Request, home *household, service, signedIn string, asked []string) {
 	type choice struct {
 		Name, Display string

@@ -47,7 +47,7 @@ func setup(t *testing.T, o Options) bundle {
 	return bundle{World: w, t: t, client: client}
 }
 
-// reply is an answer that was read to its end, or the error on the way.
+// reply is an answer that was read to its end, or the error.
 type reply struct {
 	status int
 	header http.Header
@@ -116,7 +116,8 @@ func (b bundle) sample(provider string) reply {
 	case FanartTV:
 		return b.fanart("/v3/music/"+artistMBID("Björk"), b.FanartTV.Keys[1])
 	case YouTube:
-		return b.get(b.YouTube.URL+"/channels?part=snippet&mine=true", "Bearer "+b.YouTube.Authorize(Alice, youtubeScope).AccessToken)
+		return b.get(b.YouTube.URL+"/channels?part=snippet&mine=true",
+			"Bearer "+b.YouTube.Authorize(Alice, youtubeScope).AccessToken)
 	case OpenAI:
 		return b.complete(b.OpenAI.Keys[0], b.OpenAI.Model)
 	default:
@@ -126,7 +127,8 @@ func (b bundle) sample(provider string) reply {
 
 func (b bundle) subsonicAuth(account string) url.Values {
 	return url.Values{
-		"u": {account}, "s": {"salt"}, "t": {md5Hex(b.Navidrome.Password(account) + "salt")}, "v": {"1.16.1"}, "c": {"reprise"}, "f": {"json"},
+		"u": {account}, "s": {"salt"}, "t": {md5Hex(b.Navidrome.Password(account) + "salt")}, "v": {"1.16.1"},
+		"c": {"reprise"}, "f": {"json"},
 	}
 }
 
@@ -196,7 +198,7 @@ func TestSwitchRefusesWhatThereIsNot(t *testing.T) {
 	require.Empty(t, b.Calls("tidal"))
 }
 
-// waiting returns when the upstream has taken n calls, which then hang.
+// waiting waits until n calls to the upstream hang.
 func (b bundle) waiting(provider string, n int) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool { return len(b.Calls(provider)) == n }, 5*time.Second, time.Millisecond)
@@ -221,7 +223,8 @@ func TestHangEndsWithTheCallerAndWithClose(t *testing.T) {
 	b := setup(t, Options{})
 	b.switchTo(Navidrome, Hang)
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.Navidrome.URL+"/auth/login", strings.NewReader(`{"username":"alice"}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.Navidrome.URL+"/auth/login",
+		strings.NewReader(`{"username":"alice"}`))
 	require.NoError(t, err)
 	got := make(chan reply, 1)
 	go func() { got <- b.send(req) }()
@@ -251,8 +254,11 @@ func TestCallsAreRecorded(t *testing.T) {
 		{Method: "GET", Path: "/v1/me", Time: friday, Status: 401},
 	}, b.Calls(Spotify))
 	require.Equal(t, []Call{{Method: "POST", Path: "/2.0/", User: Alice, Time: friday, Status: 200}}, b.Calls(LastFM))
-	require.Equal(t, []Call{{Method: "GET", Path: "/1/user/alice/listen-count", User: Alice, Time: friday, Status: 200}}, b.Calls(ListenBrainz))
-	require.Equal(t, []Call{{Method: "GET", Path: "/rest/ping", User: Alice, Time: friday, Status: 200}}, b.Calls(Navidrome))
+	require.Equal(t,
+		[]Call{{Method: "GET", Path: "/1/user/alice/listen-count", User: Alice, Time: friday, Status: 200}},
+		b.Calls(ListenBrainz))
+	require.Equal(t, []Call{{Method: "GET", Path: "/rest/ping", User: Alice, Time: friday, Status: 200}},
+		b.Calls(Navidrome))
 }
 
 func TestPlayAndLive(t *testing.T) {
@@ -261,7 +267,8 @@ func TestPlayAndLive(t *testing.T) {
 	before := b.listenCount()
 	played := b.Play()
 	require.Equal(t, friday, played.At.UTC())
-	require.Equal(t, played.Title, b.recent(b.Spotify.Authorize(Alice, "user-read-recently-played").AccessToken, "limit=1").Items[0].Track.Name)
+	require.Equal(t, played.Title,
+		b.recent(b.Spotify.Authorize(Alice, "user-read-recently-played").AccessToken, "limit=1").Items[0].Track.Name)
 	require.Equal(t, played.Title, b.listens("count=1").Listens[0].Metadata.Track)
 	atHome := b.PlayAtHome()
 	require.Equal(t, atHome.Title, b.listens("count=1").Listens[0].Metadata.Track)
@@ -273,7 +280,8 @@ func TestPlayAndLive(t *testing.T) {
 
 func (b bundle) listenCount() int {
 	b.t.Helper()
-	return parse[struct{ Payload struct{ Count int } }](b, b.get(b.ListenBrainz.URL+"/1/user/alice/listen-count", ""), 200).Payload.Count
+	return parse[struct{ Payload struct{ Count int } }](b, b.get(b.ListenBrainz.URL+"/1/user/alice/listen-count", ""),
+		200).Payload.Count
 }
 
 // contextWith makes the OAuth library use the bundle's client.

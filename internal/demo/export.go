@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// exportFile is how many rows Spotify puts into one file, about.
+// exportFile is roughly the number of rows in one file of Spotify's.
 const exportFile = 16_000
 
-// exportRow is a row of Spotify's extended streaming history, with those of its columns that matter.
+// exportRow is a row of Spotify's extended streaming history, with the columns that matter.
 type exportRow struct {
 	TS        string  `json:"ts"`
 	Platform  string  `json:"platform"`
@@ -31,24 +31,32 @@ type exportRow struct {
 	Incognito bool    `json:"incognito_mode"`
 }
 
-// WriteSpotifyExport writes the archive that somebody with so many plays gets from Spotify: the last ends at until, and
-// before each lies a moment of silence. Every fiftieth row more is a skipped track, or a podcast. The same seed writes
-// the same plays.
+// WriteSpotifyExport writes the archive that Spotify sends to a person with that many plays, one every five minutes,
+// the last of which ends at until. A row of a skipped track follows every fiftieth play. Equal seeds write equal
+// plays.
 func WriteSpotifyExport(w io.Writer, seed uint64, plays int, until time.Time) error {
 	archive := zip.NewWriter(w)
 	t := newTeller(theCatalog(), seed, 1)
 	at := until.Add(-time.Duration(plays) * 5 * time.Minute)
 	for file := 0; file*exportFile < plays; file++ {
-		entry, err := archive.Create(fmt.Sprintf("Spotify Extended Streaming History/Streaming_History_Audio_%d_%d.json", at.Year(), file))
+		name := fmt.Sprintf("Streaming_History_Audio_%d_%d.json", at.Year(), file)
+		entry, err := archive.Create("Spotify Extended Streaming History/" + name)
 		if err != nil {
 			return err
 		}
 		out := bufio.NewWriter(entry)
-		_, _ = out.WriteString("[") // Flush tells of an error
+		_, _ = out.WriteString("[") // Flush returns the error
 		for n := range min(exportFile, plays-file*exportFile) {
 			rows := []exportRow{t.exported(at.Add(5 * time.Minute))}
 			if n%50 == 49 {
-				rows = append(rows, exportRow{TS: stampOf(at.Add(290 * time.Second)), MSPlayed: 1200, Track: rows[0].Track, Artist: rows[0].Artist, End: "fwdbtn", Skipped: true})
+				rows = append(rows, exportRow{
+					TS:       stampOf(at.Add(290 * time.Second)),
+					MSPlayed: 1200,
+					Track:    rows[0].Track,
+					Artist:   rows[0].Artist,
+					End:      "fwdbtn",
+					Skipped:  true,
+				})
 			}
 			for i, row := range rows {
 				if n+i > 0 {
@@ -72,11 +80,21 @@ func WriteSpotifyExport(w io.Writer, seed uint64, plays int, until time.Time) er
 
 func stampOf(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-// exported is a play that ends at an instant.
+// exported returns the row of a play that ends at an instant.
 func (t *teller) exported(end time.Time) exportRow {
 	id := t.track()
 	track, album := &t.cat.tracks[id], t.cat.albumOf(id)
 	uri := "spotify:track:" + track.spotifyID
-	return exportRow{TS: stampOf(end), Platform: "android", MSPlayed: min(track.duration.Milliseconds(), 290_000), Country: "IS", Track: &track.title, Artist: &album.artist,
-		Album: &album.title, URI: &uri, Start: "trackdone", End: "trackdone"}
+	return exportRow{
+		TS:       stampOf(end),
+		Platform: "android",
+		MSPlayed: min(track.duration.Milliseconds(), 290_000),
+		Country:  "IS",
+		Track:    &track.title,
+		Artist:   &album.artist,
+		Album:    &album.title,
+		URI:      &uri,
+		Start:    "trackdone",
+		End:      "trackdone",
+	}
 }

@@ -55,10 +55,17 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 		require.Equal(t, artistMBID(a.artist), facts.MBID)
 		facts, err = enrich(library.Entity{Kind: library.KindAlbum, Artist: a.artist, Title: a.title})
 		require.NoError(t, err, a.title)
-		require.Equal(t, []string{a.groupMBID(), a.title, a.released()}, []string{facts.MBID, facts.Name, facts.Released})
+		require.Equal(t, []string{a.groupMBID(), a.title, a.released()},
+			[]string{facts.MBID, facts.Name, facts.Released})
 		for _, id := range a.tracks {
 			tr := cat.tracks[id]
-			e := library.Entity{Kind: library.KindTrack, Artist: a.artist, Title: tr.title, Album: a.title, Duration: tr.duration}
+			e := library.Entity{
+				Kind:     library.KindTrack,
+				Artist:   a.artist,
+				Title:    tr.title,
+				Album:    a.title,
+				Duration: tr.duration,
+			}
 			if id%2 == 0 {
 				e.Duration, e.ISRC = 0, tr.isrc
 			}
@@ -71,7 +78,11 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 			require.Equal(t, []string{tr.mbid, tr.title}, []string{facts.MBID, facts.Name})
 		}
 	}
-	require.Equal(t, map[string]int{"artist": len(cat.albums), "album": len(cat.albums), "track": len(cat.tracks) - (len(cat.tracks)+3)/11}, count)
+	require.Equal(t, map[string]int{
+		"artist": len(cat.albums),
+		"album":  len(cat.albums),
+		"track":  len(cat.tracks) - (len(cat.tracks)+3)/11,
+	}, count)
 
 	_, err := enrich(library.Entity{Kind: library.KindAlbum, Artist: "Björk", Title: "Dummy"})
 	require.ErrorIs(t, err, library.ErrNotThere)
@@ -88,14 +99,22 @@ func TestOurAdapterUnderstandsMusicBrainz(t *testing.T) {
 func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
-	pool := resilience.NewKeyPool(FanartTV, []resilience.PoolKey{{Secret: resilience.Secret(b.FanartTV.Keys[0])}, {Secret: resilience.Secret(b.FanartTV.Keys[1])}}, resilience.Options{})
-	client := resilience.NewClient(&resilience.KeyTransport{Base: b.transport(), Pool: pool, Put: fanarttv.Describe().Pool.Put})
+	pool := resilience.NewKeyPool(FanartTV, []resilience.PoolKey{
+		{Secret: resilience.Secret(b.FanartTV.Keys[0])},
+		{Secret: resilience.Secret(b.FanartTV.Keys[1])},
+	}, resilience.Options{})
+	client := resilience.NewClient(
+		&resilience.KeyTransport{Base: b.transport(), Pool: pool, Put: fanarttv.Describe().Pool.Put},
+	)
 	source := providertest.NewIn(providers.Installation{Client: client},
 		fanarttv.Describe(), "api_url", b.FanartTV.URL).Enricher
 	kinds, without := map[string]int{}, 0
 	seen := map[string]bool{}
 	for _, a := range theCatalog().albums {
-		for _, e := range []library.Entity{{Kind: library.KindArtist, MBID: artistMBID(a.artist)}, {Kind: library.KindAlbum, MBID: a.groupMBID()}} {
+		for _, e := range []library.Entity{
+			{Kind: library.KindArtist, MBID: artistMBID(a.artist)},
+			{Kind: library.KindAlbum, MBID: a.groupMBID()},
+		} {
 			facts, err := source.Enrich(t.Context(), e)
 			if err != nil {
 				require.ErrorIs(t, err, library.ErrNotThere)

@@ -47,7 +47,12 @@ func (w *World) startFanartTV(ctx context.Context) error {
 	mux.HandleFunc("GET /v3/music/{mbid}", ft.api(ft.artist))
 	mux.HandleFunc("GET /v3/music/albums/{mbid}", ft.api(ft.group))
 	mux.HandleFunc("GET /fanart/music/{mbid}/{kind}/{file}", drawPicture)
-	ft.gate = &gate{who: func(*http.Request) string { return "" }, refuse: ft.refuse, next: mux.ServeHTTP, lacks: []Mode{Revoked}}
+	ft.gate = &gate{
+		who:    func(*http.Request) string { return "" },
+		refuse: ft.refuse,
+		next:   mux.ServeHTTP,
+		lacks:  []Mode{Revoked},
+	}
 	base, err := w.serve(ctx, FanartTV, ft.gate, KeySpent, KeyInvalid)
 	w.FanartTV = FanartTVServer{URL: base, Keys: fanartKeys, ft: ft}
 	return err
@@ -106,7 +111,11 @@ func pictures(kind, mbid, base string) []object {
 	}
 	var all []object
 	for n, likes := range []string{"3", "12"} {
-		all = append(all, object{"id": strconv.FormatUint(digest(kind+mbid)%100000+uint64(n), 10), "url": base + "/" + kind + "/" + strconv.Itoa(n+1) + ".png", "likes": likes})
+		all = append(all, object{
+			"id":    strconv.FormatUint(digest(kind+mbid)%100000+uint64(n), 10),
+			"url":   base + "/" + kind + "/" + strconv.Itoa(n+1) + ".png",
+			"likes": likes,
+		})
 	}
 	return all
 }
@@ -116,7 +125,12 @@ func (ft *fanartTV) artist(mbid, base string) object {
 	if a == nil {
 		return nil
 	}
-	o := object{"name": a.artist, "mbid_id": mbid, "albums": object{}, "hdmusiclogo": []object{{"id": "1", "url": base + "/hdmusiclogo/1.png", "likes": "7"}}}
+	o := object{
+		"name":        a.artist,
+		"mbid_id":     mbid,
+		"albums":      object{},
+		"hdmusiclogo": []object{{"id": "1", "url": base + "/hdmusiclogo/1.png", "likes": "7"}},
+	}
 	for _, kind := range []string{"artistthumb", "artistbackground"} {
 		if all := pictures(kind, mbid, base); all != nil {
 			o[kind] = all
@@ -130,7 +144,11 @@ func (ft *fanartTV) group(mbid, base string) object {
 	if a == nil || !pictured("albumcover", mbid) {
 		return nil
 	}
-	return object{"name": a.artist, "mbid_id": artistMBID(a.artist), "albums": object{mbid: object{"albumcover": pictures("albumcover", mbid, base)}}}
+	return object{
+		"name":    a.artist,
+		"mbid_id": artistMBID(a.artist),
+		"albums":  object{mbid: object{"albumcover": pictures("albumcover", mbid, base)}},
+	}
 }
 
 // drawPicture answers with a picture that depends on its address alone: blocks in two colours, the right half the

@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// Mode says how an upstream behaves.
+// Mode is the behaviour of an upstream.
 type Mode string
 
 // The modes. WrongAccount is Spotify's, Last.fm's and YouTube's only, ReadOnly ListenBrainz's, Hidden, DailyLimit and
 // Suspended are Last.fm's, KeySpent and KeyInvalid are YouTube's, Fanart.tv's and OpenAI's, KeysSpent is YouTube's and
-// OpenAI's. MusicBrainz, Fanart.tv and OpenAI have no Revoked, and MusicBrainz, which throttles with 503, no RateLimited.
+// OpenAI's. MusicBrainz, Fanart.tv and OpenAI have no Revoked, and MusicBrainz, which throttles with 503, no
+// RateLimited.
 const (
 	Normal       Mode = "normal"
 	Unavailable  Mode = "503"           // every call is answered with 503
@@ -86,7 +87,7 @@ func (g *gate) setLocked(m Mode) {
 	g.changed = make(chan struct{})
 }
 
-// heal ends Revoked: somebody has authorized anew.
+// heal ends Revoked, after a new authorization.
 func (g *gate) heal() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -148,8 +149,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.answered(call, sw.status)
 }
 
-// wait returns the mode that counts for r, after the wait that Hang and Slow ask for. It does not return when the
-// client or the world is gone.
+// wait returns the mode for r, after the wait of Hang and Slow. It does not return when the client or the world is
+// gone.
 func (g *gate) wait(r *http.Request) Mode {
 	for {
 		mode, changed := g.current()
@@ -190,7 +191,7 @@ func (g *gate) cut(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// answer is an answer that is not sent.
+// answer is an answer that is kept, not sent.
 type answer struct {
 	header http.Header
 	status int

@@ -21,7 +21,9 @@ func TestCatalog(t *testing.T) {
 		require.Regexp(t, `^[0-9A-Za-z]{22}$`, tr.spotifyID)
 		require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, tr.mbid)
 		require.Greater(t, tr.duration, time.Minute, tr.title)
-		for _, id := range []string{tr.isrc, tr.spotifyID, tr.navidromeID, tr.mbid, tr.recordingMSID, c.albumOf(i).artist + tr.title} {
+		for _, id := range []string{
+			tr.isrc, tr.spotifyID, tr.navidromeID, tr.mbid, tr.recordingMSID, c.albumOf(i).artist + tr.title,
+		} {
 			require.False(t, seen[id], id)
 			seen[id] = true
 		}
@@ -57,7 +59,8 @@ func TestHistoryIsBelievable(t *testing.T) {
 				continue
 			}
 			before := p.listens[i-1]
-			require.GreaterOrEqual(t, l.at-before.at, h.cat.tracks[before.track].duration.Milliseconds()-1000, "one at a time")
+			require.GreaterOrEqual(t, l.at-before.at, h.cat.tracks[before.track].duration.Milliseconds()-1000,
+				"one at a time")
 			if l.track == before.track+1 {
 				inARow++
 			}
@@ -74,7 +77,7 @@ func TestHistoryIsBelievable(t *testing.T) {
 	}
 }
 
-// What one service knows of a play must be recognisable at the other.
+// A play has the same time and names at every service, to their precision.
 func TestServicesSeeTheSamePlays(t *testing.T) {
 	t.Parallel()
 	p := house(1, 4000, friday).people[Alice]

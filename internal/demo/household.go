@@ -14,8 +14,8 @@ const (
 )
 
 const (
-	recentPlays  = 50 // how many plays Spotify remembers
-	onlySpotify  = 8  // of those, how many never reached ListenBrainz
+	recentPlays  = 50 // plays that Spotify remembers
+	onlySpotify  = 8  // of those, plays that never reached ListenBrainz
 	mostScrobble = 600
 	startLikes   = 30
 )
@@ -35,13 +35,13 @@ type person struct {
 	scrobbles     []scrobble  // Navidrome's, in the order of id
 	scrobbled     []play      // Last.fm's, oldest first
 	likes         []like      // YouTube's, the oldest first
-	playlists     []*playlist // none is changed once it is in here: it is replaced
+	playlists     []*playlist // never changed, only replaced
 }
 
-// household is what the three upstreams share.
+// household is the data that the upstreams share.
 type household struct {
 	cat  *catalog
-	born time.Time // the now at which the history was told
+	born time.Time // the end of the initial history
 
 	mu     sync.RWMutex
 	people map[string]*person
@@ -72,7 +72,7 @@ func (h *household) newPerson(name, display string, plays int, t *teller) *perso
 	return p
 }
 
-// limitHome leaves the newest n plays at home and gives the others to Spotify: Navidrome came into the house late.
+// limitHome leaves the newest n plays at home and moves the others to Spotify, as if Navidrome was set up late.
 func limitHome(plays []play, n int) (home []play) {
 	for i := len(plays) - 1; i >= 0; i-- {
 		if !plays[i].home {
@@ -146,7 +146,7 @@ func (h *household) play(name string, home bool, now time.Time) Play {
 	return h.playLocked(name, h.pickLocked(home), home, now)
 }
 
-// playOwned is a play elsewhere of a track that the household has the files of too.
+// playOwned adds a play on Spotify of a track whose file the household has too.
 func (h *household) playOwned(name string, now time.Time) Play {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,7 +195,7 @@ func (p *person) scrobbleLocked(track int, seconds int64) {
 	p.scrobbles = append(p.scrobbles, scrobble{id: next, at: seconds, track: int32(track)})
 }
 
-// insertPlay keeps plays sorted; a later one at the same instant comes after.
+// insertPlay adds a play in order of time, after others of the same instant.
 func insertPlay(plays []play, p play) []play {
 	i := len(plays)
 	for i > 0 && plays[i-1].at > p.at {

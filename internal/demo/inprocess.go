@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// errCut is what a client sees of a connection that breaks.
+// errCut is the error of a connection that breaks.
 var errCut = errors.New("connection reset by peer")
 
 // RoundTrip implements http.RoundTripper: it answers the requests to the upstreams of a World that was started with
@@ -41,6 +41,15 @@ func (w *World) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if out.Header().Get("Content-Type") == "" {
 		out.Header().Set("Content-Type", http.DetectContentType(out.body.Bytes()))
 	}
-	return &http.Response{StatusCode: out.status, Status: http.StatusText(out.status), Header: out.Header(), Body: io.NopCloser(bytes.NewReader(out.body.Bytes())),
-		ContentLength: int64(out.body.Len()), Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, nil
+	return &http.Response{
+		StatusCode:    out.status,
+		Status:        http.StatusText(out.status),
+		Header:        out.Header(),
+		Body:          io.NopCloser(bytes.NewReader(out.body.Bytes())),
+		ContentLength: int64(out.body.Len()),
+		Request:       req,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+	}, nil
 }

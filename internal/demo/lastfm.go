@@ -16,13 +16,16 @@ const (
 	maxRecent    = 200 // plays in one answer
 )
 
-// lastErrors are Last.fm's words for its codes.
+// lastErrors has Last.fm's messages by error code.
 var lastErrors = map[int]string{
-	3: "Invalid Method - No method with that name in this package", 6: "Invalid parameters - Your request is missing a required parameter",
+	3: "Invalid Method - No method with that name in this package",
+	6: "Invalid parameters - Your request is missing a required parameter",
 	7: "Invalid resource specified", 9: "Invalid session key - Please re-authenticate",
 	10: "Invalid API key - You must be granted a valid key by last.fm", 13: "Invalid method signature supplied",
-	14: "Unauthorized Token - This token has not been issued", 15: "This token has expired", 16: "The service is temporarily unavailable, please try again.",
-	17: "Login: User required to be logged in", 26: "Suspended API key - Access for your account has been suspended, please contact Last.fm",
+	14: "Unauthorized Token - This token has not been issued", 15: "This token has expired",
+	16: "The service is temporarily unavailable, please try again.",
+	17: "Login: User required to be logged in",
+	26: "Suspended API key - Access for your account has been suspended, please contact Last.fm",
 	29: "Rate Limit Exceded - Your IP has made too many requests in a short period, exceeding our API guidelines",
 }
 
@@ -39,7 +42,7 @@ func (lf *lastFM) refuse(w http.ResponseWriter, m Mode) {
 	lastError(w, http.StatusTooManyRequests, 29)
 }
 
-// api serves every method: they all have one address.
+// api serves every method, because all have the same address.
 func (lf *lastFM) api(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		lastError(w, http.StatusBadRequest, 6)
@@ -86,7 +89,7 @@ func (lf *lastFM) method(w http.ResponseWriter, form url.Values, mode Mode) {
 	}
 }
 
-// caller is the account that a session key stands for; empty without a key, and false with one that is not good.
+// caller returns the account of a session key; empty without a key, and false with a bad one.
 func (lf *lastFM) caller(form url.Values) (account string, ok bool) {
 	key := form.Get("sk")
 	if key == "" {
@@ -110,7 +113,8 @@ func (lf *lastFM) getInfo(w http.ResponseWriter, form url.Values, account string
 		return
 	}
 	n := len(lf.home.window(func() []play { return p.scrobbled }))
-	writeJSON(w, http.StatusOK, object{"user": object{"name": p.name, "realname": p.display, "playcount": strconv.Itoa(n), "type": "user"}})
+	writeJSON(w, http.StatusOK,
+		object{"user": object{"name": p.name, "realname": p.display, "playcount": strconv.Itoa(n), "type": "user"}})
 }
 
 func (lf *lastFM) getRecentTracks(w http.ResponseWriter, form url.Values) {
@@ -154,13 +158,17 @@ func (lf *lastFM) row(p play) object {
 	artist, title, album := lf.names(p)
 	named := func(name string) object { return object{"#text": name, "mbid": ""} }
 	return object{
-		"artist": named(artist), "name": title, "album": named(album), "mbid": "", "streamable": "0", "image": []object{},
-		"url":  "https://www.last.fm/music/" + url.PathEscape(artist) + "/_/" + url.PathEscape(title),
-		"date": object{"uts": strconv.FormatInt(p.seconds(), 10), "#text": time.UnixMilli(p.at).UTC().Format("02 Jan 2006, 15:04")},
+		"artist": named(artist), "name": title, "album": named(album), "mbid": "", "streamable": "0",
+		"image": []object{},
+		"url":   "https://www.last.fm/music/" + url.PathEscape(artist) + "/_/" + url.PathEscape(title),
+		"date": object{
+			"uts":   strconv.FormatInt(p.seconds(), 10),
+			"#text": time.UnixMilli(p.at).UTC().Format("02 Jan 2006, 15:04"),
+		},
 	}
 }
 
-// names are those of a play; the album is only known of what stands in the catalog.
+// names returns the names of a play. Only tracks of the catalog have an album.
 func (lf *lastFM) names(p play) (artist, title, album string) {
 	if id := int(p.track); id < len(lf.home.cat.tracks) {
 		a := lf.home.cat.albumOf(id)
@@ -172,14 +180,14 @@ func (lf *lastFM) names(p play) (artist, title, album string) {
 	return artist, title, ""
 }
 
-// sent is one play of a call of track.scrobble.
+// sent is one play in a call of track.scrobble.
 type sent struct {
 	artist, title string
 	seconds       int64
 	code          int // with which it is ignored; 0 when it is taken
 }
 
-// scrobble takes plays, each for itself.
+// scrobble accepts or ignores each play of a call.
 func (lf *lastFM) scrobble(w http.ResponseWriter, form url.Values, account string, mode Mode) {
 	plays, ok := lf.read(form, mode)
 	if n := len(plays); !ok || n == 0 || n > maxScrobbles {
@@ -194,17 +202,23 @@ func (lf *lastFM) scrobble(w http.ResponseWriter, form url.Values, account strin
 		}
 		results[i] = object{
 			"artist": object{"corrected": "0", "#text": s.artist}, "track": object{"corrected": "0", "#text": s.title},
-			"timestamp": strconv.FormatInt(s.seconds, 10), "ignoredMessage": object{"code": strconv.Itoa(s.code), "#text": ignoredWords[s.code]},
+			"timestamp":      strconv.FormatInt(s.seconds, 10),
+			"ignoredMessage": object{"code": strconv.Itoa(s.code), "#text": ignoredWords[s.code]},
 		}
 	}
 	var list any = results
 	if len(results) == 1 { // Last.fm's way with a list of one
 		list = results[0]
 	}
-	writeJSON(w, http.StatusOK, object{"scrobbles": object{"scrobble": list, "@attr": object{"accepted": accepted, "ignored": len(results) - accepted}}})
+	writeJSON(w, http.StatusOK, object{
+		"scrobbles": object{
+			"scrobble": list,
+			"@attr":    object{"accepted": accepted, "ignored": len(results) - accepted},
+		},
+	})
 }
 
-// read returns the plays that a call carries, at most one more than it may; false when one is not whole.
+// read returns the plays of a call, at most one more than allowed; false when one is incomplete.
 func (lf *lastFM) read(form url.Values, mode Mode) (plays []sent, ok bool) {
 	for i := range maxScrobbles + 1 {
 		suffix := "[" + strconv.Itoa(i) + "]"
@@ -245,7 +259,7 @@ func (lf *lastFM) judge(artist string, at time.Time, mode Mode) int {
 	return 0
 }
 
-// keep adds a play; one of the same second, artist and title is there only once.
+// keep adds a play, unless there is one of the same second, artist and title.
 func (lf *lastFM) keep(account string, s sent) {
 	at := time.Unix(s.seconds, 0)
 	lf.home.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// LastFMServer is where the simulated Last.fm is.
+// LastFMServer is the address of the simulated Last.fm.
 type LastFMServer struct {
 	URL          string // of the API, with /2.0/
 	AuthURL      string
@@ -22,7 +22,7 @@ type LastFMServer struct {
 	lf           *lastFM
 }
 
-// Authorize gives the app what the consent page would, without a browser: a session key of the account.
+// Authorize returns what the consent page leads to, without a browser: a session key of the account.
 func (s LastFMServer) Authorize(account string) string {
 	s.lf.mu.Lock()
 	defer s.lf.mu.Unlock()
@@ -67,7 +67,7 @@ type lastToken struct {
 	expires time.Time
 }
 
-// lastSession lasts until the account takes it back.
+// lastSession lasts until the account revokes it.
 type lastSession struct {
 	account string
 	dead    bool
@@ -85,7 +85,7 @@ func (w *World) startLastFM(ctx context.Context) (err error) {
 	mux.HandleFunc("POST /2.0/", lf.api)
 	mux.HandleFunc("GET /2.0/", lf.api)
 	lf.gate = &gate{who: lf.who, refuse: lf.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, _ Mode) bool {
-		return r.URL.Path == "/2.0/" // the pages are another server's
+		return r.URL.Path == "/2.0/" // the modes leave the pages alone
 	}}
 	w.revoke[LastFM] = func() {
 		lf.mu.Lock()
@@ -95,7 +95,13 @@ func (w *World) startLastFM(ctx context.Context) (err error) {
 		}
 	}
 	base, err := w.serve(ctx, LastFM, lf.gate, WrongAccount, Hidden, DailyLimit, Suspended)
-	w.LastFM = LastFMServer{URL: base + "/2.0/", AuthURL: base + "/api/auth/", ClientID: lf.clientID, ClientSecret: lf.sharedKey, lf: lf}
+	w.LastFM = LastFMServer{
+		URL:          base + "/2.0/",
+		AuthURL:      base + "/api/auth/",
+		ClientID:     lf.clientID,
+		ClientSecret: lf.sharedKey,
+		lf:           lf,
+	}
 	return err
 }
 
@@ -111,7 +117,7 @@ func (lf *lastFM) sessionLocked(account string) string {
 	return key
 }
 
-// signedIn is whose Last.fm the browser is signed in to.
+// signedIn returns the account that the browser is signed in to.
 func (lf *lastFM) signedIn() string {
 	if m, _ := lf.current(); m == WrongAccount {
 		return Bob
@@ -125,7 +131,8 @@ func (lf *lastFM) checkRequest(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case r.FormValue("api_key") != lf.clientID:
 		http.Error(w, "Invalid API key", http.StatusForbidden)
-	case err != nil || callback.Host == "" || callback.Scheme != "https" && !net.ParseIP(callback.Hostname()).IsLoopback():
+	case err != nil || callback.Host == "" || callback.Scheme != "https" &&
+		!net.ParseIP(callback.Hostname()).IsLoopback():
 		http.Error(w, "Invalid callback URL", http.StatusBadRequest)
 	default:
 		return true
@@ -136,13 +143,14 @@ func (lf *lastFM) checkRequest(w http.ResponseWriter, r *http.Request) bool {
 // consent shows the page on which a person agrees.
 func (lf *lastFM) consent(w http.ResponseWriter, r *http.Request) {
 	if lf.checkRequest(w, r) {
-		showConsent(w, r, lf.home, "Last.fm", lf.signedIn(), []string{"See your listens, also those that you hide from others", "Add listens to your profile"})
+		showConsent(w, r, lf.home, "Last.fm", lf.signedIn(),
+			[]string{"See your listens, also those that you hide from others", "Add listens to your profile"})
 	}
 }
 
-// decide takes the consent page's form. A test may post it without having seen the page: api_key and cb in the URL or in
-// the form, with decision ("agree" or "cancel") and, unless it is who is signed in, account ("alice" or "bob"). The
-// answer is a redirect to cb, with a token when the person agreed.
+// decide takes the consent page's form. Tests may post it without the page: api_key and cb in the URL or in the form,
+// decision ("agree" or "cancel") and account ("alice" or "bob", by default the one signed in). It redirects to cb,
+// with a token if the person agreed.
 func (lf *lastFM) decide(w http.ResponseWriter, r *http.Request) {
 	if !lf.checkRequest(w, r) {
 		return
@@ -151,7 +159,7 @@ func (lf *lastFM) decide(w http.ResponseWriter, r *http.Request) {
 	if account == "" {
 		account = lf.signedIn()
 	}
-	to, _ := url.Parse(r.FormValue("cb")) // was read a moment ago
+	to, _ := url.Parse(r.FormValue("cb")) // checkRequest has read it
 	if r.FormValue("decision") == "agree" && lf.home.person(account) != nil {
 		token := rand.Text()
 		lf.mu.Lock()
@@ -177,11 +185,12 @@ func (lf *lastFM) getSession(w http.ResponseWriter, form url.Values) {
 	case lf.opts.Now().After(t.expires):
 		lastError(w, http.StatusForbidden, 15)
 	default:
-		writeJSON(w, http.StatusOK, object{"session": object{"subscriber": 0, "name": t.account, "key": lf.sessionLocked(t.account)}})
+		writeJSON(w, http.StatusOK,
+			object{"session": object{"subscriber": 0, "name": t.account, "key": lf.sessionLocked(t.account)}})
 	}
 }
 
-// signature is what api_sig has to be.
+// signature returns the right api_sig of a call.
 func (lf *lastFM) signature(form url.Values) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(form)) {
@@ -192,7 +201,7 @@ func (lf *lastFM) signature(form url.Values) string {
 	return md5Hex(text.String() + lf.sharedKey)
 }
 
-// who is the account whose session key r carries, also when that is over.
+// who returns the account of the session key that r carries, even a revoked one.
 func (lf *lastFM) who(r *http.Request) string {
 	key, token := r.PostFormValue("sk"), r.PostFormValue("token")
 	lf.mu.Lock()

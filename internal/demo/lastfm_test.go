@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lastfm makes a signed call; without a session key it is nobody's.
+// lastfm makes a signed call, for an account if there is a session key.
 func (b bundle) lastfm(method, sessionKey string, params url.Values) reply {
 	b.t.Helper()
 	form := url.Values{"method": {method}, "api_key": {b.LastFM.ClientID}, "format": {"json"}}
@@ -48,7 +48,7 @@ type lastRow struct {
 	Date struct{ UTS string }
 }
 
-// rows reads a list of plays; one alone stands there without a list around it.
+// rows reads a list of plays. A single play comes without a list around it.
 func (a lastAnswer) rows(t *testing.T) (rows []lastRow) {
 	t.Helper()
 	if strings.HasPrefix(string(a.Recent.Track), "{") {
@@ -67,7 +67,9 @@ func TestLastFMConsent(t *testing.T) {
 	asked := url.Values{"api_key": {b.LastFM.ClientID}, "cb": {callback}}.Encode()
 	page := b.get(b.LastFM.AuthURL+"?"+asked, "")
 	require.Equal(t, 200, page.status)
-	for _, want := range []string{"your Last.fm account", `action="/api/auth/"`, `name="cb" value="` + callback + `"`, "Alice", "Bob"} {
+	for _, want := range []string{
+		"your Last.fm account", `action="/api/auth/"`, `name="cb" value="` + callback + `"`, "Alice", "Bob",
+	} {
 		require.Contains(t, page.body, want)
 	}
 	to := func(form string) *url.URL {
@@ -83,7 +85,8 @@ func TestLastFMConsent(t *testing.T) {
 	session := parse[lastAnswer](b, b.lastfm("auth.getSession", "", url.Values{"token": {token}}), 200).Session
 	require.Equal(t, Bob, session.Name)
 	require.Equal(t, Bob, parse[lastAnswer](b, b.lastfm("user.getInfo", session.Key, nil), 200).User.Name)
-	require.Equal(t, 14, parse[lastAnswer](b, b.lastfm("auth.getSession", "", url.Values{"token": {token}}), 403).Error, "once")
+	require.Equal(t, 14, parse[lastAnswer](b, b.lastfm("auth.getSession", "", url.Values{"token": {token}}), 403).Error,
+		"once")
 	require.Equal(t, session.Key, b.LastFM.Authorize(Bob), "the same one as long as it is good")
 
 	require.Equal(t, 403, b.get(b.LastFM.AuthURL+"?api_key=other&cb="+url.QueryEscape(callback), "").status)
@@ -125,15 +128,18 @@ func TestLastFMHistory(t *testing.T) {
 		want = append(want, fmt.Sprintf("%d %s %s", p.At.Unix(), p.Artist, p.Title))
 	}
 	require.Equal(t, want, got)
-	second := parse[lastAnswer](b, b.lastfm("user.getRecentTracks", key, url.Values{"user": {Alice}, "limit": {"3"}, "page": {"2"}}), 200)
+	second := parse[lastAnswer](b,
+		b.lastfm("user.getRecentTracks", key, url.Values{"user": {Alice}, "limit": {"3"}, "page": {"2"}}), 200)
 	require.Equal(t, all[len(all)-4].Title, second.rows(t)[0].Name)
 	known := b.listenCount()
 	played := b.PlayOnPhone()
 	require.Equal(t, known, b.listenCount(), "only Last.fm knows of it")
-	one := parse[lastAnswer](b, b.lastfm("user.getRecentTracks", key, url.Values{"user": {Alice}, "from": {itoa(played.At.Unix() - 1)}}), 200)
+	one := parse[lastAnswer](b,
+		b.lastfm("user.getRecentTracks", key, url.Values{"user": {Alice}, "from": {itoa(played.At.Unix() - 1)}}), 200)
 	require.Equal(t, "{", string(one.Recent.Track[:1]), "one alone is an object")
 	require.Equal(t, played.Title, one.rows(t)[0].Name)
-	require.Equal(t, 6, parse[lastAnswer](b, b.lastfm("user.getRecentTracks", key, url.Values{"user": {"nobody"}}), 404).Error)
+	require.Equal(t, 6,
+		parse[lastAnswer](b, b.lastfm("user.getRecentTracks", key, url.Values{"user": {"nobody"}}), 404).Error)
 }
 
 func TestLastFMScrobbles(t *testing.T) {
@@ -167,7 +173,8 @@ func TestLastFMScrobbles(t *testing.T) {
 	b.switchTo(LastFM, DailyLimit)
 	require.Contains(t, string(scrobble(friday, "C").Scrobbles.Scrobble), `"code":"5"`)
 	require.Len(t, b.LastFM.Scrobbles(), 3)
-	require.Equal(t, 6, parse[lastAnswer](b, b.lastfm("track.scrobble", key, url.Values{"artist[0]": {"A"}}), 400).Error)
+	require.Equal(t, 6,
+		parse[lastAnswer](b, b.lastfm("track.scrobble", key, url.Values{"artist[0]": {"A"}}), 400).Error)
 	require.Equal(t, 6, parse[lastAnswer](b, b.lastfm("track.scrobble", key, nil), 400).Error)
 	require.Equal(t, 9, parse[lastAnswer](b, b.lastfm("track.scrobble", "", nil), 403).Error)
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// ListenBrainzServer is where the simulated ListenBrainz is.
+// ListenBrainzServer is the address of the simulated ListenBrainz.
 type ListenBrainzServer struct {
 	URL string // of the API, without /1
 	lb  *listenBrainz
 }
 
-// Token returns the token that the account's profile page shows now: "demo-token-alice", another after Revoked.
+// Token returns the token on the account's profile page: "demo-token-alice", and another one after Revoked.
 func (s ListenBrainzServer) Token(account string) string {
 	s.lb.mu.Lock()
 	defer s.lb.mu.Unlock()
@@ -50,8 +50,8 @@ func (s ListenBrainzServer) Listens(account string) []Play {
 	return all
 }
 
-// Refuse makes submit-listens answer 400 from now on to every call that holds a track of one of these titles, as it does
-// to one bad listen among many. Without titles nothing is refused any more.
+// Refuse makes submit-listens answer 400 from now on to every call that holds a track of one of these titles, as it
+// does to one bad listen among many. Without titles nothing is refused any more.
 func (s ListenBrainzServer) Refuse(titles ...string) {
 	s.lb.mu.Lock()
 	defer s.lb.mu.Unlock()
@@ -128,8 +128,8 @@ func lbToken(r *http.Request) string {
 	return r.URL.Query().Get("token")
 }
 
-// owner says whose token it is, and whether it is the current one. Whoever has a new token has been to the profile page:
-// that ends Revoked.
+// owner says whose token it is, and whether it is the current one. Whoever has a new token has been to the profile
+// page: that ends Revoked.
 func (lb *listenBrainz) owner(token string) (account string, valid bool) {
 	lb.mu.Lock()
 	defer lb.mu.Unlock()
@@ -164,7 +164,7 @@ func (lb *listenBrainz) validateToken(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, object{"code": 200, "message": "Token valid.", "valid": true, "user_name": account})
 }
 
-// user returns the person whom the path names, or answers 404.
+// user returns the person in the path, or answers 404.
 func (lb *listenBrainz) user(w http.ResponseWriter, r *http.Request) *person {
 	p := lb.home.person(r.PathValue("name"))
 	if p == nil {
@@ -261,7 +261,9 @@ func (lb *listenBrainz) refuse(w http.ResponseWriter, m Mode) {
 		return
 	}
 	setRate(w.Header(), 30, 0, lb.opts.Now().Add(lb.opts.RetryAfter), lb.opts.RetryAfter)
-	lbError(w, http.StatusTooManyRequests, "You have exceeded your rate limit. See the X-RateLimit-* response headers for more information on your current rate limit.")
+	lbError(w, http.StatusTooManyRequests,
+		"You have exceeded your rate limit. See the X-RateLimit-* response headers for more information on your "+
+			"current rate limit.")
 }
 
 func lbError(w http.ResponseWriter, status int, message string) {

@@ -9,7 +9,7 @@ import (
 // object is a JSON object that is written once.
 type object = map[string]any
 
-// writeJSON sends v. The values are our own and always can be marshalled.
+// writeJSON sends v, which can always be marshalled.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -20,16 +20,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body) // an error: the client went first
 }
 
-// meta is what ListenBrainz knows about a track, ready to be sent: pages of a thousand listens are put together from
-// these.
+// meta is what ListenBrainz knows about a track, already encoded: a page of a thousand listens consists of these.
 type meta struct {
 	msid    string
-	json    []byte // of a listen that came from Spotify, or from whoever submitted it
-	atHome  []byte // of one that came from Navidrome
+	json    []byte // of a listen from Spotify, or one that was submitted
+	atHome  []byte // of a listen from Navidrome
 	compare string // artist and title with "\x00" between them, for finding a submitted track again
 }
 
-// foreign is the tracks of ListenBrainz: the catalog's, and behind them those that were submitted by others.
+// foreign holds the tracks of ListenBrainz: those of the catalog, followed by submitted ones.
 type foreign struct {
 	metas  []meta
 	byName map[string]int
@@ -41,13 +40,17 @@ func newForeign(c *catalog) foreign {
 		t, a := &c.tracks[i], c.albumOf(i)
 		m := meta{msid: t.recordingMSID, compare: a.artist + "\x00" + t.title}
 		m.json = trackMetadata(c, i, object{
-			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "music_service": "spotify.com", "tracknumber": t.number,
-			"origin_url": "https://open.spotify.com/track/" + t.spotifyID, "spotify_id": "https://open.spotify.com/track/" + t.spotifyID,
+			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "music_service": "spotify.com",
+			"tracknumber":    t.number,
+			"origin_url":     "https://open.spotify.com/track/" + t.spotifyID,
+			"spotify_id":     "https://open.spotify.com/track/" + t.spotifyID,
 			"recording_msid": t.recordingMSID, "submission_client": "listenbrainz",
 		})
 		m.atHome = trackMetadata(c, i, object{
-			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "tracknumber": t.number, "recording_mbid": c.tagged(i),
-			"recording_msid": t.recordingMSID, "submission_client": "navidrome", "submission_client_version": navidromeVersion,
+			"duration_ms": t.duration.Milliseconds(), "isrc": t.isrc, "tracknumber": t.number,
+			"recording_mbid": c.tagged(i),
+			"recording_msid": t.recordingMSID, "submission_client": "navidrome",
+			"submission_client_version": navidromeVersion,
 		})
 		f.byName[m.compare] = len(f.metas)
 		f.metas = append(f.metas, m)

@@ -33,7 +33,8 @@ type listens struct {
 
 func (b bundle) listens(query string) listens {
 	b.t.Helper()
-	return parse[struct{ Payload listens }](b, b.get(b.ListenBrainz.URL+"/1/user/alice/listens?"+query, ""), 200).Payload
+	return parse[struct{ Payload listens }](b, b.get(b.ListenBrainz.URL+"/1/user/alice/listens?"+query, ""),
+		200).Payload
 }
 
 func TestListensArePagedToTheEnd(t *testing.T) {
@@ -68,7 +69,8 @@ func TestListensBounds(t *testing.T) {
 	require.Equal(t, 400, b.listens("count=5000").Count)
 	at := itoa(all[100].At)
 	require.Equal(t, all[101:111], b.listens("count=10&max_ts="+at).Listens)
-	require.Equal(t, all[90:100], b.listens("count=10&min_ts="+at).Listens, "with a lower bound alone, the oldest first")
+	require.Equal(t, all[90:100], b.listens("count=10&min_ts="+at).Listens,
+		"with a lower bound alone, the oldest first")
 	require.Equal(t, all[51:61], b.listens("count=10&min_ts="+at+"&max_ts="+itoa(all[50].At)).Listens)
 	require.Equal(t, 404, b.get(b.ListenBrainz.URL+"/1/user/carol/listens", "").status)
 	for _, q := range []string{"count=x", "max_ts=-1", "min_ts=5&max_ts=5"} {
@@ -104,12 +106,22 @@ func TestSubmit(t *testing.T) {
 	require.JSONEq(t, `{"status":"ok"}`, r.body)
 	require.Equal(t, 401, b.listenCount(), "one is new, one came twice, one was known")
 	require.Len(t, b.ListenBrainz.Submitted(), 3)
-	require.Equal(t, Play{Account: Alice, Artist: "Lambchop", Title: "Is a Woman", At: time.Unix(1700000000, 0)}, b.ListenBrainz.Submitted()[0])
+	require.Equal(t, Play{Account: Alice, Artist: "Lambchop", Title: "Is a Woman", At: time.Unix(1700000000, 0)},
+		b.ListenBrainz.Submitted()[0])
 	got := b.listens("count=1&max_ts=1700000001").Listens[0]
 	require.Equal(t, "Lambchop", got.Metadata.Artist)
 
-	require.Equal(t, 200, b.submit("demo-token-alice", `{"listen_type":"playing_now","payload":[{"track_metadata":{"artist_name":"a","track_name":"b"}}]}`).status)
+	require.Equal(t,
+		200,
+		b.submit("demo-token-alice",
+			`{"listen_type":"playing_now","payload":[{"track_metadata":{"artist_name":"a","track_name":"b"}}]}`).status,
+	)
 	require.Equal(t, 401, b.listenCount())
+}
+
+// bulk returns the body of a call with several listens.
+func bulk(listens ...string) string {
+	return `{"listen_type":"import","payload":[` + strings.Join(listens, ",") + `]}`
 }
 
 func TestSubmitRefuses(t *testing.T) {
@@ -123,18 +135,20 @@ func TestSubmitRefuses(t *testing.T) {
 		status      int
 		says        string
 	}{
-		"no token":        {"", `{}`, 401, "You need to provide an Authorization header."},
-		"wrong token":     {"nobody", `{}`, 401, "Invalid authorization token."},
-		"no JSON":         {"demo-token-alice", `{`, 400, "Cannot parse"},
-		"empty":           {"demo-token-alice", `{"listen_type":"import","payload":[]}`, 400, "does not contain any"},
-		"type":            {"demo-token-alice", `{"listen_type":"x","payload":[` + good + `]}`, 400, "listen_type"},
-		"too many":        {"demo-token-alice", `{"listen_type":"import","payload":[` + many + `]}`, 400, "Too many"},
-		"too long":        {"demo-token-alice", `{"listen_type":"import","payload":[` + long + `]}`, 400, "too large"},
-		"two singles":     {"demo-token-alice", `{"listen_type":"single","payload":[` + good + `,` + good + `]}`, 400, "single"},
-		"no time":         {"demo-token-alice", `{"listen_type":"import","payload":[{"track_metadata":{"artist_name":"a","track_name":"b"}}]}`, 400, "listened_at"},
-		"too early":       {"demo-token-alice", `{"listen_type":"import","payload":[` + listenAt(5, "a", "b") + `]}`, 400, "too low"},
-		"in the future":   {"demo-token-alice", `{"listen_type":"import","payload":[` + listenAt(friday.Unix()+7200, "a", "b") + `]}`, 400, "too high"},
-		"one bad of many": {"demo-token-alice", `{"listen_type":"import","payload":[` + good + `,` + listenAt(1700000001, "", "b") + `]}`, 400, "artist_name"},
+		"no token":    {"", `{}`, 401, "You need to provide an Authorization header."},
+		"wrong token": {"nobody", `{}`, 401, "Invalid authorization token."},
+		"no JSON":     {"demo-token-alice", `{`, 400, "Cannot parse"},
+		"empty":       {"demo-token-alice", `{"listen_type":"import","payload":[]}`, 400, "does not contain any"},
+		"type":        {"demo-token-alice", `{"listen_type":"x","payload":[` + good + `]}`, 400, "listen_type"},
+		"too many":    {"demo-token-alice", `{"listen_type":"import","payload":[` + many + `]}`, 400, "Too many"},
+		"too long":    {"demo-token-alice", `{"listen_type":"import","payload":[` + long + `]}`, 400, "too large"},
+		"two singles": {"demo-token-alice",
+			`{"listen_type":"single","payload":[` + good + `,` + good + `]}`, 400, "single"},
+		"no time": {"demo-token-alice", bulk(`{"track_metadata":{"artist_name":"a","track_name":"b"}}`),
+			400, "listened_at"},
+		"too early":       {"demo-token-alice", bulk(listenAt(5, "a", "b")), 400, "too low"},
+		"in the future":   {"demo-token-alice", bulk(listenAt(friday.Unix()+7200, "a", "b")), 400, "too high"},
+		"one bad of many": {"demo-token-alice", bulk(good, listenAt(1700000001, "", "b")), 400, "artist_name"},
 	} {
 		r := b.submit(c.token, c.body)
 		e := parse[struct {
@@ -182,7 +196,8 @@ func TestListenBrainzTokens(t *testing.T) {
 
 	b.switchTo(ListenBrainz, ReadOnly)
 	require.Equal(t, 200, b.get(reading, "Token "+fresh).status)
-	require.Equal(t, 401, b.submit(fresh, `{"listen_type":"import","payload":[`+listenAt(1700000000, "a", "b")+`]}`).status)
+	require.Equal(t, 401,
+		b.submit(fresh, `{"listen_type":"import","payload":[`+listenAt(1700000000, "a", "b")+`]}`).status)
 }
 
 func TestListenBrainzPlaylists(t *testing.T) {
@@ -216,7 +231,8 @@ func TestListenBrainzPlaylists(t *testing.T) {
 	require.Contains(t, string(made.Playlists[0].Playlist.Extension[jspfPlaylist]), "daily-jams")
 
 	at := func(p jspf) string {
-		return strings.Replace(p.Playlist.Identifier, "https://listenbrainz.org/playlist/", b.ListenBrainz.URL+"/1/playlist/", 1)
+		return strings.Replace(p.Playlist.Identifier, "https://listenbrainz.org/playlist/",
+			b.ListenBrainz.URL+"/1/playlist/", 1)
 	}
 	rain := parse[jspf](b, b.get(at(own.Playlists[0]), ""), 200)
 	require.Len(t, rain.Playlist.Track, 20)
@@ -227,11 +243,11 @@ func TestListenBrainzPlaylists(t *testing.T) {
 	require.Equal(t, 400, b.get(b.ListenBrainz.URL+"/1/playlist/none", "").status)
 }
 
-func TestListensThatWereSubmittedTwiceAreThereOnce(t *testing.T) {
+func TestListensSubmittedTwiceAreThereOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
 	before := len(b.ListenBrainz.Listens(Alice))
-	body := `{"listen_type":"import","payload":[` + listenAt(1700000000, "Lambchop", "Is a Woman") + `,` + listenAt(1700000300, "Lambchop", "Is a Woman") + `]}`
+	body := bulk(listenAt(1700000000, "Lambchop", "Is a Woman"), listenAt(1700000300, "Lambchop", "Is a Woman"))
 	for range 3 {
 		require.Equal(t, 200, b.submit("demo-token-alice", body).status)
 	}
@@ -239,7 +255,8 @@ func TestListensThatWereSubmittedTwiceAreThereOnce(t *testing.T) {
 	require.Equal(t, 3, b.ListenBrainz.Submissions())
 	all := b.ListenBrainz.Listens(Alice)
 	require.Len(t, all, before+2)
-	require.Contains(t, all, Play{Account: Alice, Artist: "Lambchop", Title: "Is a Woman", At: time.Unix(1700000300, 0)})
+	require.Contains(t, all,
+		Play{Account: Alice, Artist: "Lambchop", Title: "Is a Woman", At: time.Unix(1700000300, 0)})
 	require.Nil(t, b.ListenBrainz.Listens("carol"))
 }
 
@@ -248,7 +265,8 @@ func TestRefusedListens(t *testing.T) {
 	b := setup(t, Options{})
 	good, bad := listenAt(1700000000, "a", "Good"), listenAt(1700000300, "a", "Bad")
 	submit := func(listens ...string) int {
-		return b.submit("demo-token-alice", `{"listen_type":"import","payload":[`+strings.Join(listens, ",")+`]}`).status
+		return b.submit("demo-token-alice",
+			`{"listen_type":"import","payload":[`+strings.Join(listens, ",")+`]}`).status
 	}
 	b.ListenBrainz.Refuse("Bad", "Worse")
 	require.Equal(t, 400, submit(good, bad))

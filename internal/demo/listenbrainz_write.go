@@ -61,7 +61,7 @@ func (lb *listenBrainz) submit(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, object{"status": "ok"})
 }
 
-// refuses says whether a call holds what Refuse has named.
+// refuses reports whether a call holds a track that Refuse has named.
 func (lb *listenBrainz) refuses(s *submission) bool {
 	lb.mu.Lock()
 	defer lb.mu.Unlock()
@@ -81,7 +81,8 @@ func (s *submission) check(size int, now time.Time) string {
 	case n > maxSubmit:
 		return fmt.Sprintf("Too many listens. You may not submit more than %d listens in one request.", maxSubmit)
 	case size > n*maxListenSize:
-		return fmt.Sprintf("JSON document is too large. In aggregate, listens may not be larger than %d characters.", maxListenSize)
+		return fmt.Sprintf("JSON document is too large. In aggregate, listens may not be larger than %d characters.",
+			maxListenSize)
 	case !slices.Contains([]string{"single", "import", "playing_now"}, s.Type):
 		return "JSON document requires a valid listen_type key."
 	case s.Type != "import" && n > 1:
@@ -100,7 +101,8 @@ func (s *submission) check(size int, now time.Time) string {
 		case l.ListenedAt == 0:
 			return "JSON document should contain the key listened_at at the top level."
 		case l.ListenedAt < firstListen:
-			return "Value for key listened_at is too low. listened_at timestamp should be greater than the timestamp of start of last.fm."
+			return "Value for key listened_at is too low. listened_at timestamp should be greater than the " +
+				"timestamp of start of last.fm."
 		case l.ListenedAt > now.Add(time.Hour).Unix():
 			return "Value for key listened_at is too high."
 		}
@@ -108,7 +110,7 @@ func (s *submission) check(size int, now time.Time) string {
 	return ""
 }
 
-// accept stores the listens; one of the same second, artist and title is there only once.
+// accept stores listens, unless there is one of the same second, artist and title.
 func (lb *listenBrainz) accept(account string, s *submission) {
 	var arrived []Play
 	lb.home.mu.Lock()
@@ -138,7 +140,7 @@ func hasListen(plays []play, seconds int64, track int) bool {
 	return false
 }
 
-// trackLocked returns the index of a track in metas, and remembers it when it is new.
+// trackLocked returns the index of a track in metas, and adds a new track.
 func (h *household) trackLocked(artist, title string, metadata object) int {
 	name := artist + "\x00" + title
 	if id, ok := h.byName[name]; ok {
@@ -158,7 +160,7 @@ const (
 	jspfTrack    = "https://musicbrainz.org/doc/jspf#track"
 )
 
-// playlists answers both lists: a user's own, private ones only to that user, and those made for the user.
+// playlists answers both lists: a user's own, with private ones only for that user, and those made for the user.
 func (lb *listenBrainz) playlists(w http.ResponseWriter, r *http.Request) {
 	p := lb.user(w, r)
 	if p == nil {
@@ -179,7 +181,8 @@ func (lb *listenBrainz) playlists(w http.ResponseWriter, r *http.Request) {
 	if lists == nil {
 		lists = []object{}
 	}
-	writeJSON(w, http.StatusOK, object{"count": len(lists), "offset": offset, "playlist_count": total, "playlists": lists})
+	writeJSON(w, http.StatusOK,
+		object{"count": len(lists), "offset": offset, "playlist_count": total, "playlists": lists})
 }
 
 func (lb *listenBrainz) playlist(w http.ResponseWriter, r *http.Request) {
@@ -199,7 +202,11 @@ func (lb *listenBrainz) playlist(w http.ResponseWriter, r *http.Request) {
 // jspf describes a playlist, in lists without its tracks.
 func (lb *listenBrainz) jspf(l *playlist, whole bool) object {
 	creator := l.owner
-	extension := object{"public": l.public, "creator": creator, "last_modified_at": l.changed.UTC().Format(time.RFC3339)}
+	extension := object{
+		"public":           l.public,
+		"creator":          creator,
+		"last_modified_at": l.changed.UTC().Format(time.RFC3339),
+	}
 	if l.createdFor {
 		creator = "listenbrainz"
 		extension["creator"], extension["created_for"] = creator, l.owner
@@ -227,7 +234,7 @@ func (lb *listenBrainz) jspf(l *playlist, whole bool) object {
 	}
 }
 
-// queryInt returns a parameter that is a whole number from 0; anything else is the default.
+// queryInt returns a parameter that is a whole number from 0, or the default.
 func queryInt(r *http.Request, name string, otherwise int) int {
 	n, err := strconv.Atoi(r.FormValue(name))
 	if err != nil || n < 0 {

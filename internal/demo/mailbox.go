@@ -98,7 +98,8 @@ func (w *World) startMailbox(ctx context.Context) error {
 	})
 	w.Mailbox.NtfyURL = "ntfy://" + web.Addr().String() + "/alice?scheme=http"
 	w.Mailbox.WebhookURL = "http://" + web.Addr().String() + "/hook"
-	w.Mailbox.MailURL = "smtp://" + post.Addr().String() + "/?from=reprise@demo.invalid&to=alice@demo.invalid&encryption=none"
+	const query = "/?from=reprise@demo.invalid&to=alice@demo.invalid&encryption=none"
+	w.Mailbox.MailURL = "smtp://" + post.Addr().String() + query
 	return nil
 }
 
@@ -124,7 +125,8 @@ func (w *World) talk(ctx context.Context, conn net.Conn) {
 			if letter, err := mail.ReadMessage(strings.NewReader(text.String())); err == nil {
 				body, _ := io.ReadAll(quotedprintable.NewReader(letter.Body)) // as far as it can be read
 				title, _ := new(mime.WordDecoder).DecodeHeader(letter.Header.Get("Subject"))
-				w.Mailbox.add(Message{By: "mail", Title: title, Text: strings.TrimSpace(string(body)), At: w.opts.Now()})
+				m := Message{By: "mail", Title: title, Text: strings.TrimSpace(string(body)), At: w.opts.Now()}
+				w.Mailbox.add(m)
 			}
 			say("250 taken")
 		case "QUIT":

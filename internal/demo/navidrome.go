@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// navidromeVersion is what the simulated server calls itself; from 0.63 on there is /api/scrobble.
+// navidromeVersion is the version of the simulated server. Versions from 0.63 have /api/scrobble.
 const navidromeVersion = "0.63.2 (d3m0d3m0)"
 
 const (
@@ -28,13 +28,13 @@ const (
 	sessionLife = 48 * time.Hour
 )
 
-// NavidromeServer is where the simulated Navidrome is.
+// NavidromeServer is the address of the simulated Navidrome.
 type NavidromeServer struct {
 	URL string
 	nd  *navidrome
 }
 
-// Password returns the account's password now: "demo-password-alice", another after Revoked.
+// Password returns the account's password: "demo-password-alice", and another one after Revoked.
 func (s NavidromeServer) Password(account string) string {
 	s.nd.mu.Lock()
 	defer s.nd.mu.Unlock()
@@ -96,7 +96,7 @@ func (nd *navidrome) correct(account string, ok func(password string) bool) bool
 	return true
 }
 
-// who names the caller of either API, right password or not.
+// who returns the caller of either API, whatever the password.
 func (nd *navidrome) who(r *http.Request) string {
 	name := r.FormValue("u")
 	if s := bearerOf(r); s != "" {
@@ -118,7 +118,7 @@ func (nd *navidrome) refuse(w http.ResponseWriter, m Mode) {
 	http.Error(w, "Too Many Requests", http.StatusTooManyRequests)
 }
 
-// session is what a token of the native API says, in the form of a JSON web token.
+// session is the content of a token of the native API, a JSON web token.
 type session struct {
 	Subject string `json:"sub"`
 	Issue   int    `json:"iss"`
@@ -169,7 +169,7 @@ func nativeError(w http.ResponseWriter, status int, message string) {
 	writeJSON(w, status, object{"error": message})
 }
 
-// allowed counts a try to sign in; false when there were too many from that address.
+// allowed counts an attempt to sign in, and returns false after too many from an address.
 func (nd *navidrome) allowed(address string) (bool, time.Duration) {
 	host := address[:max(0, strings.LastIndexByte(address, ':'))]
 	now := nd.opts.Now()
@@ -201,12 +201,13 @@ func (nd *navidrome) login(w http.ResponseWriter, r *http.Request) {
 	}
 	salt := rand.Text()[:6]
 	writeJSON(w, http.StatusOK, object{
-		"id": base62("user" + given.Username), "name": nd.home.person(given.Username).display, "username": given.Username, "isAdmin": false,
+		"id": base62("user" + given.Username), "name": nd.home.person(given.Username).display,
+		"username": given.Username, "isAdmin": false,
 		"token": nd.newSession(given.Username), "subsonicSalt": salt, "subsonicToken": md5Hex(given.Password + salt),
 	})
 }
 
-// native serves an endpoint of Navidrome's own API to whoever has signed in, with a renewed token in the answer.
+// native serves signed in calls to an endpoint of Navidrome's own API, with a renewed token in the answer.
 func (nd *navidrome) native(serve func(http.ResponseWriter, *http.Request, *person)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		account, valid, _ := nd.readSession(bearerOf(r))
@@ -256,7 +257,8 @@ func (nd *navidrome) nativeSongs(w http.ResponseWriter, r *http.Request, p *pers
 	played := nd.home.played(p)
 	songs := nd.home.localTracks()
 	if ids := r.URL.Query()["id"]; len(ids) > 0 {
-		songs = slices.DeleteFunc(songs, func(id int) bool { return !slices.Contains(ids, nd.home.cat.tracks[id].navidromeID) })
+		songs = slices.DeleteFunc(songs,
+			func(id int) bool { return !slices.Contains(ids, nd.home.cat.tracks[id].navidromeID) })
 	}
 	if r.FormValue("_sort") == "play_date" || r.FormValue("_sort") == "playDate" {
 		slices.SortStableFunc(songs, func(a, b int) int { return cmp.Compare(played[a].last, played[b].last) })
@@ -281,8 +283,9 @@ func (nd *navidrome) nativeRow(id int, plays count) object {
 	o := object{
 		"id": t.navidromeID, "title": t.title, "album": a.title, "albumId": base62("album" + a.artist + a.title),
 		"artist": a.artist, "artistId": base62("artist" + a.artist), "albumArtist": a.artist, "libraryId": 1,
-		"trackNumber": t.number, "discNumber": 1, "year": a.year, "genre": a.genre, "suffix": "flac", "compilation": false,
-		"duration": t.duration.Seconds(), "size": int64(t.duration.Seconds()) * 110_000, "bitRate": 880,
+		"trackNumber": t.number, "discNumber": 1, "year": a.year, "genre": a.genre, "suffix": "flac",
+		"compilation": false,
+		"duration":    t.duration.Seconds(), "size": int64(t.duration.Seconds()) * 110_000, "bitRate": 880,
 		"mbzRecordingID": t.mbid, "tags": object{"isrc": []string{t.isrc}}, "playCount": plays.n,
 		"createdAt": nd.home.born.AddDate(-1, 0, -id).UTC().Format(time.RFC3339),
 	}

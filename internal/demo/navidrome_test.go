@@ -15,8 +15,10 @@ import (
 // rest calls the Subsonic API and returns what is inside its envelope.
 func (b bundle) rest(method string, params url.Values) map[string]json.RawMessage {
 	b.t.Helper()
-	got := parse[map[string]map[string]json.RawMessage](b, b.get(b.Navidrome.URL+"/rest/"+method+"?"+params.Encode(), ""), 200)
-	posted := parse[map[string]map[string]json.RawMessage](b, b.do(http.MethodPost, b.Navidrome.URL+"/rest/"+method+".view", "", params.Encode()), 200)
+	got := parse[map[string]map[string]json.RawMessage](b,
+		b.get(b.Navidrome.URL+"/rest/"+method+"?"+params.Encode(), ""), 200)
+	posted := parse[map[string]map[string]json.RawMessage](b,
+		b.do(http.MethodPost, b.Navidrome.URL+"/rest/"+method+".view", "", params.Encode()), 200)
 	require.Equal(b.t, string(got["subsonic-response"]["status"]), string(posted["subsonic-response"]["status"]))
 	return got["subsonic-response"]
 }
@@ -65,7 +67,8 @@ func TestSubsonicAuthentication(t *testing.T) {
 	}
 	plain := []string{"t", "s"}
 	require.JSONEq(t, `"ok"`, string(b.rest("ping", change(plain, "p", "demo-password-alice"))["status"]))
-	require.JSONEq(t, `"ok"`, string(b.rest("ping", change(plain, "p", "enc:"+hex.EncodeToString([]byte("demo-password-alice"))))["status"]))
+	require.JSONEq(t, `"ok"`,
+		string(b.rest("ping", change(plain, "p", "enc:"+hex.EncodeToString([]byte("demo-password-alice"))))["status"]))
 	require.Equal(t, 40, code(t, b.rest("ping", change(plain, "p", "wrong"))))
 	require.Equal(t, 40, code(t, b.rest("ping", change(plain, "p", "enc:zz"))))
 	require.Equal(t, 40, code(t, b.rest("ping", change(plain))))
@@ -119,7 +122,11 @@ func TestSubsonicReading(t *testing.T) {
 	for i := range recent[1:] {
 		require.False(t, recent[i].Played.Before(recent[i+1].Played))
 	}
-	require.Equal(t, recent[2:4], decode[albums](t, b.rest("getAlbumList2", b.with("type", "recent", "size", "2", "offset", "2"))["albumList2"]).Album)
+	require.Equal(t,
+		recent[2:4],
+		decode[albums](t,
+			b.rest("getAlbumList2", b.with("type", "recent", "size", "2", "offset", "2"))["albumList2"]).Album,
+	)
 	album := decode[struct{ Song []subsonicSong }](t, b.rest("getAlbum", b.with("id", recent[0].ID))["album"])
 	require.Len(t, album.Song, recent[0].SongCount)
 	last := time.Time{}
@@ -172,7 +179,9 @@ func TestNativeScrobbles(t *testing.T) {
 	}
 	r, renewed = b.native("/api/scrobble?_sort=submission_time&_order=DESC&_start=100&_end=150", renewed)
 	require.Equal(t, all[100:150], parse[[]row](b, r, 200))
-	span := "/api/scrobble?_sort=submission_time&_order=DESC&from=" + itoa(all[20].SubmissionTime) + "&to=" + itoa(all[10].SubmissionTime)
+	span := "/api/scrobble?_sort=submission_time&_order=DESC&from=" + itoa(all[20].SubmissionTime) + "&to=" + itoa(
+		all[10].SubmissionTime,
+	)
 	r, renewed = b.native(span, renewed)
 	require.Equal(t, all[10:21], parse[[]row](b, r, 200), "both bounds included")
 	require.Equal(t, "11", r.header.Get("X-Total-Count"))

@@ -42,7 +42,12 @@ func (w *World) startOpenAI(ctx context.Context) error {
 	oa := &openAI{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", oa.complete)
-	oa.gate = &gate{who: func(*http.Request) string { return "" }, refuse: oa.refuse, next: mux.ServeHTTP, lacks: []Mode{Revoked}} // nobody's account stands behind it
+	oa.gate = &gate{
+		who:    func(*http.Request) string { return "" },
+		refuse: oa.refuse,
+		next:   mux.ServeHTTP,
+		lacks:  []Mode{Revoked},
+	} // nobody's account stands behind it
 	base, err := w.serve(ctx, OpenAI, oa.gate, KeySpent, KeysSpent, KeyInvalid)
 	w.OpenAI = OpenAIServer{URL: base + "/v1", Keys: openAIKeys, Model: openAIModel, oa: oa}
 	return err
@@ -54,7 +59,8 @@ func openAIError(w http.ResponseWriter, status int, kind, code, message string) 
 
 func (oa *openAI) refuse(w http.ResponseWriter, m Mode) {
 	if m == Unavailable {
-		openAIError(w, http.StatusServiceUnavailable, "server_error", "overloaded", "The engine is currently overloaded, please try again later.")
+		openAIError(w, http.StatusServiceUnavailable, "server_error", "overloaded",
+			"The engine is currently overloaded, please try again later.")
 		return
 	}
 	w.Header().Set("X-Ratelimit-Remaining-Requests", "0")
@@ -76,16 +82,20 @@ func (oa *openAI) complete(w http.ResponseWriter, r *http.Request) {
 	mode, _ := oa.current()
 	switch err := json.NewDecoder(r.Body).Decode(&in); {
 	case i < 0, mode == KeyInvalid && i == len(openAIKeys)-1:
-		openAIError(w, http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.")
+		openAIError(w, http.StatusUnauthorized, "invalid_request_error", "invalid_api_key",
+			"Incorrect API key provided.")
 		return
 	case mode == KeysSpent, mode == KeySpent && i == 0:
-		openAIError(w, http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details.")
+		openAIError(w, http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota",
+			"You exceeded your current quota, please check your plan and billing details.")
 		return
 	case err != nil || len(in.Messages) == 0:
-		openAIError(w, http.StatusBadRequest, "invalid_request_error", "", "We could not parse the JSON body of your request.")
+		openAIError(w, http.StatusBadRequest, "invalid_request_error", "",
+			"We could not parse the JSON body of your request.")
 		return
 	case in.Model != openAIModel:
-		openAIError(w, http.StatusNotFound, "invalid_request_error", "model_not_found", "The model `"+in.Model+"` does not exist or you do not have access to it.")
+		openAIError(w, http.StatusNotFound, "invalid_request_error", "model_not_found",
+			"The model `"+in.Model+"` does not exist or you do not have access to it.")
 		return
 	}
 	var b strings.Builder
@@ -97,9 +107,16 @@ func (oa *openAI) complete(w http.ResponseWriter, r *http.Request) {
 	oa.prompts = append(oa.prompts, all)
 	oa.mu.Unlock()
 	ask, tell := len(all)/4, len(text)/4 // about what a token is
-	writeJSON(w, http.StatusOK, object{"id": "chatcmpl-" + strconv.Itoa(len(all)), "object": "chat.completion", "created": oa.opts.Now().Unix(), "model": openAIModel,
-		"choices": []object{{"index": 0, "message": object{"role": "assistant", "content": text}, "finish_reason": "stop"}},
-		"usage":   object{"prompt_tokens": ask, "completion_tokens": tell, "total_tokens": ask + tell}})
+	writeJSON(w, http.StatusOK, object{
+		"id":      "chatcmpl-" + strconv.Itoa(len(all)),
+		"object":  "chat.completion",
+		"created": oa.opts.Now().Unix(),
+		"model":   openAIModel,
+		"choices": []object{
+			{"index": 0, "message": object{"role": "assistant", "content": text}, "finish_reason": "stop"},
+		},
+		"usage": object{"prompt_tokens": ask, "completion_tokens": tell, "total_tokens": ask + tell},
+	})
 }
 
 var listed = regexp.MustCompile(`(?m)^- (.+) \((\d+)\)$`)
@@ -116,7 +133,8 @@ func proseOf(message string) string {
 		return "A quiet week: there is little to tell of."
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "This was a week with %s at its centre: %s plays, and it is easy to hear why.", artists[0][1], artists[0][2])
+	fmt.Fprintf(&b, "This was a week with %s at its centre: %s plays, and it is easy to hear why.", artists[0][1],
+		artists[0][2])
 	if len(artists) > 2 {
 		fmt.Fprintf(&b, " %s and %s kept it company.", artists[1][1], artists[2][1])
 	}
@@ -125,7 +143,8 @@ func proseOf(message string) string {
 		fmt.Fprintf(&b, " %s was never far behind.", tracks[1][1])
 	}
 	if len(fresh) > 0 {
-		fmt.Fprintf(&b, "\n\nAnd there was something new: %s, heard for the first time. A good week to be curious.", fresh[0][1])
+		fmt.Fprintf(&b, "\n\nAnd there was something new: %s, heard for the first time. A good week to be curious.",
+			fresh[0][1])
 	}
 	return b.String()
 }

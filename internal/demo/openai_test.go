@@ -12,12 +12,16 @@ import (
 func (b bundle) complete(key, model string) reply {
 	b.t.Helper()
 	body, err := json.Marshal(object{"model": model, "messages": []object{{"role": "system", "content": "Write."},
-		{"role": "user", "content": "Plays in the week: 5\n\nArtists:\n- Nobody (3)\n- Somebody (2)\n\nTracks:\n- Rain – Nobody (3)\n\nArtists heard for the first time:\n- Somebody (2)\n"}}})
+		{
+			"role": "user",
+			"content": "Plays in the week: 5\n\nArtists:\n- Nobody (3)\n- Somebody (2)\n\nTracks:\n- Rain – Nobody " +
+				"(3)\n\nArtists heard for the first time:\n- Somebody (2)\n",
+		}}})
 	require.NoError(b.t, err)
 	return b.do(http.MethodPost, b.OpenAI.URL+"/chat/completions", "Bearer "+key, string(body))
 }
 
-func TestTheLanguageModelWritesAboutWhatItWasSent(t *testing.T) {
+func TestTheModelWritesAboutItsPrompt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
 	type answer struct {
@@ -33,7 +37,8 @@ func TestTheLanguageModelWritesAboutWhatItWasSent(t *testing.T) {
 	require.Contains(t, first.Choices[0].Message.Content, "something new: Somebody")
 	require.Positive(t, first.Usage["prompt_tokens"])
 	require.Positive(t, first.Usage["completion_tokens"])
-	require.Equal(t, first, parse[answer](b, b.complete(b.OpenAI.Keys[1], b.OpenAI.Model), 200), "the same about the same")
+	require.Equal(t, first, parse[answer](b, b.complete(b.OpenAI.Keys[1], b.OpenAI.Model), 200),
+		"the same about the same")
 	require.Len(t, b.OpenAI.Prompts(), 2)
 
 	code := func(key string, status int) string {

@@ -79,7 +79,7 @@ func TestPagePlaysAndTellsItsState(t *testing.T) {
 	require.Equal(t, "demo-password-bob", state[Navidrome].Passwords[Bob])
 }
 
-// Every mode that an upstream knows has its words on the page.
+// The page has words for every mode of every upstream.
 func TestEveryModeIsExplained(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})

@@ -16,7 +16,7 @@ type playlist struct {
 	tracks      []int
 }
 
-// Playlists of the household: service, name, description, number of tracks.
+// collection lists the playlists of the household, by person.
 var collection = map[string][]struct {
 	service, name, description string
 	n                          int

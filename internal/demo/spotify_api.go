@@ -38,7 +38,7 @@ func (sp *spotify) who(r *http.Request) string {
 	return ""
 }
 
-// api serves an endpoint of the Web API to whom the access token allows it.
+// api serves calls to an endpoint of the Web API with a good access token.
 func (sp *spotify) api(scope string, serve func(http.ResponseWriter, *http.Request, *person)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, given, ok := sp.bearer(r)
@@ -76,7 +76,7 @@ func spotifyError(w http.ResponseWriter, status int, message string) {
 	writeJSON(w, status, object{"error": object{"status": status, "message": message}})
 }
 
-// ref is how Spotify names a thing of that kind.
+// ref returns the fields by which Spotify names an object of that kind.
 func (sp *spotify) ref(kind, id, name string) object {
 	path := kind + "s/" + id
 	return object{
@@ -106,7 +106,8 @@ func (sp *spotify) track(id int) object {
 	artists := []object{sp.ref("artist", base62("artist"+a.artist), a.artist)}
 	record := sp.ref("album", base62("album"+a.artist+a.title), a.title)
 	record["album_type"], record["artists"], record["images"] = "album", artists, []object{}
-	record["release_date"], record["release_date_precision"], record["total_tracks"] = strconv.Itoa(a.year), "year", len(a.tracks)
+	record["release_date"], record["release_date_precision"] = strconv.Itoa(a.year), "year"
+	record["total_tracks"] = len(a.tracks)
 	o := sp.ref("track", t.spotifyID, t.title)
 	o["album"], o["artists"], o["disc_number"], o["track_number"] = record, artists, 1, t.number
 	o["duration_ms"], o["explicit"], o["is_local"], o["preview_url"] = t.duration.Milliseconds(), false, false, nil
@@ -162,7 +163,12 @@ func (sp *spotify) recentlyPlayed(w http.ResponseWriter, r *http.Request, p *per
 		record := sp.track(int(pl.track))["album"].(object)
 		items = append(items, object{
 			"track": sp.track(int(pl.track)), "played_at": time.UnixMilli(pl.at).UTC().Format(spotifyTime),
-			"context": object{"type": "album", "uri": record["uri"], "href": record["href"], "external_urls": record["external_urls"]},
+			"context": object{
+				"type":          "album",
+				"uri":           record["uri"],
+				"href":          record["href"],
+				"external_urls": record["external_urls"],
+			},
 		})
 	}
 	a := object{"items": items, "limit": limit, "next": nil, "cursors": nil, "href": sp.url + r.URL.RequestURI()}
@@ -176,7 +182,7 @@ func (sp *spotify) recentlyPlayed(w http.ResponseWriter, r *http.Request, p *per
 	writeJSON(w, http.StatusOK, a)
 }
 
-// page answers with a part of a list of n things, in Spotify's paging object.
+// page answers with a part of a list of n items, in Spotify's paging object.
 func (sp *spotify) page(w http.ResponseWriter, r *http.Request, limit, n int, item func(int) object) {
 	offset := queryInt(r, "offset", 0)
 	link := func(from int) any {
@@ -205,7 +211,8 @@ func (sp *spotify) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 	sp.page(w, r, limit, len(lists), func(i int) object {
 		l := lists[i]
 		o := sp.ref("playlist", l.id, l.name)
-		o["collaborative"], o["description"], o["images"], o["owner"] = false, l.description, []object{}, sp.user(l.owner)
+		o["collaborative"], o["description"], o["images"] = false, l.description, []object{}
+		o["owner"] = sp.user(l.owner)
 		o["primary_color"], o["public"] = nil, l.public
 		o["snapshot_id"] = base64.StdEncoding.EncodeToString([]byte(base62(l.id + l.changed.String())))
 		o["items"] = object{"href": o["href"].(string) + "/items", "total": l.rows()}
@@ -213,7 +220,7 @@ func (sp *spotify) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 	})
 }
 
-// rows is how many items Spotify counts in a list.
+// rows returns the number of items that Spotify counts in a list.
 func (l *playlist) rows() int {
 	if l.quirks {
 		return len(l.tracks) + 2
@@ -236,15 +243,22 @@ func (sp *spotify) items(w http.ResponseWriter, r *http.Request, p *person) {
 		return
 	}
 	sp.page(w, r, limit, l.rows(), func(i int) object {
-		o := object{"added_at": l.changed.UTC().Format(time.RFC3339), "added_by": sp.user(l.owner), "is_local": false, "primary_color": nil}
+		o := object{
+			"added_at":      l.changed.UTC().Format(time.RFC3339),
+			"added_by":      sp.user(l.owner),
+			"is_local":      false,
+			"primary_color": nil,
+		}
 		switch {
 		case i < len(l.tracks):
 			o["item"] = sp.track(l.tracks[i])
 		case i == len(l.tracks): // a file of the person's own
 			o["is_local"] = true
 			o["item"] = object{
-				"id": nil, "name": "Grandpa plays the accordion", "type": "track", "uri": "spotify:local:::Grandpa+plays+the+accordion:187",
-				"album": object{"id": nil, "name": "", "type": "album"}, "artists": []object{{"id": nil, "name": "Grandpa", "type": "artist"}},
+				"id": nil, "name": "Grandpa plays the accordion", "type": "track",
+				"uri":         "spotify:local:::Grandpa+plays+the+accordion:187",
+				"album":       object{"id": nil, "name": "", "type": "album"},
+				"artists":     []object{{"id": nil, "name": "Grandpa", "type": "artist"}},
 				"duration_ms": 187_000, "is_local": true, "external_ids": object{}, "href": nil,
 			}
 		default: // a track that Spotify no longer has

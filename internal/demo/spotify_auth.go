@@ -71,7 +71,8 @@ type spotify struct {
 
 func (w *World) startSpotify(ctx context.Context) (err error) {
 	sp := &spotify{
-		home: w.home, clientID: "reprise-demo", codes: map[string]pendingCode{}, grants: map[string]*grant{}, access: map[string]accessToken{},
+		home: w.home, clientID: "reprise-demo", codes: map[string]pendingCode{}, grants: map[string]*grant{},
+		access: map[string]accessToken{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /authorize", sp.consent)
@@ -90,7 +91,8 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	})
 	sp.gate = &gate{who: sp.who, refuse: sp.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, m Mode) bool {
 		// The accounts service is another one: its pages stay, and it does not share the API's rate limit.
-		return r.URL.Path != "/authorize" && r.URL.Path != "/consent.css" && (m != RateLimited || r.URL.Path != "/api/token")
+		return r.URL.Path != "/authorize" && r.URL.Path != "/consent.css" &&
+			(m != RateLimited || r.URL.Path != "/api/token")
 	}}
 	w.revoke[Spotify] = func() {
 		sp.mu.Lock()
@@ -100,7 +102,13 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 		}
 	}
 	sp.url, err = w.serve(ctx, Spotify, sp.gate, WrongAccount)
-	w.Spotify = SpotifyServer{URL: sp.url, AuthURL: sp.url + "/authorize", TokenURL: sp.url + "/api/token", ClientID: sp.clientID, sp: sp}
+	w.Spotify = SpotifyServer{
+		URL:      sp.url,
+		AuthURL:  sp.url + "/authorize",
+		TokenURL: sp.url + "/api/token",
+		ClientID: sp.clientID,
+		sp:       sp,
+	}
 	return err
 }
 

@@ -18,7 +18,11 @@ func (b bundle) oauth() *oauth2.Config {
 		ClientID: b.Spotify.ClientID, RedirectURL: callback,
 		Scopes: []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"},
 		// Found out by trying, as by default, a refused code would be sent twice.
-		Endpoint: oauth2.Endpoint{AuthURL: b.Spotify.AuthURL, TokenURL: b.Spotify.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{
+			AuthURL:   b.Spotify.AuthURL,
+			TokenURL:  b.Spotify.TokenURL,
+			AuthStyle: oauth2.AuthStyleInParams,
+		},
 	}
 }
 
@@ -108,7 +112,8 @@ func TestConsentRefusesAWrongRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
 	good := url.Values{
-		"client_id": {b.Spotify.ClientID}, "redirect_uri": {callback}, "response_type": {"code"}, "scope": {"playlist-read-private"},
+		"client_id": {b.Spotify.ClientID}, "redirect_uri": {callback}, "response_type": {"code"},
+		"scope":          {"playlist-read-private"},
 		"code_challenge": {"x"}, "code_challenge_method": {"S256"},
 	}
 	for name, c := range map[string]struct{ field, value, shown, redirected string }{
@@ -127,7 +132,10 @@ func TestConsentRefusesAWrongRequest(t *testing.T) {
 					q[k] = v
 				}
 			}
-			for _, r := range []reply{b.get(b.Spotify.AuthURL+"?"+q.Encode(), ""), b.do(http.MethodPost, b.Spotify.AuthURL, "", q.Encode()+"&decision=agree")} {
+			for _, r := range []reply{
+				b.get(b.Spotify.AuthURL+"?"+q.Encode(), ""),
+				b.do(http.MethodPost, b.Spotify.AuthURL, "", q.Encode()+"&decision=agree"),
+			} {
 				if c.shown != "" {
 					require.Equal(t, 400, r.status)
 					require.Contains(t, r.body, c.shown)
@@ -139,7 +147,8 @@ func TestConsentRefusesAWrongRequest(t *testing.T) {
 		})
 	}
 	good.Set("redirect_uri", "https://music.example.org/cb?keep=1")
-	require.Contains(t, b.do(http.MethodPost, b.Spotify.AuthURL, "", good.Encode()+"&decision=agree").header.Get("Location"), "keep=1")
+	require.Contains(t,
+		b.do(http.MethodPost, b.Spotify.AuthURL, "", good.Encode()+"&decision=agree").header.Get("Location"), "keep=1")
 }
 
 func TestCodesAreSingleUseAndBound(t *testing.T) {
@@ -168,7 +177,8 @@ func TestRefresh(t *testing.T) {
 	b := setup(t, Options{})
 	first := b.connect("").RefreshToken
 	post := func(token string) string {
-		r := b.do(http.MethodPost, b.Spotify.TokenURL, "", "grant_type=refresh_token&client_id="+b.Spotify.ClientID+"&refresh_token="+token)
+		r := b.do(http.MethodPost, b.Spotify.TokenURL, "",
+			"grant_type=refresh_token&client_id="+b.Spotify.ClientID+"&refresh_token="+token)
 		return parse[struct {
 			Refresh string `json:"refresh_token"`
 		}](b, r, 200).Refresh
@@ -206,7 +216,8 @@ func TestRevokedIsForGoodAndANewConsentHeals(t *testing.T) {
 	old := b.connect("")
 	b.switchTo(Spotify, Revoked)
 	require.Equal(t, 401, b.me(old.AccessToken).status)
-	r := b.do(http.MethodPost, b.Spotify.TokenURL, "", "grant_type=refresh_token&client_id="+b.Spotify.ClientID+"&refresh_token="+old.RefreshToken)
+	r := b.do(http.MethodPost, b.Spotify.TokenURL, "",
+		"grant_type=refresh_token&client_id="+b.Spotify.ClientID+"&refresh_token="+old.RefreshToken)
 	require.Equal(t, 400, r.status)
 	require.JSONEq(t, `{"error":"invalid_grant"}`, r.body)
 
@@ -228,7 +239,8 @@ func TestWrongAccount(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
 	b.switchTo(Spotify, WrongAccount)
-	require.Contains(t, b.get(b.oauth().AuthCodeURL("s", oauth2.S256ChallengeOption("v")), "").body, "Signed in as <strong>Bob</strong>")
+	require.Contains(t, b.get(b.oauth().AuthCodeURL("s", oauth2.S256ChallengeOption("v")), "").body,
+		"Signed in as <strong>Bob</strong>")
 	require.Equal(t, "bob", parse[struct{ ID string }](b, b.me(b.connect("").AccessToken), 200).ID)
 	require.Equal(t, "alice", parse[struct{ ID string }](b, b.me(b.connect(Alice).AccessToken), 200).ID)
 }

@@ -19,7 +19,8 @@ func (sp *spotify) token(w http.ResponseWriter, r *http.Request) {
 	case "refresh_token":
 		sp.refreshToken(w, r)
 	default:
-		tokenError(w, "unsupported_grant_type", "grant_type must be client_credentials, authorization_code or refresh_token")
+		tokenError(w, "unsupported_grant_type",
+			"grant_type must be client_credentials, authorization_code or refresh_token")
 	}
 }
 

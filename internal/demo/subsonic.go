@@ -44,7 +44,9 @@ func (nd *navidrome) subsonic(w http.ResponseWriter, r *http.Request) {
 		"updatePlaylist": nd.updatePlaylist,
 		"deletePlaylist": nd.deletePlaylist,
 		"scrobble":       nd.scrobble,
-		"getNowPlaying":  func(*http.Request, *person) (object, *subsonicError) { return object{"nowPlaying": object{}}, nil },
+		"getNowPlaying": func(*http.Request, *person) (object, *subsonicError) {
+			return object{"nowPlaying": object{}}, nil
+		},
 	}
 	if method == "getOpenSubsonicExtensions" { // the one that needs no user
 		extensions := []object{}
@@ -73,7 +75,7 @@ type subsonicError struct {
 	message string
 }
 
-// authenticate accepts a token with its salt, or the password, plain or as "enc:" and hexadecimal.
+// authenticate accepts a token with its salt, or the password, plain or in hexadecimal after "enc:".
 func (nd *navidrome) authenticate(r *http.Request) (*person, *subsonicError) {
 	for _, name := range []string{"u", "v", "c"} {
 		if r.FormValue(name) == "" {
@@ -104,15 +106,24 @@ func (nd *navidrome) authenticate(r *http.Request) (*person, *subsonicError) {
 func subsonicAnswer(w http.ResponseWriter, r *http.Request, o object, e *subsonicError) {
 	if r.FormValue("f") != "json" {
 		w.Header().Set("Content-Type", "application/xml")
-		const attributes = `xmlns="http://subsonic.org/restapi" version="1.16.1" type="navidrome" serverVersion="` + navidromeVersion + `" openSubsonic="true"`
+		const attributes = `xmlns="http://subsonic.org/restapi" version="1.16.1" type="navidrome" ` +
+			`serverVersion="` + navidromeVersion + `" openSubsonic="true"`
 		if e != nil {
-			_, _ = fmt.Fprintf(w, `<subsonic-response %s status="failed"><error code="%d" message=%q></error></subsonic-response>`, attributes, e.code, e.message)
+			_, _ = fmt.Fprintf(w,
+				`<subsonic-response %s status="failed"><error code="%d" message=%q></error></subsonic-response>`,
+				attributes, e.code, e.message)
 			return
 		}
 		_, _ = fmt.Fprintf(w, `<subsonic-response %s status="ok"></subsonic-response>`, attributes)
 		return
 	}
-	a := object{"status": "ok", "version": "1.16.1", "type": "navidrome", "serverVersion": navidromeVersion, "openSubsonic": true}
+	a := object{
+		"status":        "ok",
+		"version":       "1.16.1",
+		"type":          "navidrome",
+		"serverVersion": navidromeVersion,
+		"openSubsonic":  true,
+	}
 	maps.Copy(a, o)
 	if e != nil {
 		a["status"], a["error"] = "failed", object{"code": e.code, "message": e.message}
@@ -125,8 +136,9 @@ func (nd *navidrome) getUser(r *http.Request, p *person) (object, *subsonicError
 		return nil, &subsonicError{errForbidden, "User is not authorized for the given operation"}
 	}
 	return object{"user": object{
-		"username": p.name, "scrobblingEnabled": true, "adminRole": false, "settingsRole": true, "downloadRole": true, "playlistRole": true,
-		"streamRole": true, "jukeboxRole": false, "shareRole": false, "folder": []int{1},
+		"username": p.name, "scrobblingEnabled": true, "adminRole": false, "settingsRole": true, "downloadRole": true,
+		"playlistRole": true,
+		"streamRole":   true, "jukeboxRole": false, "shareRole": false, "folder": []int{1},
 	}}, nil
 }
 
@@ -136,13 +148,14 @@ func (nd *navidrome) playlistObject(l *playlist) object {
 		length += nd.home.cat.tracks[id].duration
 	}
 	return object{
-		"id": l.id, "name": l.name, "comment": l.description, "songCount": len(l.tracks), "duration": int(length.Seconds()),
-		"public": l.public, "owner": l.owner, "created": l.changed.AddDate(0, -3, 0).UTC().Format(time.RFC3339),
+		"id": l.id, "name": l.name, "comment": l.description, "songCount": len(l.tracks),
+		"duration": int(length.Seconds()),
+		"public":   l.public, "owner": l.owner, "created": l.changed.AddDate(0, -3, 0).UTC().Format(time.RFC3339),
 		"changed": l.changed.UTC().Format(time.RFC3339), "coverArt": "pl-" + l.id,
 	}
 }
 
-// getPlaylists lists one's own and the public ones.
+// getPlaylists lists the person's own playlists and the public ones.
 func (nd *navidrome) getPlaylists(_ *http.Request, p *person) (object, *subsonicError) {
 	lists := []object{}
 	for _, name := range []string{Alice, Bob} {
@@ -180,11 +193,15 @@ func (nd *navidrome) song(id int, plays count) object {
 	t, a := &nd.home.cat.tracks[id], nd.home.cat.albumOf(id)
 	albumID, artistID := base62("album"+a.artist+a.title), base62("artist"+a.artist)
 	o := object{
-		"id": t.navidromeID, "parent": albumID, "isDir": false, "title": t.title, "album": a.title, "artist": a.artist, "track": t.number,
-		"year": a.year, "genre": a.genre, "coverArt": "mf-" + t.navidromeID, "size": int64(t.duration.Seconds()) * 110_000,
-		"contentType": "audio/flac", "suffix": "flac", "duration": int(t.duration.Seconds()), "bitRate": 880, "playCount": plays.n,
-		"path": a.artist + "/" + a.title + "/" + fmt.Sprintf("%02d - %s.flac", t.number, t.title), "discNumber": 1,
-		"created": nd.home.born.AddDate(-1, 0, -id).UTC().Format(time.RFC3339), "albumId": albumID, "artistId": artistID, "type": "music",
+		"id": t.navidromeID, "parent": albumID, "isDir": false, "title": t.title, "album": a.title, "artist": a.artist,
+		"track": t.number,
+		"year":  a.year, "genre": a.genre, "coverArt": "mf-" + t.navidromeID,
+		"size":        int64(t.duration.Seconds()) * 110_000,
+		"contentType": "audio/flac", "suffix": "flac", "duration": int(t.duration.Seconds()), "bitRate": 880,
+		"playCount": plays.n,
+		"path":      a.artist + "/" + a.title + "/" + fmt.Sprintf("%02d - %s.flac", t.number, t.title), "discNumber": 1,
+		"created": nd.home.born.AddDate(-1, 0, -id).UTC().Format(time.RFC3339), "albumId": albumID,
+		"artistId": artistID, "type": "music",
 		"isVideo": false, "mediaType": "song", "musicBrainzId": nd.home.cat.tagged(id), "isrc": []string{t.isrc},
 		"artists": []object{{"id": artistID, "name": a.artist}}, "displayArtist": a.artist,
 	}
@@ -204,9 +221,11 @@ func (nd *navidrome) albumObject(a *album, played map[int]count) object {
 	}
 	id := base62("album" + a.artist + a.title)
 	o := object{
-		"id": id, "name": a.title, "artist": a.artist, "artistId": base62("artist" + a.artist), "songCount": len(a.tracks),
-		"duration": int(length.Seconds()), "playCount": plays.n, "year": a.year, "genre": a.genre, "coverArt": "al-" + id,
-		"created": nd.home.born.AddDate(-1, 0, -a.tracks[0]).UTC().Format(time.RFC3339),
+		"id": id, "name": a.title, "artist": a.artist, "artistId": base62("artist" + a.artist),
+		"songCount": len(a.tracks),
+		"duration":  int(length.Seconds()), "playCount": plays.n, "year": a.year, "genre": a.genre,
+		"coverArt": "al-" + id,
+		"created":  nd.home.born.AddDate(-1, 0, -a.tracks[0]).UTC().Format(time.RFC3339),
 	}
 	if plays.n > 0 {
 		o["played"] = time.Unix(plays.last, 0).UTC().Format(time.RFC3339)
@@ -277,15 +296,18 @@ func (nd *navidrome) getSong(r *http.Request, p *person) (object, *subsonicError
 	return object{"song": nd.song(id, nd.home.played(p)[id])}, nil
 }
 
-// scrobble stores a row for every id, whether it has one of that instant or not; as the real server does, it passes over
-// ids that it does not know.
+// scrobble stores a row for every id, whether it has one of that instant or not; as the real server does, it passes
+// over ids that it does not know.
 func (nd *navidrome) scrobble(r *http.Request, p *person) (object, *subsonicError) {
 	ids, times := r.Form["id"], r.Form["time"]
 	if len(ids) == 0 {
 		return nil, &subsonicError{errParameter, "missing parameter: 'id'"}
 	}
 	if len(times) > 0 && len(times) != len(ids) {
-		return nil, &subsonicError{errGeneric, fmt.Sprintf("Wrong number of timestamps: %d, should be %d", len(times), len(ids))}
+		return nil, &subsonicError{
+			errGeneric,
+			fmt.Sprintf("Wrong number of timestamps: %d, should be %d", len(times), len(ids)),
+		}
 	}
 	if r.FormValue("submission") == "false" {
 		return object{}, nil
@@ -307,7 +329,7 @@ func (nd *navidrome) scrobble(r *http.Request, p *person) (object, *subsonicErro
 	return object{}, nil
 }
 
-// count is how often a track was played on Navidrome, and when last.
+// count holds how often a track was played on Navidrome, and when last.
 type count struct {
 	n    int
 	last int64 // Unix seconds
@@ -334,7 +356,7 @@ func (h *household) localTracks() []int {
 	return ids
 }
 
-// localTrack finds a file by Navidrome's id; -1 without one.
+// localTrack returns the track with one of Navidrome's ids; -1 without one.
 func (h *household) localTrack(id string) int {
 	return slices.IndexFunc(h.cat.tracks, func(t track) bool {
 		return t.navidromeID == id && h.cat.albums[t.album].local

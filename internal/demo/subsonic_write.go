@@ -12,14 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Playlist is a playlist of one account at Navidrome, as it stands.
+// Playlist is a playlist of one account at Navidrome.
 type Playlist struct {
 	ID, Name string
 	Songs    []string // ids
 	Titles   []string // of the songs
 }
 
-// Playlists returns the account's own playlists, in the order in which they were made.
+// Playlists returns the account's own playlists, the oldest first.
 func (s NavidromeServer) Playlists(account string) []Playlist {
 	var all []Playlist
 	for _, l := range s.nd.home.playlistsOf(Navidrome, account) {
@@ -33,7 +33,7 @@ func (s NavidromeServer) Playlists(account string) []Playlist {
 	return all
 }
 
-// Scrobbled returns what was taken by scrobble, in the order of arrival: a play that was sent twice is there twice.
+// Scrobbled returns what scrobble accepted, in the order of arrival, repeats included.
 func (s NavidromeServer) Scrobbled() []Play {
 	s.nd.mu.Lock()
 	defer s.nd.mu.Unlock()
@@ -124,7 +124,8 @@ func (nd *navidrome) createPlaylist(r *http.Request, p *person) (object, *subson
 	id = base62("created" + strconv.Itoa(nd.created))
 	nd.mu.Unlock()
 	nd.home.mu.Lock()
-	p.playlists = append(p.playlists, &playlist{service: Navidrome, id: id, name: name, owner: p.name, changed: nd.opts.Now(), tracks: songs})
+	p.playlists = append(p.playlists,
+		&playlist{service: Navidrome, id: id, name: name, owner: p.name, changed: nd.opts.Now(), tracks: songs})
 	nd.home.mu.Unlock()
 	return nd.wholePlaylist(id, p)
 }

@@ -15,7 +15,8 @@ import (
 // post calls the Subsonic API once, with a form.
 func (b bundle) post(method string, params url.Values) map[string]json.RawMessage {
 	b.t.Helper()
-	return parse[map[string]map[string]json.RawMessage](b, b.do(http.MethodPost, b.Navidrome.URL+"/rest/"+method, "", params.Encode()), 200)["subsonic-response"]
+	answer := b.do(http.MethodPost, b.Navidrome.URL+"/rest/"+method, "", params.Encode())
+	return parse[map[string]map[string]json.RawMessage](b, answer, 200)["subsonic-response"]
 }
 
 func (b bundle) search(query string, more ...string) []subsonicSong {
@@ -53,7 +54,8 @@ func TestPlaylistsAreWritten(t *testing.T) {
 		ID, Name string
 		Entry    []subsonicSong
 	}
-	made := decode[whole](t, b.post("createPlaylist", b.with("name", "Rain", "songId", ids[0], "songId", "unknown", "songId", ids[1]))["playlist"])
+	wanted := b.with("name", "Rain", "songId", ids[0], "songId", "unknown", "songId", ids[1])
+	made := decode[whole](t, b.post("createPlaylist", wanted)["playlist"])
 	require.Equal(t, "Rain", made.Name)
 	require.Len(t, made.Entry, 2, "an unknown song is passed over")
 	again := decode[whole](t, b.post("createPlaylist", b.with("name", "Rain"))["playlist"])
@@ -70,7 +72,8 @@ func TestPlaylistsAreWritten(t *testing.T) {
 	holds("Rain", ids[2], ids[2])
 	b.post("createPlaylist", b.with("playlistId", made.ID))
 	holds("Rain", ids[2], ids[2])
-	b.post("updatePlaylist", b.with("playlistId", made.ID, "name", "Sun", "songIndexToRemove", "0", "songIdToAdd", ids[0]))
+	b.post("updatePlaylist",
+		b.with("playlistId", made.ID, "name", "Sun", "songIndexToRemove", "0", "songIdToAdd", ids[0]))
 	holds("Sun", ids[2], ids[0])
 
 	garage := b.Navidrome.Playlists(Bob)[0].ID

@@ -32,11 +32,11 @@ type Options struct {
 	Seed       uint64
 	Plays      int              // of Alice at ListenBrainz, 4,000 by default; Bob has a tenth
 	Now        func() time.Time // the clock, time.Now by default; read once for the history
-	Live       time.Duration    // a new play of Alice appears this often, and with every third she likes a video; 0 for never
+	Live       time.Duration    // how often Alice plays a track, and likes a video every third time; 0 for never
 	RetryAfter time.Duration    // the wait that RateLimited asks for, in whole seconds; 60 s by default
 	Slow       time.Duration    // how long Slow takes, 3 s by default
-	// InProcess lets nothing listen: requests are answered by [World.RoundTrip], and the addresses are of no real hosts. So
-	// a World can live in a bubble of fake time.
+	// InProcess lets nothing listen: requests are answered by [World.RoundTrip], and the addresses are of no real
+	// hosts. So a World can live in a bubble of fake time.
 	InProcess bool
 	TokenLife time.Duration // of Spotify's and YouTube's access tokens, 1 h by default
 }
@@ -82,9 +82,18 @@ func Start(o Options) (*World, error) {
 		o.Now = time.Now
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &World{opts: o, cancel: cancel, gates: map[string]*gate{}, hosts: map[string]*gate{}, revoke: map[string]func(){}}
+	w := &World{
+		opts:   o,
+		cancel: cancel,
+		gates:  map[string]*gate{},
+		hosts:  map[string]*gate{},
+		revoke: map[string]func(){},
+	}
 	w.home = newHousehold(&w.opts, o.Now())
-	for _, start := range []func(context.Context) error{w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz, w.startFanartTV, w.startOpenAI, w.startMailbox} {
+	for _, start := range []func(context.Context) error{
+		w.startSpotify, w.startLastFM, w.startListenBrainz, w.startNavidrome, w.startYouTube, w.startMusicBrainz,
+		w.startFanartTV, w.startOpenAI, w.startMailbox,
+	} {
 		if err := start(ctx); err != nil {
 			w.Close()
 			return nil, err

@@ -33,7 +33,7 @@ func (h *household) like(name string, now time.Time) Play {
 	return h.told(name, id, now.UnixMilli())
 }
 
-// likesOf returns what a person likes, the newest first, as YouTube lists it.
+// likesOf returns the tracks of a person's liked videos, the newest first.
 func (h *household) likesOf(name string) []int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -45,7 +45,7 @@ func (h *household) likesOf(name string) []int {
 	return tracks
 }
 
-// videoID is the id of a track's video.
+// videoID returns the id of a track's video.
 func (yt *youtube) videoID(track int) string {
 	return base62("youtube" + yt.home.cat.tracks[track].mbid)[:11]
 }
@@ -77,7 +77,7 @@ func youtubeError(w http.ResponseWriter, status int, reason, message string) {
 		"errors": []object{{"message": message, "domain": "youtube", "reason": reason}}}})
 }
 
-// api serves a call to whom its access token or its API key allows it. The person is nil for a key.
+// api serves calls with a good access token or API key. The person is nil for a key.
 func (yt *youtube) api(serve func(http.ResponseWriter, *http.Request, *person)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
@@ -95,14 +95,15 @@ func (yt *youtube) api(serve func(http.ResponseWriter, *http.Request, *person)) 
 		case !ok:
 			youtubeError(w, http.StatusUnauthorized, "authError", "Invalid Credentials")
 		case a.grant.scope != youtubeScope:
-			youtubeError(w, http.StatusForbidden, "insufficientPermissions", "Request had insufficient authentication scopes.")
+			youtubeError(w, http.StatusForbidden, "insufficientPermissions",
+				"Request had insufficient authentication scopes.")
 		default:
 			serve(w, r, yt.home.person(a.grant.account))
 		}
 	}
 }
 
-// keyAllows says whether a key may be used, and answers when not.
+// keyAllows reports whether a key may be used, and answers the call if not.
 func (yt *youtube) keyAllows(w http.ResponseWriter, key string) bool {
 	i := slices.Index(youtubeKeys, key)
 	mode, _ := yt.current()
@@ -113,18 +114,38 @@ func (yt *youtube) keyAllows(w http.ResponseWriter, key string) bool {
 	}
 	switch {
 	case i < 0, mode == KeyInvalid && i == len(youtubeKeys)-1:
-		writeJSON(w, http.StatusBadRequest, object{"error": object{"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT",
-			"errors":  []object{{"message": "API key not valid. Please pass a valid API key.", "domain": "global", "reason": "badRequest"}},
-			"details": []object{{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}}}})
+		writeJSON(w, http.StatusBadRequest, object{
+			"error": object{
+				"code":    400,
+				"message": "API key not valid. Please pass a valid API key.",
+				"status":  "INVALID_ARGUMENT",
+				"errors": []object{
+					{
+						"message": "API key not valid. Please pass a valid API key.",
+						"domain":  "global",
+						"reason":  "badRequest",
+					},
+				},
+				"details": []object{
+					{
+						"@type":  "type.googleapis.com/google.rpc.ErrorInfo",
+						"reason": "API_KEY_INVALID",
+						"domain": "googleapis.com",
+					},
+				},
+			},
+		})
 	case mode == KeysSpent, mode == KeySpent && i == 0:
-		youtubeError(w, http.StatusForbidden, "quotaExceeded", `The request cannot be completed because you have exceeded your <a href="/youtube/v3/getting-started#quota">quota</a>.`)
+		youtubeError(w, http.StatusForbidden, "quotaExceeded",
+			`The request cannot be completed because you have exceeded your `+
+				`<a href="/youtube/v3/getting-started#quota">quota</a>.`)
 	default:
 		return true
 	}
 	return false
 }
 
-// answerTagged sends a listing with its ETag, or says that it has not changed.
+// answerTagged sends a list with its ETag, or answers that it has not changed.
 func answerTagged(w http.ResponseWriter, r *http.Request, o object) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -139,7 +160,7 @@ func answerTagged(w http.ResponseWriter, r *http.Request, o object) {
 	writeJSON(w, http.StatusOK, o)
 }
 
-// list answers with a page of n things.
+// list answers with a page of a list of n items.
 func (yt *youtube) list(w http.ResponseWriter, r *http.Request, kind string, n int, item func(int) object) {
 	limit := min(max(queryInt(r, "maxResults", 5), 1), 50)
 	from := 0
@@ -153,17 +174,22 @@ func (yt *youtube) list(w http.ResponseWriter, r *http.Request, kind string, n i
 	for i := from; i < min(n, from+limit); i++ {
 		items = append(items, item(i))
 	}
-	o := object{"kind": "youtube#" + kind + "ListResponse", "items": items, "pageInfo": object{"totalResults": n, "resultsPerPage": limit}}
+	o := object{
+		"kind":     "youtube#" + kind + "ListResponse",
+		"items":    items,
+		"pageInfo": object{"totalResults": n, "resultsPerPage": limit},
+	}
 	if from+limit < n {
 		o["nextPageToken"] = fmt.Sprintf("P%d", from+limit)
 	}
 	answerTagged(w, r, o)
 }
 
-// mine answers 401 to a call about a person's own that carries a key alone.
+// mine reports whether a call is for a person, and answers 401 if it has a key only.
 func mine(w http.ResponseWriter, p *person) bool {
 	if p == nil {
-		youtubeError(w, http.StatusUnauthorized, "authorizationRequired", "The request uses the mine parameter but is not properly authorized.")
+		youtubeError(w, http.StatusUnauthorized, "authorizationRequired",
+			"The request uses the mine parameter but is not properly authorized.")
 	}
 	return p != nil
 }
@@ -171,7 +197,11 @@ func mine(w http.ResponseWriter, p *person) bool {
 func (yt *youtube) channels(w http.ResponseWriter, r *http.Request, p *person) {
 	if mine(w, p) {
 		yt.list(w, r, "channel", 1, func(int) object {
-			return object{"kind": "youtube#channel", "id": "UC" + base62("channel"+p.name), "snippet": object{"title": p.display}}
+			return object{
+				"kind":    "youtube#channel",
+				"id":      "UC" + base62("channel"+p.name),
+				"snippet": object{"title": p.display},
+			}
 		})
 	}
 }
@@ -184,7 +214,11 @@ func (yt *youtube) playlists(w http.ResponseWriter, r *http.Request, p *person) 
 	yt.list(w, r, "playlist", len(lists), func(i int) object {
 		l := lists[i]
 		return object{"kind": "youtube#playlist", "id": l.id, "etag": base62(l.id + l.changed.String()),
-			"snippet":        object{"title": l.name, "description": l.description, "publishedAt": l.changed.UTC().Format(time.RFC3339)},
+			"snippet": object{
+				"title":       l.name,
+				"description": l.description,
+				"publishedAt": l.changed.UTC().Format(time.RFC3339),
+			},
 			"contentDetails": object{"itemCount": len(l.tracks)}}
 	})
 }
@@ -196,7 +230,8 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 	case r.FormValue("playlistId") == "LL" && p != nil:
 		tracks = yt.home.likesOf(p.name)
 	case l == nil || !l.public && (p == nil || l.owner != p.name):
-		youtubeError(w, http.StatusNotFound, "playlistNotFound", "The playlist identified with the request's <code>playlistId</code> parameter cannot be found.")
+		youtubeError(w, http.StatusNotFound, "playlistNotFound",
+			"The playlist identified with the request's <code>playlistId</code> parameter cannot be found.")
 		return
 	default:
 		tracks = l.tracks
@@ -204,12 +239,17 @@ func (yt *youtube) items(w http.ResponseWriter, r *http.Request, p *person) {
 	yt.list(w, r, "playlistItem", len(tracks), func(i int) object {
 		t, artist := &yt.home.cat.tracks[tracks[i]], yt.home.cat.albumOf(tracks[i]).artist
 		title, channel := t.title, artist+" - Topic"
-		if tracks[i]%3 == 0 { // a film of the artist's own
+		if tracks[i]%3 == 0 { // a video by the artist
 			title, channel = artist+" - "+t.title+" (Official Video)", artist
 		}
 		id := yt.videoID(tracks[i])
 		return object{"kind": "youtube#playlistItem", "id": base62("row" + r.FormValue("playlistId") + id),
-			"snippet":        object{"title": title, "videoOwnerChannelTitle": channel, "position": i, "resourceId": object{"kind": "youtube#video", "videoId": id}},
+			"snippet": object{
+				"title":                  title,
+				"videoOwnerChannelTitle": channel,
+				"position":               i,
+				"resourceId":             object{"kind": "youtube#video", "videoId": id},
+			},
 			"contentDetails": object{"videoId": id}}
 	})
 }
@@ -223,6 +263,10 @@ func (yt *youtube) lengths(w http.ResponseWriter, r *http.Request, _ *person) {
 	}
 	yt.list(w, r, "video", len(known), func(i int) object {
 		d := yt.home.cat.tracks[known[i]].duration.Round(time.Second)
-		return object{"kind": "youtube#video", "id": yt.videoID(known[i]), "contentDetails": object{"duration": fmt.Sprintf("PT%dM%dS", int(d.Minutes()), int(d.Seconds())%60)}}
+		return object{
+			"kind":           "youtube#video",
+			"id":             yt.videoID(known[i]),
+			"contentDetails": object{"duration": fmt.Sprintf("PT%dM%dS", int(d.Minutes()), int(d.Seconds())%60)},
+		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// YouTubeServer is where the simulated YouTube is, with Google's sign-in.
+// YouTubeServer is the address of the simulated YouTube, with Google's sign-in.
 type YouTubeServer struct {
 	URL          string // of the API, with /youtube/v3
 	AuthURL      string
@@ -25,14 +25,19 @@ type YouTubeServer struct {
 	yt           *youtube
 }
 
-// Authorize gives the app what the consent page would, without a browser: a token of the account with these scopes.
+// Authorize returns what the consent page leads to, without a browser: a token of the account with these scopes.
 func (s YouTubeServer) Authorize(account string, scopes ...string) *oauth2.Token {
 	s.yt.mu.Lock()
 	defer s.yt.mu.Unlock()
 	s.yt.heal()
 	g := &grant{account: account, scope: strings.Join(scopes, " "), refresh: rand.Text()}
 	s.yt.grants[g.refresh] = g
-	return &oauth2.Token{AccessToken: s.yt.accessLocked(g), RefreshToken: g.refresh, TokenType: "Bearer", Expiry: s.yt.opts.Now().Add(s.yt.opts.TokenLife)}
+	return &oauth2.Token{
+		AccessToken:  s.yt.accessLocked(g),
+		RefreshToken: g.refresh,
+		TokenType:    "Bearer",
+		Expiry:       s.yt.opts.Now().Add(s.yt.opts.TokenLife),
+	}
 }
 
 // KeyCalls returns how many requests came with each of Keys.
@@ -48,7 +53,11 @@ const (
 	youtubeSecret = "reprise-demo-secret"
 )
 
-var youtubeKeys = []string{"simulated-google-key-one-0001", "simulated-google-key-two-0002", "simulated-google-key-three-0003"}
+var youtubeKeys = []string{
+	"simulated-google-key-one-0001",
+	"simulated-google-key-two-0002",
+	"simulated-google-key-three-0003",
+}
 
 type youtube struct {
 	*gate
@@ -64,8 +73,15 @@ type youtube struct {
 }
 
 func (w *World) startYouTube(ctx context.Context) error {
-	yt := &youtube{home: w.home, clientID: "reprise-demo.apps.googleusercontent.com", videos: map[string]int{}, codes: map[string]pendingCode{},
-		grants: map[string]*grant{}, access: map[string]accessToken{}, used: make([]int, len(youtubeKeys))}
+	yt := &youtube{
+		home:     w.home,
+		clientID: "reprise-demo.apps.googleusercontent.com",
+		videos:   map[string]int{},
+		codes:    map[string]pendingCode{},
+		grants:   map[string]*grant{},
+		access:   map[string]accessToken{},
+		used:     make([]int, len(youtubeKeys)),
+	}
 	for id := range w.home.cat.tracks {
 		yt.videos[yt.videoID(id)] = id
 	}
@@ -89,8 +105,15 @@ func (w *World) startYouTube(ctx context.Context) error {
 		}
 	}
 	base, err := w.serve(ctx, YouTube, yt.gate, WrongAccount, KeySpent, KeysSpent, KeyInvalid)
-	w.YouTube = YouTubeServer{URL: base + "/youtube/v3", AuthURL: base + youtubeAuth, TokenURL: base + "/token", ClientID: yt.clientID,
-		ClientSecret: youtubeSecret, Keys: youtubeKeys, yt: yt}
+	w.YouTube = YouTubeServer{
+		URL:          base + "/youtube/v3",
+		AuthURL:      base + youtubeAuth,
+		TokenURL:     base + "/token",
+		ClientID:     yt.clientID,
+		ClientSecret: youtubeSecret,
+		Keys:         youtubeKeys,
+		yt:           yt,
+	}
 	return err
 }
 
@@ -100,7 +123,8 @@ func (yt *youtube) checkRequest(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case r.FormValue("client_id") != yt.clientID:
 		http.Error(w, "Error 401: invalid_client", http.StatusUnauthorized)
-	case err != nil || redirect.Host == "" || redirect.Scheme != "https" && redirect.Hostname() != "localhost" && !net.ParseIP(redirect.Hostname()).IsLoopback():
+	case err != nil || redirect.Host == "" || redirect.Scheme != "https" && redirect.Hostname() != "localhost" &&
+		!net.ParseIP(redirect.Hostname()).IsLoopback():
 		http.Error(w, "Error 400: redirect_uri_mismatch", http.StatusBadRequest)
 	case r.FormValue("response_type") != "code" || r.FormValue("scope") != youtubeScope:
 		http.Error(w, "Error 400: invalid_request", http.StatusBadRequest)
@@ -110,7 +134,7 @@ func (yt *youtube) checkRequest(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// signedIn is whose Google account the browser is signed in to.
+// signedIn returns the account that the browser is signed in to.
 func (yt *youtube) signedIn() string {
 	if m, _ := yt.current(); m == WrongAccount {
 		return Bob
@@ -125,9 +149,9 @@ func (yt *youtube) consent(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// decide takes the consent page's form. A test may post it without having seen the page: the parameters of the
-// authorization request in the URL or in the form, with decision ("agree" or "cancel") and, unless it is who is signed
-// in, account ("alice" or "bob"). The answer is a redirect to redirect_uri with code or error=access_denied, and state.
+// decide takes the consent page's form. Tests may post it without the page: the parameters of the authorization
+// request in the URL or in the form, decision ("agree" or "cancel") and account ("alice" or "bob", by default the one
+// signed in). It redirects to redirect_uri with state, and with code or error=access_denied.
 func (yt *youtube) decide(w http.ResponseWriter, r *http.Request) {
 	if !yt.checkRequest(w, r) {
 		return
@@ -136,14 +160,19 @@ func (yt *youtube) decide(w http.ResponseWriter, r *http.Request) {
 	if account == "" {
 		account = yt.signedIn()
 	}
-	to, _ := url.Parse(r.FormValue("redirect_uri")) // was read a moment ago
+	to, _ := url.Parse(r.FormValue("redirect_uri")) // checkRequest has read it
 	q := to.Query()
 	q.Set("state", r.FormValue("state"))
 	if r.FormValue("decision") == "agree" && yt.home.person(account) != nil {
 		code := rand.Text()
 		yt.mu.Lock()
-		yt.codes[code] = pendingCode{account: account, scope: r.FormValue("scope"), redirect: r.FormValue("redirect_uri"),
-			challenge: r.FormValue("code_challenge"), expires: yt.opts.Now().Add(10 * time.Minute)}
+		yt.codes[code] = pendingCode{
+			account:   account,
+			scope:     r.FormValue("scope"),
+			redirect:  r.FormValue("redirect_uri"),
+			challenge: r.FormValue("code_challenge"),
+			expires:   yt.opts.Now().Add(10 * time.Minute),
+		}
 		yt.mu.Unlock()
 		yt.heal()
 		q.Set("code", code)

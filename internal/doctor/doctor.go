@@ -124,7 +124,8 @@ func report(all []finding, out io.Writer) error {
 		warnings = ", and " + web.Count(count[warn], "warning", "warnings")
 	}
 	if count[problem] > 0 {
-		fmt.Fprintf(out, "\nThere is something to do: %s%s.\n", web.Count(count[problem], "problem", "problems"), warnings)
+		fmt.Fprintf(out, "\nThere is something to do: %s%s.\n", web.Count(count[problem], "problem", "problems"),
+			warnings)
 		return ErrProblems
 	}
 	fmt.Fprintf(out, "\nThere is no problem%s.\n", warnings)

@@ -39,7 +39,8 @@ func checked(t testing.TB, dir string, env []string, overrides ...string) ([]str
 	c, err := config.Load(file, env, set, registry.Descriptions())
 	var out strings.Builder
 	err = Run(t.Context(), Options{Config: c, Settings: err, Dir: datadir.Dir{Path: c.DataDir},
-		Hosts:     resilience.HostPolicy{AllowPrivate: true, Contact: c.Contact, NeedContact: []string{"listenbrainz.org"}},
+		Hosts: resilience.HostPolicy{AllowPrivate: true, Contact: c.Contact,
+			NeedContact: []string{"listenbrainz.org"}},
 		UserAgent: "Reprise/test", Known: registry.Descriptions(), Listen: server.Listen}, &out)
 	return strings.Split(strings.TrimSpace(out.String()), "\n"), err
 }
@@ -50,10 +51,12 @@ func household(t testing.TB) (dir string) {
 	d := datadir.Dir{Path: t.TempDir()}
 	db, err := d.Open(t.Context())
 	require.NoError(t, err)
-	u, err := db.AddUser(t.Context(), accounts.User{Name: "Person", PasswordHash: "none", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+	u, err := db.AddUser(t.Context(), accounts.User{Name: "Person", PasswordHash: "none", Role: accounts.Admin,
+		CreatedAt: time.Now()}, false)
 	require.NoError(t, err)
-	_, err = db.SaveConnection(t.Context(), library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
-		Credentials: library.Credentials{"token": "token"}})
+	_, err = db.SaveConnection(t.Context(),
+		library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
+			Credentials: library.Credentials{"token": "token"}})
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	return d.Path
@@ -130,15 +133,22 @@ func TestACheckSaysWhatIsWrongWithKeys(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(w.Close)
 	env := []string{"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + w.ListenBrainz.URL,
-		"REPRISE_PROVIDERS_LASTFM_API_URL=" + w.LastFM.URL, "REPRISE_PROVIDERS_LASTFM_CLIENT_ID=" + w.LastFM.ClientID, "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=not-the-secret",
-		"REPRISE_PROVIDERS_YOUTUBE_API_URL=" + w.YouTube.URL, "REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=" + w.YouTube.TokenURL, "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=" + w.YouTube.ClientID,
-		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=not-the-secret", "REPRISE_PROVIDERS_YOUTUBE_KEYS=nobody-knows-this-key",
+		"REPRISE_PROVIDERS_LASTFM_API_URL=" + w.LastFM.URL,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID=" + w.LastFM.ClientID,
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=not-the-secret",
+		"REPRISE_PROVIDERS_YOUTUBE_API_URL=" + w.YouTube.URL,
+		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=" + w.YouTube.TokenURL,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=" + w.YouTube.ClientID,
+		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=not-the-secret",
+		"REPRISE_PROVIDERS_YOUTUBE_KEYS=nobody-knows-this-key",
 		"REPRISE_PROVIDERS_FANARTTV_API_URL=" + w.FanartTV.URL, "REPRISE_PROVIDERS_FANARTTV_KEYS=nobody-knows-this-too",
-		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + w.Spotify.URL, "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + w.Spotify.TokenURL, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=nobody",
+		"REPRISE_PROVIDERS_SPOTIFY_API_URL=" + w.Spotify.URL,
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + w.Spotify.TokenURL, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=nobody",
 		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=not-the-secret"}
 	lines, err := checked(t, t.TempDir(), env)
 	require.ErrorIs(t, err, ErrProblems)
-	for _, words := range []string{"Spotify's client id and secret: refused. Copy both again", "Last.fm's API key and shared secret: refused. The shared secret", "YouTube's client ID and secret: refused",
+	for _, words := range []string{"Spotify's client id and secret: refused. Copy both again",
+		"Last.fm's API key and shared secret: refused. The shared secret", "YouTube's client ID and secret: refused",
 		"YouTube's key …-key: refused", "Fanart.tv's key …-too: refused"} {
 		says(t, lines, problem, words)
 	}
@@ -149,13 +159,18 @@ func TestACheckSaysWhatIsWrongWithKeys(t *testing.T) {
 func TestACheckNamesTheStepThatFails(t *testing.T) {
 	t.Parallel()
 	closed, behind := closedPort(t), service(t, 2*time.Minute, false)
-	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://x.invalid",
-		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + behind, "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + closed, "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + service(t, 0, true),
-		"REPRISE_PROVIDERS_FANARTTV_KEYS=a-key-of-fanart", "REPRISE_PROVIDERS_FANARTTV_API_URL=" + strings.Replace(behind, "http:", "https:", 1)}
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id",
+		"REPRISE_PROVIDERS_SPOTIFY_API_URL=http://x.invalid",
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + behind, "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + closed,
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + service(t, 0, true),
+		"REPRISE_PROVIDERS_FANARTTV_KEYS=a-key-of-fanart",
+		"REPRISE_PROVIDERS_FANARTTV_API_URL=" + strings.Replace(behind, "http:", "https:", 1)}
 	lines, err := checked(t, t.TempDir(), env)
 	require.ErrorIs(t, err, ErrProblems)
-	for _, words := range []string{"Spotify cannot be reached: the name x.invalid cannot be resolved", "ListenBrainz cannot be reached: no connection",
-		"MusicBrainz cannot be reached: the certificate of 127.0.0.1", "nobody whom this machine trusts has signed it", "Fanart.tv cannot be reached: 127.0.0.1",
+	for _, words := range []string{"Spotify cannot be reached: the name x.invalid cannot be resolved",
+		"ListenBrainz cannot be reached: no connection",
+		"MusicBrainz cannot be reached: the certificate of 127.0.0.1",
+		"nobody whom this machine trusts has signed it", "Fanart.tv cannot be reached: 127.0.0.1",
 		"does not speak TLS there", " behind. Switch on network time (NTP)"} {
 		says(t, lines, problem, words)
 	}
@@ -165,14 +180,14 @@ func TestACheckNamesTheStepThatFails(t *testing.T) {
 	says(t, lines, warn, "Fanart.tv's key …nart: could not be tried, because the service cannot be reached")
 }
 
-func TestLittleRoomIsSaidInTime(t *testing.T) {
+func TestACheckWarnsOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	for free, want := range map[int64]level{49 << 20: problem, 50 << 20: warn, 499 << 20: warn, 500 << 20: fine} {
 		require.Equal(t, want, room(free).level)
 	}
 }
 
-func TestACheckKnowsWhichAddressesCanBeRegistered(t *testing.T) {
+func TestACheckKnowsWhatCanBeRegistered(t *testing.T) {
 	t.Parallel()
 	here := service(t, 0, false)
 	for _, c := range []struct {
@@ -180,19 +195,23 @@ func TestACheckKnowsWhichAddressesCanBeRegistered(t *testing.T) {
 		level level
 		words string
 	}{
-		{"http://localhost:8420", warn, `Spotify refuses addresses with "localhost". Set base_url to http://127.0.0.1:8420`},
+		{"http://localhost:8420", warn, `Spotify refuses addresses with "localhost". ` +
+			"Set base_url to http://127.0.0.1:8420"},
 		{"http://music.example.org", warn, "Spotify takes http addresses of this machine itself only"},
-		{"http://music.example.org", fine, "For Last.fm, register exactly this at https://www.last.fm/api/accounts, as callback URL: http://music.example.org/connect/lastfm/callback"},
+		{"http://music.example.org", fine, "For Last.fm, register exactly this at " +
+			"https://www.last.fm/api/accounts, as callback URL: http://music.example.org/connect/lastfm/callback"},
 		{"http://[::1]:8420", fine, "redirect URI: http://[::1]:8420/connect/spotify/callback"},
 		{"http://localhost:8420", fine, "redirect URI: http://localhost:8420/connect/youtube/callback"},
 		{"https://x.invalid", fine, "redirect URI: https://x.invalid/connect/spotify/callback"},
-		{"https://x.invalid", warn, "base_url https://x.invalid cannot be reached from here: the name x.invalid cannot be resolved"},
+		{"https://x.invalid", warn, "base_url https://x.invalid cannot be reached from here: " +
+			"the name x.invalid cannot be resolved"},
 	} {
 		env := []string{"REPRISE_BASE_URL=" + c.base}
 		for _, name := range []string{"SPOTIFY", "LASTFM", "YOUTUBE"} {
 			env = append(env, "REPRISE_PROVIDERS_"+name+"_CLIENT_ID=id", "REPRISE_PROVIDERS_"+name+"_API_URL="+here)
 		}
-		env = append(env, "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL="+here, "REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+here, "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL="+here)
+		env = append(env, "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL="+here, "REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL="+here,
+			"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL="+here)
 		lines, err := checked(t, t.TempDir(), env)
 		require.NoError(t, err)
 		says(t, lines, c.level, c.words)
@@ -202,19 +221,25 @@ func TestACheckKnowsWhichAddressesCanBeRegistered(t *testing.T) {
 func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 	t.Parallel()
 	here := service(t, 0, false)
-	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here, "REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
+	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + here,
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=" + here}
 	for _, c := range []struct {
 		spoil func(dir string) error
 		level level
 		words string
 	}{
-		{func(dir string) error { return os.Chmod(filepath.Join(dir, datadir.KeyFile), 0o644) }, warn, "Other users of this machine may open"},
-		{func(dir string) error { return os.Remove(filepath.Join(dir, datadir.KeyFile)) }, problem, "is missing, but there is the database"},
+		{func(dir string) error {
+			return os.Chmod(filepath.Join(dir, datadir.KeyFile), 0o644)
+		}, warn, "Other users of this machine may open"},
+		{func(dir string) error {
+			return os.Remove(filepath.Join(dir, datadir.KeyFile))
+		}, problem, "is missing, but there is the database"},
 		{func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, datadir.KeyFile), []byte("another key, long enough"), 0o600)
 		}, problem, "The secret key is not the one"},
 		{func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "reprise.db"), []byte("this is no database, whatever its name says"), 0o600)
+			return os.WriteFile(filepath.Join(dir, "reprise.db"),
+				[]byte("this is no database, whatever its name says"), 0o600)
 		}, problem, "is damaged"},
 		{func(dir string) error {
 			return os.Rename(filepath.Join(dir, "reprise.db"), filepath.Join(dir, "elsewhere"))
@@ -230,9 +255,10 @@ func TestACheckOfADataDirectoryInTrouble(t *testing.T) {
 	}
 }
 
-func TestACheckListsEverySettingThatIsWrong(t *testing.T) {
+func TestACheckListsEveryWrongSetting(t *testing.T) {
 	t.Parallel()
-	lines, err := checked(t, t.TempDir(), []string{"REPRISE_SYNC_WORKERS=many", "REPRISE_LISTN=x", "REPRISE_CONTACT=me"})
+	lines, err := checked(t, t.TempDir(),
+		[]string{"REPRISE_SYNC_WORKERS=many", "REPRISE_LISTN=x", "REPRISE_CONTACT=me"})
 	require.ErrorIs(t, err, ErrProblems)
 	says(t, lines, problem, "sync.workers")
 	says(t, lines, problem, "contact (REPRISE_CONTACT): this is neither an e-mail address")

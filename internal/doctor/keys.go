@@ -47,7 +47,8 @@ func judge(t providers.Trial, err error) finding {
 	switch {
 	case v.Class == resilience.OK:
 		return found(fine, "%s: accepted.", t.What)
-	case v.Class == resilience.Fatal && (v.Category == resilience.Auth || v.Category == resilience.Config || v.Category == resilience.Permission):
+	case v.Class == resilience.Fatal && (v.Category == resilience.Auth || v.Category == resilience.Config ||
+		v.Category == resilience.Permission):
 		return found(problem, "%s: refused. %s", t.What, advice)
 	case v.Category == resilience.Quota:
 		return found(warn, "%s: accepted, but used up for now. It goes on by itself when the service allows it "+
@@ -58,7 +59,9 @@ func judge(t providers.Trial, err error) finding {
 	case v.Category == resilience.Network:
 		return found(warn, "%s: could not be tried, because the service cannot be reached.", t.What)
 	case v.Category == resilience.Upstream:
-		return found(warn, "%s: could not be tried, because the service has trouble of its own. Look again later.", t.What)
+		return found(warn, "%s: could not be tried, because the service has trouble of its own. Look again later.",
+			t.What)
 	}
-	return found(warn, "%s: could not be tried, because the answer was not understood (%s). Look again later.", t.What, fmt.Sprint(v.Category))
+	return found(warn, "%s: could not be tried, because the answer was not understood (%s). Look again later.",
+		t.What, fmt.Sprint(v.Category))
 }

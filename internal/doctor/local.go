@@ -31,7 +31,8 @@ func (d *doctor) listening(ctx context.Context) finding {
 	if err == nil {
 		_ = l.Close()
 		if d.held {
-			return found(warn, "A server uses the data directory %s, and does not answer on %s. Look with the settings and flags that it was started with.", d.c.DataDir, d.c.Listen)
+			return found(warn, "A server uses the data directory %s, and does not answer on %s. "+
+				"Look with the settings and flags that it was started with.", d.c.DataDir, d.c.Listen)
 		}
 		return found(fine, "%s is free; the server can listen there.", d.c.Listen)
 	}
@@ -65,7 +66,8 @@ func (d *doctor) local(ctx context.Context) []finding {
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		exists = false
 	} else if err != nil {
-		return []finding{found(problem, "The data directory %s cannot be looked at: %s. Fix its permissions, or choose another with -data-dir.", dir, cause(err))}
+		return []finding{found(problem, "The data directory %s cannot be looked at: %s. "+
+			"Fix its permissions, or choose another with -data-dir.", dir, cause(err))}
 	} else if !info.IsDir() {
 		return []finding{found(problem, "The data directory %s is a file. Choose another with -data-dir.", dir)}
 	}
@@ -78,13 +80,15 @@ func (d *doctor) local(ctx context.Context) []finding {
 	}
 	all = append(all, d.database(ctx)...)
 	if d.c.Contact == "" {
-		all = append(all, found(warn, "The setting contact is empty. Set your e-mail or web address: %s are not asked without, "+
+		all = append(all, found(warn, "The setting contact is empty. "+
+			"Set your e-mail or web address: %s are not asked without, "+
 			"and other services block whom they cannot reach.", strings.Join(providers.WantContact(d.Known), " and ")))
 	} else {
 		all = append(all, found(fine, "Services that want to know who calls them are told %s.", d.c.Contact))
 	}
 	if _, err := time.LoadLocation("America/Los_Angeles"); err != nil {
-		return append(all, found(warn, "There are no time zones on this machine, so the end of a day elsewhere can be an hour off. Install the package tzdata."))
+		return append(all, found(warn, "There are no time zones on this machine, "+
+			"so the end of a day elsewhere can be an hour off. Install the package tzdata."))
 	}
 	return append(all, found(fine, "Time zones are known."))
 }
@@ -95,9 +99,11 @@ func folder(dir string, exists bool) finding {
 	err := datadir.Writable(at)
 	switch {
 	case err != nil && exists:
-		return found(problem, "The data directory %s cannot be written: %s. Make it belong to the user that runs the server, or choose another with -data-dir.", dir, err)
+		return found(problem, "The data directory %s cannot be written: %s. "+
+			"Make it belong to the user that runs the server, or choose another with -data-dir.", dir, err)
 	case err != nil:
-		return found(problem, "The data directory %s is not there and cannot be made, because %s cannot be written: %s. Choose another with -data-dir.", dir, at, err)
+		return found(problem, "The data directory %s is not there and cannot be made, "+
+			"because %s cannot be written: %s. Choose another with -data-dir.", dir, at, err)
 	case !exists:
 		return found(fine, "The data directory %s is not there yet; the first start makes it.", dir)
 	}
@@ -120,9 +126,11 @@ func existing(dir string) string {
 func room(free int64) finding {
 	switch {
 	case free < noSpace:
-		return found(problem, "Only %s are free on the disk of the data directory. Make room on it: without, nothing new can be kept.", datadir.Size(free))
+		return found(problem, "Only %s are free on the disk of the data directory. "+
+			"Make room on it: without, nothing new can be kept.", datadir.Size(free))
 	case free < littleSpace:
-		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.", datadir.Size(free))
+		return found(warn, "Only %s are free on the disk of the data directory. Make room on it before it is full.",
+			datadir.Size(free))
 	}
 	return found(fine, "%s are free on the disk of the data directory.", datadir.Size(free))
 }
@@ -133,7 +141,8 @@ func (d *doctor) private() (all []finding) {
 	for _, path := range files {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			all = append(all, found(warn, "Other users of this machine may open %s. Keep it to yourself: chmod 600 %s", path, path))
+			all = append(all, found(warn, "Other users of this machine may open %s. "+
+				"Keep it to yourself: chmod 600 %s", path, path))
 		}
 	}
 	if len(files) > 0 && len(all) == 0 {
@@ -149,7 +158,8 @@ func (d *doctor) database(ctx context.Context) []finding {
 		return []finding{d.unreadable(err)}
 	}
 	if !there && d.c.DatabaseURL != "" {
-		return []finding{found(fine, "The database %s answers, and holds nothing of Reprise yet; the first start fills it.", d.Dir.Place())}
+		return []finding{found(fine, "The database %s answers, and holds nothing of Reprise yet; "+
+			"the first start fills it.", d.Dir.Place())}
 	}
 	if !there {
 		return []finding{found(fine, "There is no database yet; the first start makes one.")}
@@ -167,16 +177,22 @@ func (d *doctor) database(ctx context.Context) []finding {
 	case err != nil:
 		return []finding{d.unreadable(err)}
 	case !look.Sound:
-		return []finding{found(problem, "The database %s is damaged. Stop the server and put back a backup (files beside it that end in .bak are copies made before an upgrade).", d.Dir.Place())}
+		return []finding{found(problem, "The database %s is damaged. "+
+			"Stop the server and put back a backup (files beside it that end in .bak are copies made before an "+
+			"upgrade).", d.Dir.Place())}
 	}
-	all := []finding{found(fine, "The database is sound, and holds %s.", web.Count(int(look.Listens), "listen", "listens"))}
+	all := []finding{found(fine, "The database is sound, and holds %s.",
+		web.Count(int(look.Listens), "listen", "listens"))}
 	switch {
 	case look.Step > look.Newest:
-		all = append(all, found(problem, "The database was written by a newer version of Reprise than this program. Install that version again, or put back a copy from before the upgrade."))
+		all = append(all, found(problem, "The database was written by a newer version of Reprise than this "+
+			"program. Install that version again, or put back a copy from before the upgrade."))
 	case look.Step < look.Newest && look.Step > 0 && d.c.DatabaseURL != "":
-		all = append(all, found(warn, "The database is of an earlier version; the next start brings it up to date. Copy it before, with pg_dump."))
+		all = append(all, found(warn, "The database is of an earlier version; "+
+			"the next start brings it up to date. Copy it before, with pg_dump."))
 	case look.Step < look.Newest && look.Step > 0:
-		all = append(all, found(fine, "The database is of an earlier version; the next start makes a copy of it and brings it up to date."))
+		all = append(all, found(fine, "The database is of an earlier version; "+
+			"the next start makes a copy of it and brings it up to date."))
 	}
 	if look.Opens {
 		return append(all, found(fine, "The secret key opens what is sealed in the database."))
@@ -185,7 +201,8 @@ func (d *doctor) database(ctx context.Context) []finding {
 }
 
 func (d *doctor) unreadable(err error) finding {
-	return found(problem, "The database %s cannot be read: %s.", d.Dir.Place(), strings.TrimSuffix(sentenceOf(err), "."))
+	return found(problem, "The database %s cannot be read: %s.", d.Dir.Place(),
+		strings.TrimSuffix(sentenceOf(err), "."))
 }
 
 // wrongKey says what to do about a key that does not open the database.
@@ -193,13 +210,16 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 	if next, err := d.Dir.NextKey(); err == nil {
 		if look, err := store.LookAt(ctx, d.Dir.Place(), d.held, next); err == nil && look.Opens {
 			if d.c.SecretKey != "" {
-				return found(problem, "The secrets have been sealed with a new key, and the setting secret_key is still the old one. Put the key in %s into the setting, and delete that file.",
+				return found(problem, "The secrets have been sealed with a new key, "+
+					"and the setting secret_key is still the old one. "+
+					"Put the key in %s into the setting, and delete that file.",
 					filepath.Join(d.Dir.Path, datadir.NextKeyFile))
 			}
 			return found(fine, "A change of the secret key was interrupted; the next start finishes it.")
 		}
 	}
-	return found(problem, "The secret key is not the one that this database was written with. Put back the %s that belongs to it, or set secret_key to it.", datadir.KeyFile)
+	return found(problem, "The secret key is not the one that this database was written with. "+
+		"Put back the %s that belongs to it, or set secret_key to it.", datadir.KeyFile)
 }
 
 // sentenceOf is what an error says to a person.

@@ -132,7 +132,8 @@ func whyNot(host string, err error) string {
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Sprintf("there is no way to %s. Look at this machine's connection to the internet.", host)
 	}
-	return fmt.Sprintf("the connection to %s broke off (%v). Look again later; a firewall may be in between.", host, err)
+	return fmt.Sprintf("the connection to %s broke off (%v). Look again later; a firewall may be in between.", host,
+		err)
 }
 
 // certificate says what is wrong with one, and what to do.
@@ -208,9 +209,11 @@ func (d *doctor) page(ctx context.Context) []finding {
 	var all []finding
 	if resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0 {
 		left := time.Until(resp.TLS.PeerCertificates[0].NotAfter)
-		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days")))
+		all = append(all, found(fine, "The certificate of %s is valid for another %s.", u.Host,
+			web.Count(int(left/(24*time.Hour)), "day", "days")))
 		if left < certificateSoon {
-			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host, web.Count(int(left/(24*time.Hour)), "day", "days"))
+			all[0] = found(warn, "The certificate of %s ends in %s. Look why it has not been renewed.", u.Host,
+				web.Count(int(left/(24*time.Hour)), "day", "days"))
 		}
 	}
 	switch {
