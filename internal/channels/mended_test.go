@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,17 +109,23 @@ func TestTroubleWithAChannelEndsWithItsSetting(t *testing.T) {
 	})
 }
 
-// unplugged is a store of a process that dies when a channel stops.
-type unplugged struct{ notify.ChannelStore }
+// keptStore is the store of a process that may die when a channel stops.
+type keptStore struct {
+	notify.ChannelStore
+	unplugged atomic.Bool
+}
 
-func (unplugged) ChannelStopped(context.Context, int64, int64, string, string) (bool, error) {
-	return false, &resilience.LocalError{Err: errors.New("killed")}
+func (s *keptStore) ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error) {
+	if s.unplugged.Load() {
+		return false, &resilience.LocalError{Err: errors.New("killed")}
+	}
+	return s.ChannelStore.ChannelStopped(ctx, channel, version, category, reason)
 }
 
 func TestAStopIsToldAlthoughTheProcessDiesOverIt(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusForbidden, nil)
-		h.Courier.Store = unplugged{h.db}
+		h.kept.unplugged.Store(true)
 		h.trouble("auth", notify.Error)
 		h.pass(10 * time.Second)
 		require.ElementsMatch(t, []string{"Trouble: auth", "My phone needs you"}, h.open())

@@ -102,6 +102,7 @@ type house struct {
 	dir      string
 	phone    *receiver
 	db       *store.Store
+	kept     *keptStore
 	notifier *notify.Notifier
 	carried  *delivery.Deliveries
 	user     int64
@@ -154,9 +155,12 @@ func (h *house) start() {
 		Log: log, FirstDelay: time.Second,
 		Alerts: alerts.New(alerts.Options{Store: h.db, Notifier: h.notifier, Bus: bus, Log: log})})
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
-	h.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client, BaseURL: "https://reprise.example.org"}), Guard: guard, Notifier: h.notifier, Bus: bus, Log: log,
-		BaseURL: "https://reprise.example.org", Name: delivery.ChannelName, Service: func(string) string { return "Spotify" },
-		Told: h.count}
+	const address = "https://reprise.example.org"
+	h.kept = &keptStore{ChannelStore: h.db}
+	h.Courier = notify.NewCourier(notify.CourierOptions{Store: h.kept,
+		Sender: channels.New(channels.Config{Client: client, BaseURL: address}), Guard: guard, Notifier: h.notifier,
+		Bus: bus, Log: log, BaseURL: address, Name: delivery.ChannelName,
+		Service: func(string) string { return "Spotify" }, Told: h.count})
 	h.carried = delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
 		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{Poll: 2 * time.Second})
 	run, cancel := context.WithCancel(ctx)

@@ -6,9 +6,9 @@
 //
 // # Promises
 //
-// At least once: a delivery is done when its provider has taken it, and a process that dies before that takes it again.
-// Where a provider keeps what is sent twice as two, it is asked what it has before anything is sent again. What is asked
-// for twice is one delivery (an idempotency key over provider, person, kind and payload).
+// At least once: a delivery is done when its provider has taken it, and a process that dies before that takes it
+// again. Where a provider keeps what is sent twice as two, it is asked what it has before anything is sent again.
+// What is asked for twice is one delivery (an idempotency key over provider, person, kind and payload).
 //
 // In order: the deliveries to one person's account at a provider go out one after the other, the oldest first; history
 // after what is new.

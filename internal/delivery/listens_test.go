@@ -29,7 +29,7 @@ func (s shelf) Listens(_ context.Context, span library.Span) iter.Seq2[providers
 	}
 }
 
-func TestASecondAttemptLeavesOutWhatTheFirstOneLeftThere(t *testing.T) {
+func TestASecondAttemptSkipsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 	play := func(id int64, after time.Duration) library.StoredListen {
@@ -37,11 +37,13 @@ func TestASecondAttemptLeavesOutWhatTheFirstOneLeftThere(t *testing.T) {
 	}
 	owed := []library.StoredListen{play(1, 0), play(2, 300*time.Millisecond), play(3, time.Minute), play(4, time.Hour)}
 	var span library.Span
-	there := []library.Listen{{PlayedAt: start}, {PlayedAt: start.Add(time.Minute)}, {PlayedAt: start.Add(time.Hour), Approximate: true}}
+	there := []library.Listen{{PlayedAt: start}, {PlayedAt: start.Add(time.Minute)},
+		{PlayedAt: start.Add(time.Hour), Approximate: true}}
 	rest, err := missingThere(t.Context(), shelf{plays: there, asked: &span}, owed)
 	require.NoError(t, err)
 	require.Equal(t, []int64{2, 4}, idsOf(rest), "one play for one play, and a guessed time says nothing")
-	require.True(t, span.After.Before(start) && span.Before.After(start.Add(time.Hour)), "all of their time is asked for")
+	require.True(t, span.After.Before(start) && span.Before.After(start.Add(time.Hour)),
+		"all of their time is asked for")
 	require.Len(t, owed, 4)
 
 	rest, err = missingThere(t.Context(), shelf{err: providers.ErrNotOffered, asked: &span}, owed)

@@ -88,7 +88,8 @@ func likeWords(a, b []string) float64 {
 func extra(words []string) float64 {
 	filling := true
 	for _, w := range words {
-		if versionWords[w] != 0 || utf8.RuneCountInString(w) == 1 && w != "a" || strings.ContainsFunc(w, unicode.IsNumber) {
+		if versionWords[w] != 0 || utf8.RuneCountInString(w) == 1 && w != "a" ||
+			strings.ContainsFunc(w, unicode.IsNumber) {
 			return unlikeWords
 		}
 		filling = filling && fillers[w]
@@ -121,7 +122,8 @@ func typo(a, b string) (wrong int, ok bool) {
 		return 0, true
 	}
 	n := max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
-	if versionWords[a] != 0 || versionWords[b] != 0 || strings.ContainsFunc(a, unicode.IsNumber) || strings.ContainsFunc(b, unicode.IsNumber) {
+	if versionWords[a] != 0 || versionWords[b] != 0 || strings.ContainsFunc(a, unicode.IsNumber) ||
+		strings.ContainsFunc(b, unicode.IsNumber) {
 		return 0, false
 	}
 	wrong = distance(a, b)
@@ -168,7 +170,8 @@ func (a *artists) like(o *artists) float64 {
 		return likeName(a.plain, o.plain)
 	case common == 0:
 		return 0
-	case a.lead != "" && a.lead == o.lead && (len(a.guests) == 0 || len(o.guests) == 0 || inCommon(a.guests, o.guests) > 0):
+	case a.lead != "" && a.lead == o.lead && (len(a.guests) == 0 || len(o.guests) == 0 ||
+		inCommon(a.guests, o.guests) > 0):
 		return 1
 	case common == min(len(a.names), len(o.names)):
 		return someOfThem

@@ -42,11 +42,11 @@ const (
 )
 
 const (
-	// scoreFloor is the score from which a pair counts as the same track. The table in match_test.go chose it: below lie
-	// the titles of one artist that differ in a word, above the same title with a typing error in it.
+	// scoreFloor is the score from which a pair counts as the same track. The table in match_test.go chose it: below
+	// lie the titles of one artist that differ in a word, above the same title with a typing error in it.
 	scoreFloor = 0.85
-	// scoreMargin is how much better than every clearly different candidate the best one has to be. It is less than what
-	// the album weighs, so that the album can decide.
+	// scoreMargin is how much better than every clearly different candidate the best one has to be. It is less than
+	// what the album weighs, so that the album can decide.
 	scoreMargin = 0.04
 	// versionCost is taken off when only one side says "live" or "radio edit" of the same length. With it a pair gets
 	// over the floor on the same album only.
@@ -243,7 +243,8 @@ func versions(a, b *recording) (version, version) {
 	if a.title.plain == b.title.plain {
 		va, vb = va|vb, va|vb
 	}
-	return va | a.artists().version | a.album().version&toldByAlbum, vb | b.artists().version | b.album().version&toldByAlbum
+	return va | a.artists().version | a.album().version&toldByAlbum,
+		vb | b.artists().version | b.album().version&toldByAlbum
 }
 
 // clearlyDiffer says whether a and b, both like the wanted track, can not be one recording.
@@ -272,7 +273,8 @@ func isrcOf(t library.Track) string {
 		id = strings.NewReplacer("-", "", " ", "").Replace(id)
 	}
 	id = strings.ToUpper(id)
-	if len(id) != 12 || strings.Trim(id[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || strings.Trim(id[5:], "0123456789") != "" {
+	if len(id) != 12 || strings.Trim(id[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" ||
+		strings.Trim(id[5:], "0123456789") != "" {
 		return ""
 	}
 	return id

@@ -191,7 +191,8 @@ func isRemaster(w string) bool { return strings.HasPrefix(w, "remaster") }
 // tell versions from each other.
 func masteredIn(words []string, i int) int {
 	if i >= 0 {
-		for _, at := range [...]int{i + 1, i - 1, i - 2, i + 2} { // "remastered 2011", "2011 digital remaster", "remastered in 2011"
+		// "remastered 2011", "2011 digital remaster", "remastered in 2011"
+		for _, at := range [...]int{i + 1, i - 1, i - 2, i + 2} {
 			if at >= 0 && at < len(words) && isYear(words[at]) {
 				return at
 			}

@@ -30,7 +30,8 @@ func splitWords(dst []string, s string) []string {
 				start = i
 			}
 			piece++
-		case start >= 0 && r == '\'', start >= 0 && r == '.' && piece == 1, start >= 0 && r == '!' && letterFollows(s[i+1:]):
+		case start >= 0 && r == '\'', start >= 0 && r == '.' && piece == 1, start >= 0 && r == '!' &&
+			letterFollows(s[i+1:]):
 			rough = true
 			if r == '.' {
 				piece = 0
@@ -121,7 +122,8 @@ func spelling(w string, counted bool) string {
 
 // counting are the words that are numbers after "part".
 var counting = map[string]string{
-	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
+	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5",
+	"six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
 	"i": "1", "v": "5", "x": "10",
 }
 
@@ -170,9 +172,9 @@ var versionWords = func() map[string]version {
 }()
 
 // noteWords make up remarks that say nothing about the recording.
-var noteWords = wordSet(`original album main master mastered remaster remastered version ver mix edition mono stereo explicit clean bonus track
-	tracks deluxe digital digitally official video audio lyric lyrics visualizer visualiser music hd hq 4k anniversary expanded special
-	super limited collectors standard ep th the full lp`)
+var noteWords = wordSet(`original album main master mastered remaster remastered version ver mix edition mono stereo
+	explicit clean bonus track tracks deluxe digital digitally official video audio lyric lyrics visualizer visualiser
+	music hd hq 4k anniversary expanded special super limited collectors standard ep th the full lp`)
 
 // tellsNothing are the words that a version is told with or without.
 var tellsNothing = wordSet("version ver mix the a at in from on recording recorded digital digitally")

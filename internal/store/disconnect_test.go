@@ -26,8 +26,10 @@ func carrying(t testing.TB) (s *Store, alice, bob int64) {
 		connect(t, s, user, "lastfm")
 		forward(t, s, user, "lastfm", 2, 0)
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.WritePlaylist, Ref: "7"}))
-		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm", map[string]match.Result{"a": {How: match.ByISRC}}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "lastfm",
+			Kind: delivery.WritePlaylist, Ref: "7"}))
+		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm",
+			map[string]match.Result{"a": {How: match.ByISRC}}))
 	}
 	return s, alice, bob
 }
@@ -37,12 +39,13 @@ func rowsOf(t testing.TB, s *Store, user int64, table string) int {
 	return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND connection = 'lastfm'", user)
 }
 
-func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {
+func TestDeliveriesWaitForAReconnect(t *testing.T) {
 	t.Parallel()
 	s, alice, bob := carrying(t)
 	become(t, s, delivery.Done, deliveries(t, s, alice)[0].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", false))
-	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, owed(t, s, alice), "the copy of a playlist is not wanted any more")
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, owed(t, s, alice),
+		"the copy of a playlist is not wanted any more")
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
 	for _, table := range []string{"forwarding", "copies", "track_matches"} {
 		require.Zero(t, rowsOf(t, s, alice, table), table)
@@ -59,7 +62,7 @@ func TestWhatIsOwedWaitsForAReconnect(t *testing.T) {
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
 }
 
-func TestDisconnectingWithItsDataForgetsWhatIsOwed(t *testing.T) {
+func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 	t.Parallel()
 	s, alice, bob := carrying(t)
 	all := deliveries(t, s, alice)
@@ -75,15 +78,16 @@ func TestDisconnectingWithItsDataForgetsWhatIsOwed(t *testing.T) {
 	require.Equal(t, 3, count(t, s, alice), "the listens are Spotify's")
 
 	connect(t, s, alice, "lastfm") // and begin anew
-	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, Since: at(0)}, true)
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: alice, Provider: "lastfm", Kind: delivery.Scrobble,
+		Batch: 2, Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
 }
 
-// What is being carried while its connection is removed with its data can be neither stopped nor forgotten: it stands there
-// until it has ended, so that it blocks nothing.
-func TestWhatIsRunningWhenItsDataIsRemovedStaysInSight(t *testing.T) {
+// What is being carried while its connection is removed with its data can be neither stopped nor forgotten: it stands
+// there until it has ended, so that it blocks nothing.
+func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, alice, _ := carrying(t)
@@ -134,7 +138,8 @@ func TestDeletedListensLeaveTheArchiveToo(t *testing.T) {
 	connect(t, s, user, "spotify")
 	connect(t, s, user, "s3")
 	save(t, s, user, "spotify", track("A", 1))
-	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1}, true)
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+		Batch: 1}, true)
 	require.NoError(t, err)
 	before := copies(t, s, user)
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", true))

@@ -45,8 +45,10 @@ func matchKey(title, artist string) int64 {
 // titleMarks begin what services add to a title; artistMarks stand between the artists of a track, as services and
 // tags join them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
 var (
-	titleMarks  = []string{" (feat", " [feat", " feat. ", " featuring ", " (ft. ", " [ft. ", " (ft ", " ft. ", " (with ", " [with "}
-	artistMarks = []string{", ", "; ", " feat", " ft.", " ft ", " & ", " and ", " x ", " × ", " + ", " vs. ", " vs ", " with ", " / ", " • "}
+	titleMarks = []string{" (feat", " [feat", " feat. ", " featuring ", " (ft. ", " [ft. ", " (ft ", " ft. ",
+		" (with ", " [with "}
+	artistMarks = []string{", ", "; ", " feat", " ft.", " ft ", " & ", " and ", " x ", " × ", " + ", " vs. ", " vs ",
+		" with ", " / ", " • "}
 )
 
 func normalTitle(title string) string {

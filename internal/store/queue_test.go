@@ -51,7 +51,7 @@ func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id 
 	return func() { require.NoError(t, client.Stop(context.Background())) }
 }
 
-func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
+func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -60,7 +60,8 @@ func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
 		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+				Ref: fmt.Sprint(i)}))
 		}
 		become(t, s, delivery.Running, ids[0], ids[1])
 		become(t, s, delivery.Done, ids[2])
@@ -93,7 +94,8 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 		for i := range redriven {
 			wg.Go(func() {
 				for range 5 {
-					n, err := s.Redrive(context.Background(), delivery.Filter{User: user, Provider: "lastfm", State: delivery.Dead}, false)
+					n, err := s.Redrive(context.Background(),
+						delivery.Filter{User: user, Provider: "lastfm", State: delivery.Dead}, false)
 					assert.NoError(t, err)
 					redriven[i] += n
 					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
@@ -127,10 +129,12 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
 	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
-		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
+		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at)
+		SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
 		many, delivery.Scrobble, queue.Time(time.Now()), delivery.QueueOf("lastfm", user))
 	require.NoError(t, err)
-	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
+	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at)
+		SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
 	require.NoError(t, err)
 	if state == delivery.Done {
 		_, err = s.writer.Exec("UPDATE river_job SET state = 'completed'")
