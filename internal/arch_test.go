@@ -138,6 +138,12 @@ var arrows = map[string][]string{
 	},
 	"internal/demo": {},
 
+	// It lists what may be counted everywhere, and collects it.
+	"internal/observe": {
+		"internal/channels", "internal/delivery", "internal/events", "internal/library", "internal/metrics",
+		"internal/providers", "internal/providers/registry", "internal/queue", "internal/resilience",
+		"internal/sync", "internal/tracing",
+	},
 	// It opens the database with its key, and counts in the words of the pages.
 	"internal/datadir": {"internal/accounts", "internal/config", "internal/resilience", "internal/store", "web"},
 	// It looks at every setting and tries every provider.
@@ -173,9 +179,9 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels",
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
-		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/registry", "internal/resilience", "internal/server", "internal/store",
-		"internal/sync", "internal/tracing",
+		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
+		"internal/providers", "internal/providers/registry", "internal/resilience", "internal/server",
+		"internal/store", "internal/sync",
 	},
 }
 
