@@ -53,7 +53,7 @@ func TestDeliveriesWaitForAReconnect(t *testing.T) {
 		require.Equal(t, 1, rowsOf(t, s, bob, table), table)
 	}
 	save(t, s, alice, "spotify", track("D", 4))
-	require.Len(t, enqueued(t, s, alice), 2, "nothing more is owed")
+	require.Len(t, enqueued(t, s, alice), 2, "nothing more is enqueued")
 
 	c := connect(t, s, alice, "lastfm")
 	waiting, err := s.Parked(t.Context())
@@ -107,7 +107,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 		require.Equal(t, ids[0].ID, taken(t, s, "lastfm")[0])
 		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)
-		require.Empty(t, plays, "it carries nothing any more")
+		require.Empty(t, plays, "it has no listens any more")
 		n, err := s.Queue().Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -122,7 +122,7 @@ func TestDeletedListensAreNotDelivered(t *testing.T) {
 	become(t, s, delivery.Done, all[1].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", true))
 	require.Equal(t, []string{"lastfm scheduled: B", "lastfm done: ", "lastfm scheduled: 7"}, enqueued(t, s, alice))
-	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what was carried was carried")
+	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what is sent stays sent")
 	owing, err := s.Waiting(t.Context(), alice)
 	require.NoError(t, err)
 	require.Equal(t, delivery.Waiting{Listens: 1, Playlists: 1}, owing["lastfm"])

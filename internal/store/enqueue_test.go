@@ -116,7 +116,7 @@ func TestAPageIsForwardedByItsPersonsRules(t *testing.T) {
 	require.Equal(t, []string{"listenbrainz scheduled: F"}, enqueued(t, s, alice)[3:],
 		"never back to where it came from")
 	save(t, s, alice, "navidrome", track("F", 60.2), track("E", 50.2))
-	require.Len(t, enqueued(t, s, alice), 4, "what another provider tells of too is carried once")
+	require.Len(t, enqueued(t, s, alice), 4, "what another provider reports too is sent once")
 	require.NoError(t, s.StopForwarding(t.Context(), alice, "listenbrainz"))
 	save(t, s, alice, "spotify", track("G", 70))
 	require.Equal(t, []string{"lastfm scheduled: G"}, enqueued(t, s, alice)[4:])
@@ -174,7 +174,7 @@ func TestAnEchoUnderAnotherNameIsTheSameListen(t *testing.T) {
 	echo.Title, echo.Artist = "Help! - Remastered", "The Beatles of Liverpool"
 	echo.PlayedAt = play.PlayedAt.Truncate(time.Second)
 	require.Zero(t, save(t, s, user, "lastfm", echo))
-	require.Len(t, enqueued(t, s, user), 2, "nothing more is owed to anybody")
+	require.Len(t, enqueued(t, s, user), 2, "nothing more is enqueued")
 	require.Equal(t, 1, count(t, s, user))
 	echo.PlayedAt = echo.PlayedAt.Add(time.Second)
 	echo.SourceID += " later"
@@ -239,7 +239,7 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 			"and alive again, with all its attempts")
 		become(t, s, delivery.Done, id)
 		again := enqueue(t, s, o)
-		require.Equal(t, delivery.Copies(o.Kind), again != id, "%s: a play is carried once, a copy is written again",
+		require.Equal(t, delivery.Copies(o.Kind), again != id, "%s: a play is sent once, a copy is written again",
 			o.Kind)
 		require.Equal(t, "done", standing(t, s, alice, id)[0])
 	}
@@ -374,5 +374,5 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 	require.ErrorContains(t, s.SavePlaylist(t.Context(), alice, "spotify", rain, 0, tracks(9)), "refused")
 	_, songs, err := s.Playlist(t.Context(), alice, lists[0].ID)
 	require.NoError(t, err)
-	require.Len(t, songs, 5, "what cannot be owed is not stored")
+	require.Len(t, songs, 5, "what cannot be enqueued is not stored")
 }

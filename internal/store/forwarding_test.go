@@ -186,10 +186,10 @@ func TestTheOutcomeOfEachListen(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, delivery.ForwardingCounts{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1,
 			Next: start.Add(time.Minute)}, account)
-		carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
+		forwarded, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
 		require.NoError(t, err)
 		outcomes := map[string]string{}
-		for _, c := range carried {
+		for _, c := range forwarded {
 			outcomes[c.Title] = c.Outcome
 			require.Equal(t, ids[c.Title], c.Delivery, c.Title)
 			switch c.Title {
@@ -219,7 +219,7 @@ func TestNothingForwardedCountsNothing(t *testing.T) {
 	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
 	require.Zero(t, account)
-	carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
+	forwarded, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
 	require.NoError(t, err)
-	require.Empty(t, carried)
+	require.Empty(t, forwarded)
 }

@@ -132,9 +132,9 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 
 	save(t, s, user, "spotify", apiPlay("After", 101))
 	save(t, s, user, "lastfm", listenedElsewhere([]library.StoredListen{{Listen: apiPlay("After", 101)}})[0])
-	carried, err := s.ForwardedListens(t.Context(), user, "spotify", 10)
+	forwarded, err := s.ForwardedListens(t.Context(), user, "spotify", 10)
 	require.NoError(t, err)
-	require.Len(t, carried, 1, "a listen that its provider tells of in two ways stands there once")
+	require.Len(t, forwarded, 1, "a listen that its provider tells of in two ways stands there once")
 	account, err := s.ForwardingCounts(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, 1, account.There)
