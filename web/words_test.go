@@ -21,8 +21,6 @@ func TestWords(t *testing.T) {
 		require.Equal(t, want, size(n))
 	}
 	require.Empty(t, length(nil))
-	require.Equal(t, "Last.fm", service("lastfm"))
-	require.Equal(t, "other", service("other"))
 	_, err := dict("a")
 	require.Error(t, err)
 }

@@ -27,7 +27,7 @@ func idOf(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (c *Courier) item(w Waiting) Item {
+func (c *post) item(w Waiting) Item {
 	i := Item{Event: w.Event, Severity: w.Severity, Title: w.Title, Text: w.Message, Provider: w.Provider, Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
 	if w.Event == Resolved {
 		i.Severity = Success
@@ -37,10 +37,10 @@ func (c *Courier) item(w Waiting) Item {
 }
 
 // recovery says that something is over, and how long it took.
-func (c *Courier) recovery(w Waiting) (title, text string) {
+func (c *post) recovery(w Waiting) (title, text string) {
 	after := "after " + spell(w.ResolvedAt.Sub(w.OpenedAt))
 	if w.Provider != "" && (w.Severity == Error || w.Cause == CauseStill) {
-		name := c.Service(w.Provider)
+		name := c.opt.Service(w.Provider)
 		return name + " works again", fmt.Sprintf("%s works again %s.", name, after)
 	}
 	return "Over: " + w.Title, "It lasted " + spell(w.ResolvedAt.Sub(w.OpenedAt)) + "."
@@ -65,15 +65,15 @@ func spell(d time.Duration) string {
 	return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day")
 }
 
-func (c *Courier) message(ch Channel, w Waiting) Message {
+func (c *post) message(ch Channel, w Waiting) Message {
 	i := c.item(w)
 	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event, Severity: i.Severity, Title: i.Title, Text: i.Text, Provider: i.Provider,
-		Category: i.Category, URL: c.BaseURL + cmp.Or(w.ActionURL, "/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
+		Category: i.Category, URL: c.opt.BaseURL + cmp.Or(w.ActionURL, "/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
 }
 
 // digest tells of many things at once. Of those that waited too long it tells how many they are.
-func (c *Courier) digest(ch Channel, fresh []Waiting, old int) Message {
-	m := Message{Event: Digest, Severity: Info, URL: c.BaseURL + "/notifications", CreatedAt: time.Now()}
+func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
+	m := Message{Event: Digest, Severity: Info, URL: c.opt.BaseURL + "/notifications", CreatedAt: time.Now()}
 	parts := []any{ch.ID, old}
 	var lines []string
 	for n, w := range fresh {

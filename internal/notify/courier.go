@@ -68,8 +68,8 @@ type ChannelStore interface {
 	ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error)
 }
 
-// Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
-type Courier struct {
+// CourierOptions are what [NewCourier] needs.
+type CourierOptions struct {
 	Store    ChannelStore
 	Sender   Sender
 	Guard    ChannelGuard
@@ -77,13 +77,23 @@ type Courier struct {
 	Bus      *events.Bus
 	Log      *slog.Logger
 	BaseURL  string              // as browsers reach the server, without a trailing slash
-	Name     func(int64) string  // what stands for a channel in its deliveries
+	Name     func(int64) string  // the name of a channel in its deliveries
 	Service  func(string) string // a provider's name as people know it
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
+}
 
+// Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
+type Courier struct {
+	post
 	adding sync.Mutex
 }
+
+// post draws the consequences of messages.
+type post struct{ opt CourierOptions }
+
+// NewCourier returns a Courier.
+func NewCourier(opt CourierOptions) *Courier { return &Courier{post: post{opt}} }
 
 // ChannelCause is the cause of a notification about a channel. It is never told on that channel.
 func ChannelCause(id int64) string { return "channel " + number(id) }
@@ -91,7 +101,7 @@ func ChannelCause(id int64) string { return "channel " + number(id) }
 // Flush sends what waits for a channel, as far as it may be sent now, and returns the number of the newest message that
 // it has seen. A *resilience.NotBeforeError says from when on the rest may be sent.
 func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err error) {
-	ch, err := c.Store.Channel(ctx, user, id)
+	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if errors.Is(err, library.ErrNotFound) {
 		return 0, nil
 	}
@@ -101,7 +111,7 @@ func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err er
 	if !ch.StoppedAt.IsZero() {
 		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
 	}
-	all, err := c.Store.WaitingMessages(ctx, id)
+	all, err := c.opt.Store.WaitingMessages(ctx, id)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
@@ -142,7 +152,7 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 		return nil
 	}
 	now := time.Now()
-	lately, err := c.Store.Sendings(ctx, ch.ID, now.Add(-floodSpan))
+	lately, err := c.opt.Store.Sendings(ctx, ch.ID, now.Add(-floodSpan))
 	if err != nil {
 		return err
 	}
@@ -166,9 +176,9 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 
 // sendOne sends a message, and draws the consequences. What is refused for good is dropped, and the rest goes on.
 func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiting) error {
-	subject := providers.OfChannel(ch.User, c.Name(ch.ID), ch.Kind, ch.Version)
-	err := c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
-		return c.Sender.Send(ctx, ch.Kind, ch.URL, m)
+	subject := providers.OfChannel(ch.User, c.opt.Name(ch.ID), ch.Kind, ch.Version)
+	err := c.opt.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
+		return c.opt.Sender.Send(ctx, ch.Kind, ch.URL, m)
 	})
 	ctx = context.WithoutCancel(ctx) // what was sent must be known as sent
 	ids := make([]int64, len(of))
@@ -191,7 +201,7 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiti
 	switch {
 	case v.Scope == resilience.ScopeItem:
 		c.told(m, ch, "dropped")
-		return errors.Join(c.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
+		return errors.Join(c.opt.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
 	case v.Class == resilience.Fatal || failure.Change.Kind == resilience.BecameFatal:
 		c.told(m, ch, "failed")
 		return c.stopped(ctx, ch, v, err)
@@ -200,26 +210,26 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiti
 	return errors.Join(err, c.failed(ctx, ch, v, err))
 }
 
-func (c *Courier) told(m Message, ch Channel, result string) {
-	if c.Told != nil {
-		c.Told(string(m.Severity), ch.Kind, result)
+func (c *post) told(m Message, ch Channel, result string) {
+	if c.opt.Told != nil {
+		c.opt.Told(string(m.Severity), ch.Kind, result)
 	}
 }
 
-func (c *Courier) sent(ctx context.Context, ch Channel, m Message, ids []int64) error {
+func (c *post) sent(ctx context.Context, ch Channel, m Message, ids []int64) error {
 	c.told(m, ch, "sent")
-	recovered, err := c.Store.MessagesSent(ctx, ch.ID, ids)
+	recovered, err := c.opt.Store.MessagesSent(ctx, ch.ID, ids)
 	if recovered {
-		err = errors.Join(err, c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
+		err = errors.Join(err, c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
 	}
 	c.publish(ch.User)
 	return err
 }
 
 // gone removes the channel of a browser that does not want to be told any more.
-func (c *Courier) gone(ctx context.Context, ch Channel) error {
-	c.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
-	err := c.Store.RemoveChannel(ctx, ch.User, ch.ID)
+func (c *post) gone(ctx context.Context, ch Channel) error {
+	c.opt.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
+	err := c.opt.Store.RemoveChannel(ctx, ch.User, ch.ID)
 	if errors.Is(err, library.ErrNotFound) {
 		err = nil
 	}
@@ -227,9 +237,9 @@ func (c *Courier) gone(ctx context.Context, ch Channel) error {
 }
 
 // failed keeps a failure that passes by itself; when it does not, the browser says so.
-func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
+func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
-	n, err := c.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
+	n, err := c.opt.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
 	defer c.publish(ch.User)
 	if err != nil || n < tellAfter {
 		return err
@@ -238,19 +248,19 @@ func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, 
 }
 
 // stopped keeps a failure that needs the person, and tells them. A channel that was changed meanwhile is tried again.
-func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
+func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
 	// First of all the person is told: nothing is tried after the stop that could find out once more.
 	if err := c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)); err != nil {
 		return err
 	}
-	stopped, err := c.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
+	stopped, err := c.opt.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
 	if err != nil {
 		return err
 	}
 	c.publish(ch.User)
 	if !stopped {
-		return errors.Join(waitUntil(time.Now().Add(time.Second)), c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
+		return errors.Join(waitUntil(time.Now().Add(time.Second)), c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
 	}
 	if v.Class == resilience.Fatal {
 		return cause
@@ -258,20 +268,20 @@ func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict,
 	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: v.Category}}
 }
 
-func (c *Courier) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
-	return c.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message,
+func (c *post) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
+	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message,
 		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" + number(ch.ID)}, Instead: true})
 }
 
 // forget closes what was told of a channel that works again, or is gone.
-func (c *Courier) forget(ctx context.Context, ch Channel) error {
-	c.Guard.ChannelRemoved(ch.User, c.Name(ch.ID))
-	err := c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
+func (c *post) forget(ctx context.Context, ch Channel) error {
+	c.opt.Guard.ChannelRemoved(ch.User, c.opt.Name(ch.ID))
+	err := c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
 	c.publish(ch.User)
 	return err
 }
 
 // publish lets the person's pages look again.
-func (c *Courier) publish(user int64) {
-	c.Bus.Publish(user, events.Event{Type: events.Deliveries})
+func (c *post) publish(user int64) {
+	c.opt.Bus.Publish(user, events.Event{Type: events.Deliveries})
 }

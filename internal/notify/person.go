@@ -35,20 +35,20 @@ func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
 func (c *Courier) add(ctx context.Context, ch Channel) (Channel, error) {
 	c.adding.Lock()
 	defer c.adding.Unlock()
-	have, err := c.Store.Channels(ctx, ch.User)
+	have, err := c.opt.Store.Channels(ctx, ch.User)
 	if err != nil {
 		return ch, err
 	}
 	if i := slices.IndexFunc(have, func(o Channel) bool { return o.URL == ch.URL }); i >= 0 {
 		return have[i], nil
 	}
-	return c.Store.AddChannel(ctx, ch)
+	return c.opt.Store.AddChannel(ctx, ch)
 }
 
 // Change stores another name, address or other wishes. Another address is proved first. What stood against the channel
 // is forgotten, and what waits for it is sent.
 func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
-	old, err := c.Store.Channel(ctx, ch.User, ch.ID)
+	old, err := c.opt.Store.Channel(ctx, ch.User, ch.ID)
 	switch {
 	case err != nil:
 		return ch, err
@@ -64,31 +64,31 @@ func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
 }
 
 func (c *Courier) renew(ctx context.Context, ch Channel) (Channel, error) {
-	ch, err := c.Store.ChangeChannel(ctx, ch)
+	ch, err := c.opt.Store.ChangeChannel(ctx, ch)
 	if err != nil {
 		return ch, err
 	}
-	c.Guard.ChannelRenewed(ch.User, c.Name(ch.ID), ch.Version)
-	err = c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
+	c.opt.Guard.ChannelRenewed(ch.User, c.opt.Name(ch.ID), ch.Version)
+	err = c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
 	c.publish(ch.User)
 	return ch, err
 }
 
 // Remove forgets a channel and what waits for it.
 func (c *Courier) Remove(ctx context.Context, user, id int64) error {
-	ch, err := c.Store.Channel(ctx, user, id)
+	ch, err := c.opt.Store.Channel(ctx, user, id)
 	switch {
 	case err != nil:
 		return err
 	case ch.FromSettings:
 		return ErrNotYours
 	}
-	return errors.Join(c.Store.RemoveChannel(ctx, user, id), c.forget(ctx, ch))
+	return errors.Join(c.opt.Store.RemoveChannel(ctx, user, id), c.forget(ctx, ch))
 }
 
 // SendTest sends a message at once, whatever the hour. When it arrives, what stood against the channel is forgotten.
 func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
-	ch, err := c.Store.Channel(ctx, user, id)
+	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	now, err := c.Store.Channel(ctx, user, id)
+	now, err := c.opt.Store.Channel(ctx, user, id)
 	if err != nil || now.Version != ch.Version || now.Failures == 0 && now.StoppedAt.IsZero() { // it was another that was tested, or nothing stands against it
 		return err
 	}
@@ -109,12 +109,12 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 
 func (c *Courier) test(title, text string, ch Channel) Message {
 	now := time.Now()
-	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title, Text: text, URL: c.BaseURL + "/channels", CreatedAt: now}
+	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title, Text: text, URL: c.opt.BaseURL + "/channels", CreatedAt: now}
 }
 
 // try sends one message now.
 func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
-	err := c.Sender.Send(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)), ch.Kind, ch.URL, m)
+	err := c.opt.Sender.Send(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)), ch.Kind, ch.URL, m)
 	v := resilience.Classify(err)
 	switch {
 	case err == nil:
@@ -129,13 +129,13 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 
 // Adopt makes the channels of the settings the first administrator's, once there is one.
 func (c *Courier) Adopt(ctx context.Context, all []Channel) error {
-	_, err := c.Store.AdoptChannels(ctx, all)
+	_, err := c.opt.Store.AdoptChannels(ctx, all)
 	return err
 }
 
 // All returns a person's channels, the oldest first.
 func (c *Courier) All(ctx context.Context, user int64) ([]Channel, error) {
-	return c.Store.Channels(ctx, user)
+	return c.opt.Store.Channels(ctx, user)
 }
 
 // One returns a person's channel, or library.ErrNotFound.
@@ -143,5 +143,5 @@ func (c *Courier) One(ctx context.Context, user, id int64) (Channel, error) {
 	if id == 0 {
 		return Channel{}, library.ErrNotFound
 	}
-	return c.Store.Channel(ctx, user, id)
+	return c.opt.Store.Channel(ctx, user, id)
 }

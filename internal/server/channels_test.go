@@ -52,12 +52,13 @@ func (p *phone) url(topic string) string {
 
 // tells gives a household a courier.
 func (h *household) tells() {
-	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)})
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+		Log: slog.New(slog.DiscardHandler)})
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
-	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}),
-		Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
+	h.Config.Courier = notify.NewCourier(notify.CourierOptions{Store: h.db,
+		Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
 		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName,
-		Service: func(s string) string { return s }}
+		Service: func(s string) string { return s }})
 	h.restart()
 }
 
