@@ -132,6 +132,35 @@ func links(addresses []string) []string {
 	return out
 }
 
+// Overview renders a table of what each provider is for, whose servers it calls, how often, and what it needs.
+func Overview(all []Description) string {
+	var b strings.Builder
+	b.WriteString("| service | name | what for | servers of | requests per second | needs |\n" +
+		"| --- | --- | --- | --- | --- | --- |\n")
+	for _, d := range all {
+		pace := "as its answers ask"
+		if d.Pace.PerSecond > 0 {
+			pace = fmt.Sprintf("%g per %s", d.Pace.PerSecond, d.Pace.Per)
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n", d.DisplayName, d.Name, d.Purpose, d.Owner, pace, d.needs())
+	}
+	return b.String()
+}
+
+// needs renders the settings without which a provider is not used, with where to get them.
+func (d Description) needs() string {
+	var all []string
+	for _, s := range d.Settings {
+		if s.Required {
+			all = append(all, fmt.Sprintf("`%s` from <%s>", d.Path(s.Name), s.From))
+		}
+	}
+	if len(d.Contact.Domains) > 0 {
+		all = append(all, "`contact`")
+	}
+	return strings.Join(all, ", ")
+}
+
 // GeneralMarkdown renders what counts for every provider: the general table by status, that of a token endpoint, and
 // what is no answer at all. It asks those who judge, so that it says what they do.
 func GeneralMarkdown() string {
