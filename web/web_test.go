@@ -24,7 +24,8 @@ func connection(state string, category any) object {
 	if alerted {
 		told = "/connect/spotify"
 	}
-	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"), "Alerted": alerted, "Told": told,
+	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"),
+		"Alerted": alerted, "Told": told,
 		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
 		"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
 		"Category": category, "Message": "What is the case.",
@@ -33,11 +34,11 @@ func connection(state string, category any) object {
 		"Reads": true, "Every": "5 minutes",
 		"Streams": []object{
 			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.",
-				"HistoryDone": 1200, "HistoryTotal": 4000, "Every": "5 minutes"},
+				"HistoryDone": 1200, "HistoryTotal": 4000, "Next": "about every 5 minutes"},
 			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "",
-				"HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+				"HistoryDone": 0, "HistoryTotal": 0, "Next": "about every 5 minutes"},
 			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "",
-				"HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+				"HistoryDone": 0, "HistoryTotal": 0, "Next": "about every 5 minutes"},
 		},
 		"Actions": []object{{"Action": "reconnect", "Label": "Reconnect", "URL": "/connect/spotify"},
 			{"Action": "retry", "Label": "Try again", "URL": ""}}}
@@ -78,7 +79,8 @@ func happened() []object {
 // token is a personal token.
 func token(scope string, used, expires any, expired bool) object {
 	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used,
-		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret"}
+		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret",
+		"GoodFor": "reading", "Lead": "It is good for reading."}
 }
 
 // imports are files in each of the states that an import can be in.
@@ -88,7 +90,8 @@ func imports() []object {
 		all = append(all, object{"ID": state, "Provider": "spotify", "DisplayName": "Spotify",
 			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
 			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
-			"Reason": "", "CreatedAt": stamp, "Open": i < 2})
+			"Reason": "", "CreatedAt": stamp, "Open": i < 2,
+			"Mark": object{"Shape": "done", "Word": "Done"}})
 	}
 	all[3]["Reason"] = "The file is no longer there."
 	return all
@@ -106,6 +109,7 @@ func digests() object {
 	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002",
 		"Currency": "USD"}
 	one := object{"ID": "1", "Name": "9–15 November 2026", "State": "written",
+		"Mark":       object{"Shape": "", "Word": ""},
 		"Paragraphs": []string{"<b>One.", "Two."}, "Cut": true, "Reason": "", "Detail": "", "WrittenAt": stamp,
 		"Model": "a-model", "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost, "Prompt": prompt}
 	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180,
@@ -161,7 +165,7 @@ func deliveries() object {
 	}
 	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
 	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Kind": "", "Category": "item"},
-		"Filtered": true, "Chips": chips, "Providers": options, "Kinds": options,
+		"Empty": false, "Chips": chips, "Providers": options, "Kinds": options,
 		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
 		"RedriveAll": "/deliveries/redrive", "Takers": nil}
 }
@@ -225,7 +229,8 @@ func copies() []object {
 func channels() object {
 	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic",
 		"Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
-		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Message": "", "Since": nil, "Waiting": 3,
+		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Mark": object{"Shape": "waiting",
+			"Word": "Trouble"}, "Message": "", "Since": nil, "Waiting": 3,
 		"LastSentAt": stamp}
 	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.",
 		"Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
@@ -294,9 +299,9 @@ func layouts() map[string][]any {
 			"Settings":  []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
 			"Connected": false, "Problem": ""}},
 		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
-			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
+			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
 				[]object{{"Name": "lastfm", "DisplayName": "Last.fm"}}),
-			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}})},
+			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.",
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,

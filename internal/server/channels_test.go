@@ -52,7 +52,8 @@ func (p *phone) url(topic string) string {
 
 // tells gives a household a courier.
 func (h *household) tells() {
-	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)})
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+		Log: slog.New(slog.DiscardHandler)})
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
 	h.Config.Courier = notify.NewCourier(notify.CourierOptions{Store: h.db,
 		Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,

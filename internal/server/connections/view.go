@@ -3,6 +3,7 @@ package connections
 import (
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	syncer "reprise/internal/sync"
@@ -37,7 +38,7 @@ type StreamView struct {
 	Note          string  `json:"note,omitempty"`
 	HistoryDone   int     `json:"history_done,omitempty"`
 	HistoryTotal  int     `json:"history_total,omitempty"`
-	Every         string  `json:"-"` // the interval
+	Next          string  `json:"-"` // when it is attempted next, in words, if there is no time
 }
 
 type ActionView struct {
@@ -89,13 +90,32 @@ func (h *Statuses) view(c syncer.Status) View {
 			soonest, v.Every = every, rhythm(every)
 		}
 		sv := StreamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
-			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Every: rhythm(every)}
+			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Next: nextWords(st, every)}
 		if st.History {
 			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
 		}
 		v.Streams = append(v.Streams, sv)
 	}
 	return v
+}
+
+// nextWords says when a stream is attempted next.
+func nextWords(st syncer.StreamStatus, every time.Duration) string {
+	switch {
+	case st.Condition == syncer.NeedsReconnect:
+		return "after you reconnect"
+	case st.Condition == syncer.NeedsAdmin:
+		return "after the administrator has acted"
+	case st.Condition == syncer.Paused:
+		return "after you resume"
+	case st.Condition == syncer.Syncing:
+		return "now"
+	case st.Stream == library.Deliveries:
+		return "when there is something"
+	case every > 0:
+		return "about every " + rhythm(every)
+	}
+	return "at the next sync"
 }
 
 // rhythm returns an interval as it is said after "every"; empty for zero.

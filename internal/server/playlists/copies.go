@@ -48,7 +48,8 @@ func (v copyView) Missing() (tracks []delivery.ReportTrack) {
 	return tracks
 }
 
-// writer returns the ID of the playlist and the provider that a request's path names, if the playlist can be written
+// writer returns the ID of the playlist and the provider that a request's path names, if the playlist can be
+// written
 // there.
 func (h *copies) writer(c echo.Context) (int64, *providers.Provider, error) {
 	p, err := h.core.Provider(c)
