@@ -67,7 +67,6 @@ var longNames = map[string]int{
 	"internal/providers/navidrome": 1,
 	"internal/providers/youtube":   2,
 	"internal/resilience":          6,
-	"internal/server":              11,
 	"internal/store":               11,
 	"internal/sync":                28,
 }
