@@ -16,6 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write the tables and the counts in docs/providers.md anew")
 
+func TestThePageListsEveryProvider(t *testing.T) {
+	t.Parallel()
+	onPage(t, "services", providers.Overview(registry.Descriptions()))
+}
+
 // TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to write it anew.
 func TestTheTablesAreThePage(t *testing.T) {
 	t.Parallel()
