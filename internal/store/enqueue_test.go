@@ -191,7 +191,7 @@ func TestAPageThatIsNotStoredEnqueuesNothing(t *testing.T) {
 		require.NoError(t, err)
 		refuse(t, s, "refuse", "BEFORE INSERT ON "+table, "")
 		_, err = s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: repeat(3, 5),
-			Reading: "after"})
+			Position: "after"})
 		require.ErrorContains(t, err, "refused", table)
 		for _, of := range []string{"river_job", "deliveries", "forwards", "copies", "listens", "listen_sources",
 			"streams"} {

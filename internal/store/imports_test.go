@@ -117,7 +117,7 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	s.SetAttempts(5)
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "here", "a note"))
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "here", "a note"))
 	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
 		Batch: 50, From: at(100), Since: at(100)}, false)
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, owing["lastfm"].Listens,
 		"what was played after forwarding began is carried, like everything that comes late")
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "here", reading)
 

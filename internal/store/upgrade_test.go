@@ -214,7 +214,7 @@ func requireOldData(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, tracks(25), songs)
 
-	reading, err := s.Reading(t.Context(), 2, "navidrome", library.Listens)
+	reading, err := s.Position(t.Context(), 2, "navidrome", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "scan-7", reading)
 	stops, err := s.Stops(t.Context())
