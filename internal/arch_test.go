@@ -1,5 +1,5 @@
-// Package internal holds no code. Its tests check the rules for the whole repository: which package may import which, and
-// the style that every file keeps.
+// Package internal holds no code. Its tests check the rules for the whole repository: which package may import which,
+// and the style that every file keeps.
 package internal
 
 import (
@@ -40,8 +40,9 @@ var arrows = map[string][]string{
 	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	"internal/alerts": {"internal/activity", "internal/events", "internal/library", "internal/notify",
 		"internal/providers", "internal/resilience"},
-	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
-		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events",
+		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/resilience"},
 	// It sends what notify has to tell.
 	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
@@ -58,7 +59,9 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
+		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
@@ -136,6 +139,12 @@ var arrows = map[string][]string{
 	},
 	"internal/demo": {},
 
+	// It lists what may be counted everywhere, and collects it.
+	"internal/observe": {
+		"internal/channels", "internal/delivery", "internal/events", "internal/library", "internal/metrics",
+		"internal/providers", "internal/providers/registry", "internal/queue", "internal/resilience",
+		"internal/sync", "internal/tracing",
+	},
 	// It opens the database with its key, and counts in the words of the pages.
 	"internal/datadir": {"internal/accounts", "internal/config", "internal/resilience", "internal/store", "web"},
 	// It looks at every setting and tries every provider.
@@ -171,9 +180,9 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/alerts", "internal/art", "internal/channels",
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
-		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
-		"internal/providers/registry", "internal/resilience", "internal/server", "internal/store",
-		"internal/sync", "internal/tracing",
+		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
+		"internal/providers", "internal/providers/registry", "internal/resilience", "internal/server",
+		"internal/store", "internal/sync",
 	},
 }
 

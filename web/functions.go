@@ -27,7 +27,6 @@ var functions = template.FuncMap{
 	"state":     func(name string) string { return stateWords[name] },
 	"stream":    func(name string) string { return streamWords[name] },
 	"dict":      dict,
-	"service":   service,
 	"variable":  variable,
 	"art":       pictureAddress,
 	"pictured":  pictured,
@@ -167,17 +166,6 @@ var stateWords = map[string]string{
 
 // streamWords holds the streams of a connection in words.
 var streamWords = map[string]string{"listens": "Listens", "playlists": "Playlists", "deliveries": "Sending"}
-
-// service returns the display name of a provider.
-func service(name string) string {
-	names := map[string]string{"spotify": "Spotify", "listenbrainz": "ListenBrainz", "navidrome": "Navidrome",
-		"lastfm": "Last.fm", "youtube": "YouTube", "s3": "S3 archive",
-		"musicbrainz": "MusicBrainz", "fanarttv": "Fanart.tv", "openai": "The digest's language model"}
-	if n, ok := names[name]; ok {
-		return n
-	}
-	return name
-}
 
 // variable returns the environment variable of a setting.
 func variable(setting string) string {

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -15,24 +16,32 @@ import (
 //go:embed templates static
 var files embed.FS
 
-// OpenAPI describes the JSON API.
-//
 //go:embed openapi.yaml
-var OpenAPI []byte
+var openAPI string
+
+// OpenAPI returns the description of the JSON API, with the names of the providers that people connect, and of those
+// whose exports can be imported.
+func OpenAPI(connections, exports []string) []byte {
+	names := strings.NewReplacer("'{connections}'", strings.Join(connections, ", "),
+		"'{exports}'", strings.Join(exports, ", "))
+	return []byte(names.Replace(openAPI))
+}
 
 // Pages are the parsed templates, one set per page, each with the layout and the partials. Safe for concurrent use.
 type Pages struct{ sets map[string]*template.Template }
 
-// Load parses the templates.
-func Load() (*Pages, error) {
+// Load parses the templates. nameOf returns the display name of a provider.
+func Load(nameOf func(provider string) string) (*Pages, error) {
 	names, err := fs.Glob(files, "templates/pages/*.html")
 	if err != nil {
 		return nil, err
 	}
+	all := maps.Clone(functions)
+	all["service"] = nameOf
 	p := &Pages{sets: map[string]*template.Template{}}
 	for _, path := range names {
 		name := strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".html")
-		set := template.New("layout.html").Option("missingkey=error").Funcs(functions)
+		set := template.New("layout.html").Option("missingkey=error").Funcs(all)
 		set, err := set.ParseFS(files, "templates/layout.html", "templates/partials.html", path)
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", name, err)

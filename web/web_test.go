@@ -17,14 +17,15 @@ type object = map[string]any
 
 const stamp = "2026-11-20T21:04:11.000Z"
 
-// connection is one of the server's, in a state, with everything that it can carry.
+// connection returns a connection in a state, with all fields set.
 func connection(state string, category any) object {
 	alerted := state == "needs_reconnect" || state == "needs_admin"
 	told := ""
 	if alerted {
 		told = "/connect/spotify"
 	}
-	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"), "Alerted": alerted, "Told": told,
+	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"),
+		"Alerted": alerted, "Told": told,
 		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
 		"ID": "spotify", "Name": "", "Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
 		"Category": category, "Message": "What is the case.",
@@ -33,11 +34,11 @@ func connection(state string, category any) object {
 		"Reads": true, "Every": "5 minutes",
 		"Streams": []object{
 			{"Stream": "listens", "State": state, "NextAttemptAt": stamp, "LastSuccessAt": stamp, "Note": "A note.",
-				"HistoryDone": 1200, "HistoryTotal": 4000, "Every": "5 minutes"},
+				"HistoryDone": 1200, "HistoryTotal": 4000, "Next": "about every 5 minutes"},
 			{"Stream": "deliveries", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "",
-				"HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+				"HistoryDone": 0, "HistoryTotal": 0, "Next": "about every 5 minutes"},
 			{"Stream": "playlists", "State": state, "NextAttemptAt": nil, "LastSuccessAt": nil, "Note": "",
-				"HistoryDone": 0, "HistoryTotal": 0, "Every": ""},
+				"HistoryDone": 0, "HistoryTotal": 0, "Next": "about every 5 minutes"},
 		},
 		"Actions": []object{{"Action": "reconnect", "Label": "Reconnect", "URL": "/connect/spotify"},
 			{"Action": "retry", "Label": "Try again", "URL": ""}}}
@@ -58,7 +59,7 @@ func provider(name string, inBrowser bool) object {
 			{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
-// details is the page of a connection, with or without what is sent there.
+// details returns the page of a connection, with or without forwarding and archive.
 func details(c, forward, archive object) object {
 	owed := 0
 	if forward != nil {
@@ -68,7 +69,7 @@ func details(c, forward, archive object) object {
 		"Activity": happened(), "Runs": nil}
 }
 
-// happened are lines of the log of activity: what a person did, a trouble, and its end.
+// happened returns entries of the activity log: an action, a problem, and its end.
 func happened() []object {
 	did := object{"ID": "1", "At": stamp, "Message": "Alice paused Spotify.", "Trouble": false, "End": false}
 	return []object{did, without(did, "ID", "2", "Message", "Spotify asked for a wait, and gets it. It lasts "+
@@ -78,34 +79,37 @@ func happened() []object {
 // token is a personal token.
 func token(scope string, used, expires any, expired bool) object {
 	return object{"ID": "1" + scope, "Name": "backup", "Scope": scope, "LastFour": "wXyZ", "LastUsedAt": used,
-		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret"}
+		"ExpiresAt": expires, "Expired": expired, "Secret": "reprise_secret",
+		"GoodFor": "reading", "Lead": "It is good for reading."}
 }
 
-// imports are files in each of the states that an import can be in.
+// imports returns an import in each state.
 func imports() []object {
 	all := []object{}
 	for i, state := range []string{"waiting", "running", "done", "failed", "canceled"} {
 		all = append(all, object{"ID": state, "Connection": "spotify", "Provider": "spotify", "DisplayName": "Spotify",
 			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
 			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
-			"Reason": "", "CreatedAt": stamp, "Open": i < 2})
+			"Reason": "", "CreatedAt": stamp, "Open": i < 2,
+			"Mark": object{"Shape": "done", "Word": "Done"}})
 	}
 	all[3]["Reason"] = "The file is no longer there."
 	return all
 }
 
-// outages are gaps: without a loss, with one, and with one that was filled.
+// outages returns gaps: without a loss, with one, and with one that was filled.
 func outages() []object {
 	whole := object{"From": stamp, "To": stamp, "LostTo": nil, "FilledAt": nil, "Recovered": 41, "Filled": 0}
 	lost := without(whole, "LostTo", stamp)
 	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
 }
 
-// digests is the page of digests, with one in each state.
+// digests returns the page of digests, with one in each state.
 func digests() object {
 	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002",
 		"Currency": "USD"}
 	one := object{"ID": "1", "Name": "9–15 November 2026", "State": "written",
+		"Mark":       object{"Shape": "", "Word": ""},
 		"Paragraphs": []string{"<b>One.", "Two."}, "Cut": true, "Reason": "", "Detail": "", "WrittenAt": stamp,
 		"Model": "a-model", "PromptTokens": 1200, "CompletionTokens": 180, "Cost": cost, "Prompt": prompt}
 	month := []object{{"Month": "November 2026", "Digests": 4, "PromptTokens": 1200, "CompletionTokens": 180,
@@ -121,7 +125,7 @@ func digests() object {
 				"Cost", nil)}}
 }
 
-// forwarding is the forwarding of listens to a provider, with a listen in each of the ways it can go.
+// forwarding returns the forwarding to a provider, with a listen for each outcome.
 func forwarding(enabled bool, earlier int) object {
 	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2,
 		"Refused": 1, "There": 4, "NextAttemptAt": stamp,
@@ -161,12 +165,12 @@ func deliveries() object {
 	}
 	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
 	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Kind": "", "Category": "item"},
-		"Filtered": true, "Chips": chips, "Providers": options, "Kinds": options,
+		"Empty": false, "Chips": chips, "Providers": options, "Kinds": options,
 		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
 		"RedriveAll": "/deliveries/redrive", "Takers": nil}
 }
 
-// enrichment are sources of facts: one that is asked, one that stopped, and one that is not set up.
+// enrichment returns sources of facts: one at work, one that stopped, and one that is not set up.
 func enrichment() []object {
 	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing",
 		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
@@ -177,7 +181,7 @@ func enrichment() []object {
 			"Total", 0, "Retry", false)}
 }
 
-// music are pages of an album of which everything is known, of a track of which nothing is, and of an artist.
+// music returns the pages of an album with all facts, of a track without any, and of an artist.
 func music() []any {
 	told := []object{}
 	for _, state := range []string{"done", "not_there", "failed", "waiting"} {
@@ -194,7 +198,7 @@ func music() []any {
 	return []any{whole, bare, without(whole, "Kind", "artist", "Portrait", true)}
 }
 
-// without is an object with other values.
+// without returns a copy of o with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -203,8 +207,7 @@ func without(o object, pairs ...any) object {
 	return changed
 }
 
-// copies are a playlist's copies: one that was written, one that could not be, one that goes out, and one not
-// asked for.
+// copies returns a playlist's copies: written, failed, scheduled, and not asked for.
 func copies() []object {
 	tracks := []object{}
 	for _, how := range []string{"isrc", "mbid", "name", "score", ""} {
@@ -225,7 +228,8 @@ func copies() []object {
 func channels() object {
 	works := object{"ID": "1", "Kind": "ntfy", "Label": "ntfy", "Name": "My phone", "Address": "ntfy.sh/…opic",
 		"Push": "", "FromSettings": false, "Severity": "warning", "QuietFrom": "22:30",
-		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Message": "", "Since": nil, "Waiting": 3,
+		"QuietTo": "07:00", "ErrorsAtNight": true, "State": "working", "Mark": object{"Shape": "waiting",
+			"Word": "Trouble"}, "Message": "", "Since": nil, "Waiting": 3,
 		"LastSentAt": stamp}
 	kinds := []object{{"Name": "ntfy", "Label": "ntfy", "Help": "By the app.",
 		"Fields": []object{{"Name": "topic", "Label": "Topic", "Help": "Long.", "Kind": "text", "Optional": false},
@@ -246,7 +250,7 @@ func wishes() object {
 			{"Value": "warning", "Label": "Warnings too"}}}
 }
 
-// layouts are what the server fills the pages with: for each page, its most and its least.
+// layouts returns the data of all pages: for each page, with all parts and with as few as possible.
 func layouts() map[string][]any {
 	ms := int64(241_000)
 	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun",
@@ -295,9 +299,9 @@ func layouts() map[string][]any {
 			"Settings":    []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
 			"Connected": false, "Problem": ""}},
 		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
-			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
+			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
 				[]object{{"Name": "lastfm", "DisplayName": "Last.fm"}}),
-			without(deliveries(), "Filtered", false, "Chips", []object{{"State": "", "Count": 0}})},
+			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.",
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
@@ -351,7 +355,7 @@ func layouts() map[string][]any {
 	}
 }
 
-// inline is what the content policy forbids.
+// inline matches what the content policy forbids.
 var inline = regexp.MustCompile(`(?i)<style|\sstyle=|<script(?:[^>]*)>[^<]|\son[a-z]+\s*=|javascript:`)
 
 // spaces are what a browser shows as one space.
@@ -359,7 +363,7 @@ var spaces = regexp.MustCompile(`[ \t\n]+`)
 
 func render(t *testing.T, name string, page any, user any) string {
 	t.Helper()
-	pages, err := Load()
+	pages, err := Load(func(provider string) string { return "Service " + provider })
 	require.NoError(t, err)
 	layout := object{"Title": "Title", "User": user, "Flash": "Done.", "Version": "1", "Page": page,
 		"Nav":  []object{{"Label": "Deliveries", "URL": "/deliveries", "Current": "page", "Dead": true}},
@@ -373,7 +377,7 @@ func render(t *testing.T, name string, page any, user any) string {
 	return spaces.ReplaceAllString(b.String(), " ") // as a browser does
 }
 
-// A name that a template asks for and its data does not have is an error of Render.
+// Render fails if the data of a page lacks a name that its template uses.
 func TestEveryPageRenders(t *testing.T) {
 	t.Parallel()
 	paths, err := fs.Glob(files, "templates/pages/*.html")
@@ -408,7 +412,7 @@ func TestEveryPageRenders(t *testing.T) {
 	require.Error(t, (&Pages{}).Render(&bytes.Buffer{}, "nothing", nil))
 }
 
-func TestNoTemplateHasAnythingInline(t *testing.T) {
+func TestTemplatesHaveNoInlineCode(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, fs.WalkDir(files, "templates", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -424,8 +428,8 @@ func TestNoTemplateHasAnythingInline(t *testing.T) {
 	}
 }
 
-// What an alert above says already is not said again by its connection, and its button is not shown twice.
-func TestAnAlertIsSaidOnce(t *testing.T) {
+// A connection does not repeat what the banner says, nor its button.
+func TestAlertIsShownOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": nil, "Listens": nil,

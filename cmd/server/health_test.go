@@ -10,6 +10,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/demo"
 	"reprise/internal/metrics"
+	"reprise/internal/observe"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
@@ -22,7 +23,7 @@ func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	c, err := config.Load("", nil, nil, registry.Descriptions())
 	require.NoError(t, err)
 	n := 0
-	for _, p := range catalogue(c).Providers {
+	for _, p := range observe.Catalogue(c.Providers).Providers {
 		n += len(p.Endpoints) + 1 // and what is not listed
 	}
 	require.LessOrEqual(t, n, mostEndpoints)

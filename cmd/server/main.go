@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // for the midnights at which quotas end, on machines without time zones
@@ -68,7 +67,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		return err
 	}
 	if o.Version {
-		fmt.Fprintf(stdout, "reprise %s, commit %s, %s\n", version, commit(), runtime.Version())
+		fmt.Fprintln(stdout, cli.Version(version))
 		return nil
 	}
 	overrides := map[string]string{}
@@ -117,16 +116,3 @@ func dataDir(c config.Config) datadir.Dir {
 // softMemory is the garbage collector's soft limit, in bytes: the server shares a small machine with others. It may use
 // more when it has to.
 const softMemory = 48 << 20
-
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(len(s.Value), 12)]
-		}
-	}
-	return "unknown"
-}

@@ -114,8 +114,7 @@ func announce(c config.Config, setupCode string, log *slog.Logger, stdout io.Wri
 		names := strings.Join(providers.WantContact(registry.Descriptions()), " and ")
 		log.Warn("the setting contact is empty; " + names + " are not asked without it")
 	}
-	link := c.BaseURL
-	what := "Reprise is ready:"
+	link, what := c.BaseURL, "Reprise is ready:"
 	if setupCode != "" {
 		link += "/setup?code=" + setupCode
 		what = "Reprise is ready. Make the first account here:"

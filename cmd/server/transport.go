@@ -24,12 +24,12 @@ func hosts(c config.Config) resilience.HostPolicy {
 // paces.
 func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resilience.Transport {
 	ctx := context.Background() // a change must be stored although the call that found it may have ended
-	return &resilience.Transport{Base: base, UserAgent: userAgent(b.config), Log: b.log, Told: b.counts.attempt,
+	return &resilience.Transport{Base: base, UserAgent: userAgent(b.config), Log: b.log, Told: b.counts.Attempt,
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(b.config),
 			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: b.config.BreakerFailures,
 			Cooldown: b.config.BreakerCooldown, Changed: func(ch resilience.BreakerChange) {
-				b.counts.breaker(ch)
+				b.counts.Breaker(ch)
 				raised.BreakerChanged(ctx, ch)
 			}}),
 		Paces: resilience.NewPaces(rates(b.config)),

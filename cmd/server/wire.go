@@ -17,6 +17,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/observe"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
@@ -43,7 +44,7 @@ type basics struct {
 	config config.Config
 	store  *store.Store
 	bus    *events.Bus
-	counts counts
+	counts observe.Counters
 	log    *slog.Logger
 }
 
@@ -51,7 +52,7 @@ type basics struct {
 func wire(
 	ctx context.Context, c config.Config, db *store.Store, base http.RoundTripper, log *slog.Logger,
 ) (*app, error) {
-	n, err := newCounts(ctx, c, db, log)
+	n, err := observe.New(ctx, observe.Options{Settings: c.Providers, Store: db, Version: version, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func wire(
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
 		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
-		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.began}, guard, db, b.bus)
+		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.Began}, guard, db, b.bus)
 	people, err := accounts.New(db)
 	if err != nil {
 		return nil, err
@@ -80,8 +81,8 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	courier := &notify.Courier{Store: db, Sender: sender, Guard: guard, Notifier: notifier, Bus: b.bus, Log: log,
-		BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName, Told: n.Told}
+	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
+		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName, Told: n.Told})
 	named, err := namedChannels(c)
 	if err != nil {
 		return nil, err
@@ -109,13 +110,14 @@ func wire(
 		Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests,
 		Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client), Notifier: notifier,
 		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
-		Uplink: transport.Uplink, Log: log, Rollup: n.rollup}
-	now := present{b, registry, pages.Unconnected(), connections, transport.Breakers}
-	pages.Metrics = n.Handler(now.states, log)
+		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
+	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: pages.Unconnected(),
+		Connections: connections, Breakers: transport.Breakers}
+	pages.Metrics = n.Handler(now.States, log)
 	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
-			run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.rollup.Run,
-				n.tracer.Run}},
+			run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.Rollup.Run,
+				n.Tracer.Run}},
 		nil
 }
 

@@ -32,7 +32,8 @@ func (r *runner) care(ctx context.Context) {
 	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.KeepDead))
 	r.careFailed(ctx, err)
 	for _, v := range dead {
-		r.Log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Connection, "kind", v.Kind,
+		r.Log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Provider, "kind",
+			v.Kind,
 			"items", v.Items, "category", v.Category)
 	}
 	again, err := r.Store.TryAgain(ctx, now.Add(-tryAgain))
@@ -52,9 +53,9 @@ func (r *runner) care(ctx context.Context) {
 	}
 }
 
-// resume makes deliveries due that are noted as running although nobody works on them: the database was away for longer
-// than River tries to note an end. The end of an attempt that has just ended may still be noted, so a delivery must have
-// been found so twice.
+// resume makes deliveries due that are noted as running although nobody works on them: the database was away for
+// longer than River tries to note an end. The end of an attempt that has just ended may still be noted, so a delivery
+// must have been found so twice.
 func (r *runner) resume(ctx context.Context) error {
 	lost, err := r.queue.Running(ctx)
 	r.worker.exceptWorking(lost)

@@ -21,7 +21,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// taker is a store that takes what it is told, and whose copies have changed meanwhile or not.
+// taker is a store that accepts everything, and whose copies have changed meanwhile or not.
 type taker struct {
 	Store
 	changed bool
@@ -76,7 +76,8 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 	}{
 		{"two of three are put aside", taker{}, []error{nil, bad, bad}, Scrobble, "2"},
 		{"all are bad: the last one dies as the delivery itself", taker{}, []error{bad, bad, bad}, Scrobble, "3"},
-		{"what could not be stored has not happened", taker{err: errors.New("disk")}, []error{nil, bad, bad}, Scrobble, "0"},
+		{"what could not be stored has not happened", taker{err: errors.New("disk")}, []error{nil, bad, bad},
+			Scrobble, "0"},
 		{"a copy that nobody wants otherwise", taker{}, nil, WritePlaylist, "1"},
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
@@ -93,7 +94,7 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatComesOfAnAttemptHasOneName(t *testing.T) {
+func TestEveryOutcomeHasOneResult(t *testing.T) {
 	t.Parallel()
 	stopped := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped}}
 	held := &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Held, Until: time.Now().Add(time.Hour)}}
@@ -102,7 +103,8 @@ func TestWhatComesOfAnAttemptHasOneName(t *testing.T) {
 		last bool
 		want string
 	}{
-		{nil, false, "done"}, {errAgain, false, "done"}, {stopped, false, "parked"}, {held, false, "postponed"}, {context.Canceled, false, "canceled"},
+		{nil, false, "done"}, {errAgain, false, "done"}, {stopped, false, "parked"}, {held, false,
+			"postponed"}, {context.Canceled, false, "canceled"},
 		{&resilience.AnswerError{Status: 503}, false, "retrying"}, {&resilience.AnswerError{Status: 503}, true, "dead"},
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
 	} {

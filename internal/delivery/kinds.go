@@ -95,7 +95,8 @@ func (d Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 		panic("delivery: no such kind: " + d.Kind)
 	}
 	states := []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
-		rivertype.JobStateScheduled, rivertype.JobStateRetryable, rivertype.JobStateCancelled, rivertype.JobStateDiscarded}
+		rivertype.JobStateScheduled, rivertype.JobStateRetryable, rivertype.JobStateCancelled,
+		rivertype.JobStateDiscarded}
 	if !again(d.Kind) {
 		states = append(states, rivertype.JobStateCompleted)
 	}

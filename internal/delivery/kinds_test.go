@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheIdempotencyKeyIsThatOfTheSameDelivery(t *testing.T) {
+func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	t.Parallel()
-	o := Draft{User: 1, Connection: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
-	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(), "it stands in databases")
+	o := Draft{User: 1, Provider: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
+	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(),
+		"it stands in databases")
 	same := o
 	same.History, same.Due = true, time.Now()
 	require.Equal(t, o.Key(), same.Key(), "when it goes out says nothing of what it is")
@@ -49,7 +50,9 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 		require.Equal(t, kind, args.Kind())
 		b, err := json.Marshal(args)
 		require.NoError(t, err)
-		require.JSONEq(t, `{"schema_version": 1, "user_id": 7, "provider": "some.thing", "ref": "2026-11", "idempotency_key": "`+o.Key()+`"}`, string(b))
+		require.JSONEq(t,
+			`{"schema_version": 1, "user_id": 7, "provider": "some.thing", "ref": "2026-11", "idempotency_key": "`+
+				o.Key()+`"}`, string(b))
 		p, err := payloadOf(b)
 		require.NoError(t, err)
 		require.Equal(t, Payload{Schema: Schema, User: 7, Connection: "some.thing", Ref: "2026-11", Key: o.Key()}, p)
@@ -57,7 +60,8 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 		require.Equal(t, due, opts.ScheduledAt)
 		require.Equal(t, QueueOf("some.thing", o.User), opts.Queue)
 		require.Equal(t, !Copies(kind), slices.Contains(opts.UniqueOpts.ByState, rivertype.JobStateCompleted), kind)
-		for _, state := range []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStateScheduled, rivertype.JobStateRetryable, rivertype.JobStateRunning,
+		for _, state := range []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStateScheduled,
+			rivertype.JobStateRetryable, rivertype.JobStateRunning,
 			rivertype.JobStateCancelled, rivertype.JobStateDiscarded} {
 			require.True(t, slices.Contains(opts.UniqueOpts.ByState, state), "%s: %s", kind, state)
 		}
@@ -66,10 +70,11 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 		require.Greater(t, later.Priority, opts.Priority)
 	}
 	require.Panics(t, func() { Draft{Kind: "none"}.Job(1) })
-	require.Equal(t, []int{1, 1, 3}, []int{Draft{}.Items(), Draft{Listens: []int64{5}}.Items(), Draft{Listens: []int64{5, 6, 7}}.Items()})
+	require.Equal(t, []int{1, 1, 3}, []int{Draft{}.Items(), Draft{Listens: []int64{5}}.Items(),
+		Draft{Listens: []int64{5, 6, 7}}.Items()})
 }
 
-func TestWhatWaitsIsSaidInWords(t *testing.T) {
+func TestWaitingInWords(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Waiting{
 		"":                                       {},

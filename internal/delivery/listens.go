@@ -115,8 +115,8 @@ func notNow(outcomes []error) error {
 	return nil
 }
 
-// halve searches for the bad listen in a batch that was refused whole: one half stays in the delivery, the other becomes
-// another delivery.
+// halve searches for the bad listen in a batch that was refused whole: one half stays in the delivery, the other
+// becomes another delivery.
 func (d *listenDeliverer) halve(ctx context.Context, from Draft, id int64, plays []library.StoredListen,
 	refused error) error {
 	if len(plays) == 1 {

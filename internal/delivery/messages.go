@@ -13,8 +13,8 @@ import (
 
 // Messenger sends messages to channels outside the browser.
 type Messenger interface {
-	// Flush sends the messages that wait for a channel, as far as they may be sent now, and returns the id of the newest
-	// one that it has seen. A *resilience.NotBeforeError says when the rest may be sent.
+	// Flush sends the messages that wait for a channel, as far as they may be sent now, and returns the id of the
+	// newest one that it has seen. A *resilience.NotBeforeError says when the rest may be sent.
 	Flush(ctx context.Context, user, channel int64) (seen int64, err error)
 }
 

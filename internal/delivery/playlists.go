@@ -82,7 +82,8 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		return err
 	})
 	if report.Done == "nothing" {
-		return errors.Join(err, refuse(fmt.Sprintf("Only %d of %d tracks are there, so nothing was written.", report.Matched, report.Total)),
+		return errors.Join(err, refuse(fmt.Sprintf("Only %d of %d tracks are there, so nothing was written.",
+			report.Matched, report.Total)),
 			d.saveReport(ctx, kept, report))
 	}
 	if err := errors.Join(err, refused); err != nil {
@@ -120,7 +121,8 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {
-			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, lost))
+			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider,
+				lost))
 		}
 		if err != nil || len(lost) == 0 {
 			return report, err
@@ -156,9 +158,9 @@ func missing(ids, now []string) (lost []string) {
 	return lost
 }
 
-// update creates the playlist there, unless it exists, gives it its name and its tracks, unless it has them, and returns
-// the tracks that it has then. The process may end at any point without a second playlist: a playlist is created under a
-// working name that no other has, then its id is stored, then it is renamed.
+// update creates the playlist there, unless it exists, gives it its name and its tracks, unless it has them, and
+// returns the tracks that it has then. The process may end at any point without a second playlist: a playlist is
+// created under a working name that no other has, then its id is stored, then it is renamed.
 func (w *playlistWriter) update(ctx context.Context, ids []string) (done string, now []string, err error) {
 	known, err := w.find(ctx)
 	if err != nil {
@@ -204,8 +206,8 @@ func (w *playlistWriter) tracks(ctx context.Context, p library.Playlist) (ids []
 	return ids, nil
 }
 
-// find looks for the copy among the playlists there: by its id, or by its working name when the process ended before the
-// id was stored. It returns nil when it is not there.
+// find looks for the copy among the playlists there: by its id, or by its working name when the process ended before
+// the id was stored. It returns nil when it is not there.
 func (w *playlistWriter) find(ctx context.Context) (*library.Playlist, error) {
 	var half *library.Playlist
 	for page, err := range w.there.Playlists(ctx) {

@@ -11,7 +11,8 @@ import (
 func TestWaitsDoubleUntilTheLongest(t *testing.T) {
 	t.Parallel()
 	s := Options{}.withDefaults().Schedule
-	for n, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 8 * time.Second, 10: 512 * time.Second,
+	for n, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second,
+		4: 8 * time.Second, 10: 512 * time.Second,
 		12: 2048 * time.Second, 13: time.Hour, 14: time.Hour, 1000: time.Hour} {
 		require.Equal(t, want, s.nominal(n), n)
 		spread := min(want/4, 5*time.Minute)
@@ -37,10 +38,12 @@ func TestADeliveryIsTriedForFourteenDays(t *testing.T) {
 	}
 	require.LessOrEqual(t, total, 14*24*time.Hour)
 	require.Greater(t, total+s.nominal(s.Attempts()), 14*24*time.Hour, "no other attempt fits")
-	for age, want := range map[time.Duration]int{0: 1, time.Second - 1: 1, time.Second: 2, 3 * time.Second: 3, 7*time.Second - 1: 3} {
+	for age, want := range map[time.Duration]int{0: 1, time.Second - 1: 1, time.Second: 2, 3 * time.Second: 3,
+		7*time.Second - 1: 3} {
 		require.Equal(t, want, Schedule{First: time.Second, Max: time.Hour, Age: age}.Attempts(), age)
 	}
-	require.Equal(t, 10_000, Schedule{First: time.Millisecond, Max: time.Millisecond, Age: 1000 * time.Hour}.Attempts(), "bounded")
+	require.Equal(t, 10_000, Schedule{First: time.Millisecond, Max: time.Millisecond,
+		Age: 1000 * time.Hour}.Attempts(), "bounded")
 }
 
 func TestAnyScheduleKeepsItsBounds(t *testing.T) {

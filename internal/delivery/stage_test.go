@@ -29,7 +29,8 @@ type dictator struct {
 	ready    bool
 }
 
-func (d *dictator) Do(ctx context.Context, _ providers.Subject, call func(context.Context, providers.Adapter) error) error {
+func (d *dictator) Do(ctx context.Context, _ providers.Subject,
+	call func(context.Context, providers.Adapter) error) error {
 	return call(ctx, d)
 }
 func (d *dictator) CaughtUp(library.Connection, time.Time) error           { return nil }
@@ -102,7 +103,8 @@ func newStage(t *testing.T) *stage {
 	db, err := sql.Open(driver, address)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	user, err := s.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: day}, false)
+	user, err := s.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
+		CreatedAt: day}, false)
 	require.NoError(t, err)
 	_, err = s.SaveConnection(t.Context(), library.Connection{User: user.ID, ID: "lastfm", AccountID: "id-1",
 		Account: "alice", Credentials: library.Credentials{"token": "x"}, CreatedAt: day})
@@ -132,7 +134,8 @@ func (g *stage) trigger(name, when, condition, do string) {
 		return
 	}
 	g.exec("CREATE FUNCTION " + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + do + "; RETURN NEW; END $$")
-	g.exec("CREATE TRIGGER " + name + " " + when + " FOR EACH ROW WHEN (" + condition + ") EXECUTE FUNCTION " + name + "()")
+	g.exec("CREATE TRIGGER " + name + " " + when + " FOR EACH ROW WHEN (" + condition + ") EXECUTE FUNCTION " + name +
+		"()")
 }
 
 // refuse makes the database refuse to change a job's state, until allow.

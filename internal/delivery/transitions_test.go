@@ -19,7 +19,7 @@ import (
 )
 
 // The database is away when an attempt ends, and for longer than the queue tries to note that.
-func TestAnEndThatCouldNotBeNotedIsMadeUpFor(t *testing.T) {
+func TestAnEndThatCouldNotBeStoredIsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
@@ -49,7 +49,8 @@ func TestEveryTransitionIsWalked(t *testing.T) {
 		g := newStage(t)
 		g.watch()
 		done, tried := g.enqueue(nil, "done"), g.enqueue(first(trouble), "tried twice")
-		waited := g.enqueue(first(&resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: time.Now().Add(3 * time.Second)}}), "waited")
+		waited := g.enqueue(first(&resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting,
+			Until: time.Now().Add(3 * time.Second)}}), "waited")
 		bad, used := g.enqueue(always(badItem), "bad"), g.enqueue(always(trouble), "used up")
 		pair := g.enqueue(always(badItem), "bad one", "good one")
 		g.run(30 * time.Second)
@@ -82,7 +83,8 @@ func TestEveryTransitionIsWalked(t *testing.T) {
 		g.run(500 * time.Millisecond)
 		stopped, behind := g.enqueue(first(unauthorized), "stopped"), g.enqueue(nil, "behind")
 		// Its next attempt is not before the others'.
-		g.exec("UPDATE river_job SET scheduled_at = $1 WHERE id = $2", queue.Time(time.Now().Add(time.Minute)), retrying)
+		g.exec("UPDATE river_job SET scheduled_at = $1 WHERE id = $2", queue.Time(time.Now().Add(time.Minute)),
+			retrying)
 		g.run(500 * time.Millisecond)
 		g.requireState(delivery.Parked, stopped, behind, retrying)
 		g.ready = true

@@ -62,7 +62,7 @@ func household(t testing.TB) (dir string) {
 	return d.Path
 }
 
-// service answers everything with an empty object, and with the time that its clock shows.
+// service answers every request with an empty object, and with a clock that is ahead of ours.
 func service(t testing.TB, ahead time.Duration, secure bool) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -80,7 +80,7 @@ func service(t testing.TB, ahead time.Duration, secure bool) string {
 	return s.URL
 }
 
-// closedPort is an address at which nobody listens.
+// closedPort returns an address where nothing listens.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func closedPort(t testing.TB) string {
 	return "http://" + l.Addr().String()
 }
 
-// says requires that a line of that level holds the words.
+// says requires a line of that level that contains the words.
 func says(t testing.TB, lines []string, l level, words string) {
 	t.Helper()
 	for _, line := range lines {
@@ -100,7 +100,7 @@ func says(t testing.TB, lines []string, l level, words string) {
 	require.Fail(t, "nothing said so", "%s%s\n\n%s", l, words, strings.Join(lines, "\n"))
 }
 
-// fingerprints are the contents of every file below a folder, with what else can be changed of one.
+// fingerprints returns a summary of the contents, mode and time of every file below a folder.
 func fingerprints(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

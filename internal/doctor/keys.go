@@ -37,7 +37,7 @@ func (d *doctor) redirectURI(provider string) string {
 	return d.c.BaseURL + "/connect/" + provider + "/callback"
 }
 
-// judge says what came of a trial.
+// judge returns the finding of a trial.
 func judge(t providers.Trial, err error) finding {
 	v := resilience.Classify(err)
 	advice := t.Advice

@@ -19,13 +19,13 @@ import (
 	"reprise/web"
 )
 
-// How much room is little, and how much is too little to go on.
+// The free space below which the check warns, and below which the server cannot go on, in bytes.
 const (
 	littleSpace = 500 << 20
 	noSpace     = 50 << 20
 )
 
-// listening says whether the server could serve, or does.
+// listening checks whether the server could listen on its address, or does.
 func (d *doctor) listening(ctx context.Context) finding {
 	l, err := d.Listen(d.c.Listen)
 	if err == nil {
@@ -44,7 +44,7 @@ func (d *doctor) listening(ctx context.Context) finding {
 	return found(problem, "%s.", err)
 }
 
-// isReprise says whether a server of ours answers at an address.
+// isReprise reports whether Reprise answers at an address.
 func (d *doctor) isReprise(ctx context.Context, address string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1/openapi.yaml", nil)
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *doctor) isReprise(ctx context.Context, address string) bool {
 	return strings.Contains(string(head[:n]), "title: Reprise")
 }
 
-// local looks at what is on this machine.
+// local checks what is on this machine.
 func (d *doctor) local(ctx context.Context) []finding {
 	dir, exists := d.c.DataDir, true
 	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func (d *doctor) local(ctx context.Context) []finding {
 	return append(all, found(fine, "Time zones are known."))
 }
 
-// folder says whether the data directory can be used, or be made.
+// folder checks whether the data directory can be used, or be made.
 func folder(dir string, exists bool) finding {
 	at := existing(dir)
 	err := datadir.Writable(at)
@@ -110,7 +110,7 @@ func folder(dir string, exists bool) finding {
 	return found(fine, "The data directory %s can be written.", dir)
 }
 
-// existing is the folder, or the nearest one above it that is there.
+// existing returns the folder, or the nearest one above it that exists.
 func existing(dir string) string {
 	dir, err := filepath.Abs(dir)
 	for err == nil {
@@ -122,7 +122,7 @@ func existing(dir string) string {
 	return dir
 }
 
-// room says whether so many free bytes are enough.
+// room checks whether that many free bytes are enough.
 func room(free int64) finding {
 	switch {
 	case free < noSpace:
@@ -135,7 +135,7 @@ func room(free int64) finding {
 	return found(fine, "%s are free on the disk of the data directory.", datadir.Size(free))
 }
 
-// private says which files other users of this machine may read and should not.
+// private finds files that other users of this machine may read and should not.
 func (d *doctor) private() (all []finding) {
 	files := d.Dir.PrivateFiles()
 	for _, path := range files {
@@ -151,7 +151,7 @@ func (d *doctor) private() (all []finding) {
 	return all
 }
 
-// database says whether the database is sound, and its key the right one.
+// database checks whether the database is sound, and its key the right one.
 func (d *doctor) database(ctx context.Context) []finding {
 	there, err := store.Exists(ctx, d.Dir.Place())
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *doctor) unreadable(err error) finding {
 		strings.TrimSuffix(sentenceOf(err), "."))
 }
 
-// wrongKey says what to do about a key that does not open the database.
+// wrongKey explains a key that does not open the database.
 func (d *doctor) wrongKey(ctx context.Context) finding {
 	if next, err := d.Dir.NextKey(); err == nil {
 		if look, err := store.LookAt(ctx, d.Dir.Place(), d.held, next); err == nil && look.Opens {
@@ -222,7 +222,7 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 		"Put back the %s that belongs to it, or set secret_key to it.", datadir.KeyFile)
 }
 
-// sentenceOf is what an error says to a person.
+// sentenceOf returns an error as a sentence for people.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return e.Problem

@@ -23,14 +23,14 @@ import (
 	"reprise/web"
 )
 
-// reached is what came of calling a host.
+// reached is the result of calling a host.
 type reached struct {
 	finding
 	ahead time.Duration // how far its clock is ahead of ours
-	timed bool          // it told its time
+	timed bool          // it sent its time
 }
 
-// hosts calls every host of every service that is set up, all at once.
+// hosts calls every host of every service that is set up, all at the same time.
 func (d *doctor) hosts(ctx context.Context) []reached {
 	var all []reached
 	var g errgroup.Group
@@ -65,7 +65,7 @@ func (d *doctor) hosts(ctx context.Context) []reached {
 	return all
 }
 
-// reach makes one call to a host, whose answer may be anything.
+// reach makes one call to a host and accepts any answer.
 func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 	host := resilience.HostOf(address)
 	resp, err := d.get(ctx, d.base, address)
@@ -75,7 +75,7 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 	}
 	resp.Body.Close()
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it is told in whole seconds
+		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it comes in whole seconds
 	}
 	if resp.StatusCode >= 500 {
 		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look "+
@@ -94,12 +94,12 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 	req.Header.Set("User-Agent", d.UserAgent)
 	resp, err := client.Do(req)
 	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err // the URL may hold what is nobody's business
+		err = ue.Err // the URL may contain secrets
 	}
 	return resp, err
 }
 
-// whyNot says which step on the way to a host failed, and what to do.
+// whyNot explains which step on the way to a host failed, and what to do.
 func whyNot(host string, err error) string {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return e.Problem
@@ -136,7 +136,7 @@ func whyNot(host string, err error) string {
 		err)
 }
 
-// certificate says what is wrong with one, and what to do.
+// certificate explains what is wrong with a certificate, and what to do.
 func certificate(err error) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		if now := time.Now(); now.Before(e.Cert.NotBefore) {
@@ -157,10 +157,10 @@ func certificate(err error) string {
 	return strings.TrimPrefix(err.Error(), "x509: ")
 }
 
-// clockOff is from when on a clock is wrong: signatures and the ends of permissions depend on it.
+// clockOff is the skew that is reported as a problem. Signatures and the ends of permissions depend on the clock.
 const clockOff = time.Minute
 
-// clock compares ours with those of the services; the one in the middle counts.
+// clock compares our clock with the median of the services' clocks.
 func clock(hosts []reached) finding {
 	var ahead []time.Duration
 	for _, h := range hosts {
@@ -185,10 +185,10 @@ func clock(hosts []reached) finding {
 	return found(fine, "This machine's clock is right.")
 }
 
-// certificateSoon is how long before its end a certificate should have been renewed.
+// certificateSoon is how long before its end a certificate should be renewed.
 const certificateSoon = 14 * 24 * time.Hour
 
-// page says whether browsers reach the server at base_url.
+// page checks whether browsers reach the server at base_url.
 func (d *doctor) page(ctx context.Context) []finding {
 	u, err := url.Parse(d.c.BaseURL)
 	if err != nil {
@@ -226,7 +226,8 @@ func (d *doctor) page(ctx context.Context) []finding {
 	return append(all, found(fine, "Reprise answers at %s.", d.c.BaseURL))
 }
 
-// redirects says which address has to be registered where a person consents in the browser, and whether it can be.
+// redirects finds the addresses that have to be registered with providers where people consent in the browser, and
+// whether the providers accept them.
 func (d *doctor) redirects() (all []finding) {
 	u, err := url.Parse(d.c.BaseURL)
 	if err != nil {

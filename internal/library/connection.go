@@ -50,7 +50,7 @@ func (Credentials) LogValue() slog.Value { return slog.StringValue("[redacted]")
 type StreamRecord struct {
 	Connection    ConnectionID
 	Stream        string
-	Reading       string // how far reading has come, in a form that only the reading code knows
+	Position      string // how far reading has come, in a form that only the reading code knows
 	LastSuccessAt time.Time
 	Advice        string // what a person should do about the latest failure
 	Detail        string // the latest failure in the upstream's words

@@ -89,7 +89,7 @@ type Intake struct {
 	// one by now; 0 stores in any case.
 	Generation int64
 	Listens    []Listen
-	Reading    string // see StreamRecord
+	Position   string // see StreamRecord
 	Note       string // see StreamRecord
 	Gap        *Gap   // a gap that this page closes, or nil; the store counts its Recovered
 }

@@ -15,9 +15,13 @@ import (
 
 // scraps are what arbitrary names are put together from: words that mean something to the matching, letters of many
 // scripts, marks without a letter, half characters.
-var scraps = []string{"Love", "love", "Live", "the", "The ", " ", " ", " - ", " -", "(", ")", "[", "]", "{", "feat. ", " feat. ", " ft. ", "with", "Remaster", "2011", "Remix",
-	"Radio Edit", "Karaoke", "Instrumental", "Pt. ", "II", "2", "&", ",", ";", "/", " and ", " und ", " x ", "'", ".", "!", "$", "R.E.M.", "ø", "Æ", "ß", "İ", "é", "e\u0301", "\u0301",
-	"東京", "がき", "ﾊﾟ", "（", "）", "Кино", "Й", "עִבְרִית", "عربي", "हिन्दी", "ไทย", "🎵", "\u200b", "\x00", "\xff", "\xe3\x81", "…", "Ⅳ", "№", "ﬁ", strings.Repeat("long", 20)}
+var scraps = []string{"Love", "love", "Live", "the", "The ", " ", " ", " - ", " -", "(", ")", "[", "]", "{", "feat. ",
+	" feat. ", " ft. ", "with", "Remaster", "2011", "Remix",
+	"Radio Edit", "Karaoke", "Instrumental",
+	"Pt. ", "II", "2", "&", ",", ";", "/", " and ", " und ", " x ", "'", ".", "!", "$", "R.E.M.",
+	"ø", "Æ", "ß", "İ", "é", "e\u0301", "\u0301",
+	"東京", "がき", "ﾊﾟ", "（", "）", "Кино", "Й", "עִבְרִית", "عربي", "हिन्दी", "ไทย", "🎵", "\u200b", "\x00", "\xff",
+	"\xe3\x81", "…", "Ⅳ", "№", "ﬁ", strings.Repeat("long", 20)}
 
 func anyName(rnd *rand.Rand) string {
 	var b strings.Builder
@@ -43,8 +47,10 @@ func anyTrack(rnd *rand.Rand) library.Track {
 // oneOfAFew is a track of a small world, in which many are alike.
 func oneOfAFew(rnd *rand.Rand) library.Track {
 	pick := func(names ...string) string { return names[rnd.IntN(len(names))] }
-	return song(pick("Wonderwall", "Wonderwal", "The Wonderwall")+pick("", "", " - Live", " (Remix)", " (Live in Rome)", " - Remastered 2014", " (Part 2)", " (So Far)"),
-		pick("Oasis", "The Oasis", "Oassis", "Oasis & Ann", "Ann feat. Oasis", "Blur"), pick("", "Hits", "Hits (Live)", "Gold"), float64(pick("\x00", "\xc8", "\xca", "\xce", "\xff")[0]))
+	return song(pick("Wonderwall", "Wonderwal", "The Wonderwall")+pick("", "", " - Live", " (Remix)",
+		" (Live in Rome)", " - Remastered 2014", " (Part 2)", " (So Far)"),
+		pick("Oasis", "The Oasis", "Oassis", "Oasis & Ann", "Ann feat. Oasis", "Blur"), pick("", "Hits",
+			"Hits (Live)", "Gold"), float64(pick("\x00", "\xc8", "\xca", "\xce", "\xff")[0]))
 }
 
 func TestATrackIsAlwaysFoundInItself(t *testing.T) {
@@ -117,7 +123,8 @@ func TestAScoreIsTheSameInBothDirections(t *testing.T) {
 func TestAdversarialNamesCostNoTime(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	for _, s := range []string{"(", "([{", " -", "a ", "é", "e\u0301", "\u0301", "a,", "x & ", "feat. ", " feat. ", "(live", "!", "$", "'", ".", "\xff", "が", "(remix) ", "a - "} {
+	for _, s := range []string{"(", "([{", " -", "a ", "é", "e\u0301", "\u0301", "a,", "x & ", "feat. ", " feat. ",
+		"(live", "!", "$", "'", ".", "\xff", "が", "(remix) ", "a - "} {
 		huge := song(strings.Repeat(s, n/len(s)), strings.Repeat(s, n/len(s)), strings.Repeat(s, n/len(s)), 200)
 		other := huge
 		other.Title += "b"
@@ -129,9 +136,11 @@ func TestAdversarialNamesCostNoTime(t *testing.T) {
 
 func FuzzChoose(f *testing.F) {
 	for _, p := range pairs {
-		f.Add(p.want.Title, p.want.Artist, p.candidate.Title, p.candidate.Artist, int64(p.want.Duration), int64(p.candidate.Duration))
+		f.Add(p.want.Title, p.want.Artist, p.candidate.Title, p.candidate.Artist, int64(p.want.Duration),
+			int64(p.candidate.Duration))
 	}
-	f.Add("A Forest ((Live)Live)", "The Cure", "A Forest (Live Paris)", "The Cure", int64(400*time.Second), int64(401*time.Second))
+	f.Add("A Forest ((Live)Live)", "The Cure", "A Forest (Live Paris)", "The Cure", int64(400*time.Second),
+		int64(401*time.Second))
 	f.Fuzz(func(t *testing.T, title, artist, otherTitle, otherArtist string, length, otherLength int64) {
 		a := library.Track{Title: title, Artist: artist, Duration: time.Duration(length)}
 		b := library.Track{Title: otherTitle, Artist: otherArtist, Duration: time.Duration(otherLength)}
@@ -148,8 +157,10 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"abc", "ab", 1}, {"kitten", "sitting", 3},
-		{"ca", "abc", 3}, {"東京", "京東", 1}, {"é", "e", 1}, {strings.Repeat("a", 64), strings.Repeat("a", 63), 1}, {strings.Repeat("a", 65), strings.Repeat("a", 64), 65},
+		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"abc", "ab",
+			1}, {"kitten", "sitting", 3},
+		{"ca", "abc", 3}, {"東京", "京東", 1}, {"é", "e", 1}, {strings.Repeat("a", 64), strings.Repeat("a", 63),
+			1}, {strings.Repeat("a", 65), strings.Repeat("a", 64), 65},
 	} {
 		require.Equal(t, c.want, distance(c.a, c.b), "%q and %q", c.a, c.b)
 		require.Equal(t, c.want, distance(c.b, c.a), "%q and %q", c.b, c.a)
@@ -168,7 +179,8 @@ func TestNamesNeverBecomeNothing(t *testing.T) {
 			require.True(t, utf8.ValidString(readTitle(name).plain), "%+q", name)
 		}
 	}
-	for _, name := range []string{"東京", "Кино", "हिन्दी", "ไทย", "עברית", "عربي", "한국어", "Ελλάδα", "🎵", "+", "?", "(Live)", "[]", "-", "\u0301"} {
+	for _, name := range []string{"東京", "Кино", "हिन्दी", "ไทย", "עברית", "عربي", "한국어", "Ελλάδα", "🎵", "+", "?",
+		"(Live)", "[]", "-", "\u0301"} {
 		require.NotEmpty(t, readTitle(name).plain, name)
 		require.NotEmpty(t, readArtists(name, nil).plain, name)
 	}
@@ -176,8 +188,10 @@ func TestNamesNeverBecomeNothing(t *testing.T) {
 
 // crowd is what a search offers beside what was looked for: the same words by others, other words by the same.
 func crowd(n int) (tracks []library.Track) {
-	titles := []string{"Yesterday Once More", "Yesterday", "Yesterday (Karaoke Version)", "Hey Jude - Remastered 2015", "Yesterday's Hero", "Only Yesterday", "Yesterday, When I Was Young"}
-	artists := []string{"Carpenters", "Boyz II Men", "The Beatles Karaoke", "The Beatles feat. Billy Preston", "Shirley Bassey & The Orchestra", "Björk", "Ray Charles"}
+	titles := []string{"Yesterday Once More", "Yesterday", "Yesterday (Karaoke Version)",
+		"Hey Jude - Remastered 2015", "Yesterday's Hero", "Only Yesterday", "Yesterday, When I Was Young"}
+	artists := []string{"Carpenters", "Boyz II Men", "The Beatles Karaoke", "The Beatles feat. Billy Preston",
+		"Shirley Bassey & The Orchestra", "Björk", "Ray Charles"}
 	for i := range n {
 		t := song(titles[i%len(titles)], artists[i*3%len(artists)], fmt.Sprint("Album ", i), float64(100+i*7))
 		t.SourceID = fmt.Sprint("tr-", i)
@@ -189,14 +203,16 @@ func crowd(n int) (tracks []library.Track) {
 // alike are candidates that have to be looked at to the end: all by the same artists, with nearly the same title.
 func alike(n int) (tracks []library.Track) {
 	for i := range n {
-		tracks = append(tracks, song("Yesterday (Live at The Hollywood Bowl) - Remastered 2009", "The Beatles & Billy Preston", fmt.Sprint("Help! (Deluxe Edition), Volume ", i), float64(100+i)))
+		tracks = append(tracks, song("Yesterday (Live at The Hollywood Bowl) - Remastered 2009",
+			"The Beatles & Billy Preston", fmt.Sprint("Help! (Deluxe Edition), Volume ", i), float64(100+i)))
 	}
 	return tracks
 }
 
 func BenchmarkChoose(b *testing.B) {
 	want := song("Yesterday - Remastered 2009", "The Beatles", "Help! (Remastered)", 125)
-	for name, candidates := range map[string][]library.Track{"found by name": append(crowd(29), song("Yesterday", "The Beatles", "Help!", 125)), "none": crowd(30), "all alike": alike(30)} {
+	for name, candidates := range map[string][]library.Track{"found by name": append(crowd(29),
+		song("Yesterday", "The Beatles", "Help!", 125)), "none": crowd(30), "all alike": alike(30)} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -24,10 +24,10 @@ const (
 	tellAfter   = 3 // failures in a row, from which on the browser says that a channel fails
 )
 
-// ErrUnsubscribed says that a browser has taken back that it may be told: its channel goes.
+// ErrUnsubscribed reports that a browser no longer accepts messages: its channel is removed.
 var ErrUnsubscribed = errors.New("the browser does not want to be told any more")
 
-// ErrNotYours says that a channel stems from the settings, where it has to be changed.
+// ErrNotYours reports that a channel is from the settings, and has to be changed there.
 var ErrNotYours = errors.New("the channel stems from the settings")
 
 // Sender sends messages. Its errors are those of the resilience package, or ErrUnsubscribed joined with one.
@@ -35,30 +35,32 @@ type Sender interface {
 	Send(ctx context.Context, kind string, url resilience.Secret, m Message) error
 }
 
-// ChannelGuard stands before every message; see the sync package.
+// ChannelGuard decides whether a message may be sent now. It is implemented by sync.Guard.
 type ChannelGuard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 	ChannelRenewed(user int64, channel library.ConnectionID, generation int64)
 	ChannelRemoved(user int64, channel library.ConnectionID)
 }
 
-// ChannelStore keeps channels and what they are to tell.
+// ChannelStore keeps channels and their messages.
 type ChannelStore interface {
 	Channels(ctx context.Context, user int64) ([]Channel, error)
-	// Channel returns library.ErrNotFound when there is none.
+	// Channel returns library.ErrNotFound if there is none.
 	Channel(ctx context.Context, user, id int64) (Channel, error)
 	AddChannel(context.Context, Channel) (Channel, error)
-	// ChangeChannel stores name, URL and wishes. What stood against the channel is forgotten, and what waits is due.
+	// ChangeChannel stores name, URL and wishes. The trouble of the channel is forgotten, and its messages are due.
 	ChangeChannel(context.Context, Channel) (Channel, error)
 	RemoveChannel(ctx context.Context, user, id int64) error
-	// AdoptChannels makes these, and no others, the channels that stem from the settings. They are the first
-	// administrator's; without one it returns false. What was told of those that go is resolved.
+	// AdoptChannels makes these the only channels from the settings. They are the first administrator's; without one
+	// it returns false. Notifications about channels that are removed are resolved.
 	AdoptChannels(context.Context, []Channel) (bool, error)
-	// WaitingMessages returns what is to be told, the oldest first. What has been solved before it was told is left out.
+	// WaitingMessages returns the messages to send, the oldest first, without those whose cause went before they were
+	// sent.
 	WaitingMessages(ctx context.Context, channel int64) ([]Waiting, error)
-	// Sendings are the instants since then at which something was sent, the oldest first.
+	// Sendings returns the times since then at which something was sent, the oldest first.
 	Sendings(ctx context.Context, channel int64, since time.Time) ([]time.Time, error)
-	// MessagesSent notes that these were sent, together. It says whether the channel had failed before, or is still said to.
+	// MessagesSent notes that these were sent together. It reports whether the channel had failed before, or still
+	// has a notification.
 	MessagesSent(ctx context.Context, channel int64, messages []int64) (recovered bool, err error)
 	// MessagesDropped notes that these will not be sent.
 	MessagesDropped(ctx context.Context, channel int64, messages []int64) error
@@ -68,30 +70,40 @@ type ChannelStore interface {
 	ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error)
 }
 
-// Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
-type Courier struct {
+// CourierOptions are what [NewCourier] needs.
+type CourierOptions struct {
 	Store    ChannelStore
 	Sender   Sender
 	Guard    ChannelGuard
 	Notifier *Notifier
 	Bus      *events.Bus
 	Log      *slog.Logger
-	BaseURL  string                           // as browsers reach the server, without a trailing slash
-	Name     func(int64) library.ConnectionID // what stands for a channel in its deliveries
-	Service  func(string) string              // a provider's name as people know it
+	BaseURL  string              // as browsers reach the server, without a trailing slash
+	Name     func(int64) string  // the name of a channel in its deliveries
+	Service  func(string) string // a provider's name as people know it
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
+}
 
+// Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
+type Courier struct {
+	post
 	adding sync.Mutex
 }
 
-// ChannelCause is the cause of a notification about a channel. It is never told on that channel.
+// post draws the consequences of messages.
+type post struct{ opt CourierOptions }
+
+// NewCourier returns a Courier.
+func NewCourier(opt CourierOptions) *Courier { return &Courier{post: post{opt}} }
+
+// ChannelCause is the cause of a notification about a channel, which is never sent by that channel.
 func ChannelCause(id int64) string { return "channel " + number(id) }
 
-// Flush sends what waits for a channel, as far as it may be sent now, and returns the number of the newest message that
-// it has seen. A *resilience.NotBeforeError says from when on the rest may be sent.
+// Flush sends the waiting messages of a channel, as far as they may be sent now, and returns the number of the newest
+// message that it has seen. A *resilience.NotBeforeError names the time for the rest.
 func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err error) {
-	ch, err := c.Store.Channel(ctx, user, id)
+	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if errors.Is(err, library.ErrNotFound) {
 		return 0, nil
 	}
@@ -99,9 +111,10 @@ func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err er
 		return 0, err
 	}
 	if !ch.StoppedAt.IsZero() {
-		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
+		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped,
+			Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
 	}
-	all, err := c.Store.WaitingMessages(ctx, id)
+	all, err := c.opt.Store.WaitingMessages(ctx, id)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
@@ -128,7 +141,7 @@ func waitUntil(at time.Time) error {
 	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: at}}
 }
 
-// send sends these messages one by one, or as a digest when they are many.
+// send sends messages one by one, or as a digest if there are many.
 func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	var fresh, old []Waiting
 	for _, w := range all {
@@ -142,7 +155,7 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 		return nil
 	}
 	now := time.Now()
-	lately, err := c.Store.Sendings(ctx, ch.ID, now.Add(-floodSpan))
+	lately, err := c.opt.Store.Sendings(ctx, ch.ID, now.Add(-floodSpan))
 	if err != nil {
 		return err
 	}
@@ -164,11 +177,12 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	return nil
 }
 
-// sendOne sends a message, and draws the consequences. What is refused for good is dropped, and the rest goes on.
+// sendOne sends a message, and draws the consequences. A message that is refused for good is dropped, and the rest
+// goes on.
 func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiting) error {
-	subject := providers.OfChannel(ch.User, c.Name(ch.ID), ch.Kind, ch.Version)
-	err := c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
-		return c.Sender.Send(ctx, ch.Kind, ch.URL, m)
+	subject := providers.OfChannel(ch.User, c.opt.Name(ch.ID), ch.Kind, ch.Version)
+	err := c.opt.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
+		return c.opt.Sender.Send(ctx, ch.Kind, ch.URL, m)
 	})
 	ctx = context.WithoutCancel(ctx) // what was sent must be known as sent
 	ids := make([]int64, len(of))
@@ -191,7 +205,7 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiti
 	switch {
 	case v.Scope == resilience.ScopeItem:
 		c.told(m, ch, "dropped")
-		return errors.Join(c.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
+		return errors.Join(c.opt.Store.MessagesDropped(ctx, ch.ID, ids), c.failed(ctx, ch, v, err))
 	case v.Class == resilience.Fatal || failure.Change.Kind == resilience.BecameFatal:
 		c.told(m, ch, "failed")
 		return c.stopped(ctx, ch, v, err)
@@ -200,36 +214,36 @@ func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiti
 	return errors.Join(err, c.failed(ctx, ch, v, err))
 }
 
-func (c *Courier) told(m Message, ch Channel, result string) {
-	if c.Told != nil {
-		c.Told(string(m.Severity), ch.Kind, result)
+func (c *post) told(m Message, ch Channel, result string) {
+	if c.opt.Told != nil {
+		c.opt.Told(string(m.Severity), ch.Kind, result)
 	}
 }
 
-func (c *Courier) sent(ctx context.Context, ch Channel, m Message, ids []int64) error {
+func (c *post) sent(ctx context.Context, ch Channel, m Message, ids []int64) error {
 	c.told(m, ch, "sent")
-	recovered, err := c.Store.MessagesSent(ctx, ch.ID, ids)
+	recovered, err := c.opt.Store.MessagesSent(ctx, ch.ID, ids)
 	if recovered {
-		err = errors.Join(err, c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
+		err = errors.Join(err, c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
 	}
 	c.publish(ch.User)
 	return err
 }
 
-// gone removes the channel of a browser that does not want to be told any more.
-func (c *Courier) gone(ctx context.Context, ch Channel) error {
-	c.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
-	err := c.Store.RemoveChannel(ctx, ch.User, ch.ID)
+// gone removes the channel of a browser that no longer accepts messages.
+func (c *post) gone(ctx context.Context, ch Channel) error {
+	c.opt.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
+	err := c.opt.Store.RemoveChannel(ctx, ch.User, ch.ID)
 	if errors.Is(err, library.ErrNotFound) {
 		err = nil
 	}
 	return errors.Join(err, c.forget(ctx, ch))
 }
 
-// failed keeps a failure that passes by itself; when it does not, the browser says so.
-func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
+// failed stores a failure that passes by itself, and opens a notification if it does not.
+func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
-	n, err := c.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
+	n, err := c.opt.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
 	defer c.publish(ch.User)
 	if err != nil || n < tellAfter {
 		return err
@@ -237,20 +251,22 @@ func (c *Courier) failed(ctx context.Context, ch Channel, v resilience.Verdict, 
 	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason, v.Scope == resilience.ScopeItem))
 }
 
-// stopped keeps a failure that needs the person, and tells them. A channel that was changed meanwhile is tried again.
-func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
+// stopped stores a failure that needs the person, and opens a notification. A channel that has been changed meanwhile
+// is tried again.
+func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
-	// First of all the person is told: nothing is tried after the stop that could find out once more.
+	// Told first: after the stop nothing is sent that could find out again.
 	if err := c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)); err != nil {
 		return err
 	}
-	stopped, err := c.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
+	stopped, err := c.opt.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
 	if err != nil {
 		return err
 	}
 	c.publish(ch.User)
 	if !stopped {
-		return errors.Join(waitUntil(time.Now().Add(time.Second)), c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
+		return errors.Join(waitUntil(time.Now().Add(time.Second)),
+			c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
 	}
 	if v.Class == resilience.Fatal {
 		return cause
@@ -258,20 +274,22 @@ func (c *Courier) stopped(ctx context.Context, ch Channel, v resilience.Verdict,
 	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: v.Category}}
 }
 
-func (c *Courier) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
-	return c.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message,
-		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" + number(ch.ID)}, Instead: true})
+func (c *post) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
+	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
+		Category: v.Category.String(), Title: w.Title, Message: w.Message,
+		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" +
+			number(ch.ID)}, Instead: true})
 }
 
-// forget closes what was told of a channel that works again, or is gone.
-func (c *Courier) forget(ctx context.Context, ch Channel) error {
-	c.Guard.ChannelRemoved(ch.User, c.Name(ch.ID))
-	err := c.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
+// forget closes the notifications about a channel that works again, or has been removed.
+func (c *post) forget(ctx context.Context, ch Channel) error {
+	c.opt.Guard.ChannelRemoved(ch.User, c.opt.Name(ch.ID))
+	err := c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
 	c.publish(ch.User)
 	return err
 }
 
-// publish lets the person's pages look again.
-func (c *Courier) publish(user int64) {
-	c.Bus.Publish(user, events.Event{Type: events.Deliveries})
+// publish refreshes the person's pages.
+func (c *post) publish(user int64) {
+	c.opt.Bus.Publish(user, events.Event{Type: events.Deliveries})
 }

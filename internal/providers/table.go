@@ -42,7 +42,7 @@ func DecodeJSON(a *resilience.Answer, v any) error {
 	return nil
 }
 
-// Refusals is how a provider says no: the transport reads it, so that whoever judges an attempt knows what it meant.
+// Refusals is how a provider refuses a call. The transport reads it, so that the attempt gets the right meaning.
 type Refusals struct {
 	Table Table
 	// Explain reads the provider's code and words from the body of a failed answer, before the table gives them their
@@ -74,6 +74,7 @@ func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) 
 }
 
 // Call is the call of a provider that refuses with a status of its own.
-func Call(client *http.Client, req *http.Request, endpoint string, t Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
+func Call(client *http.Client, req *http.Request, endpoint string, t Table,
+	explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
 	return Refusals{Table: t, Explain: explain}.Call(client, req, endpoint)
 }

@@ -188,7 +188,8 @@ const endedEarly = "'write_playlist', 'archive', 'notify'"
 // River deletes by id, kind, queue and state, not by owner, and knows nothing of End.
 func (j Jobs) Remove(ctx context.Context, w Which) (int, error) {
 	return j.exec(ctx, w, `DELETE FROM river_job WHERE state <> 'running' AND id IN (@ids)
-		AND (kind NOT IN (`+endedEarly+`) OR finalized_at IS NULL OR finalized_at < @1)`, Time(time.Now().Add(-settleFor)))
+		AND (kind NOT IN (`+endedEarly+`) OR finalized_at IS NULL OR finalized_at < @1)`,
+		Time(time.Now().Add(-settleFor)))
 }
 
 // Forget deletes jobs that ended long ago.

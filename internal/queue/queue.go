@@ -2,8 +2,8 @@
 //
 // River's own API inserts jobs, runs them and notes how each attempt ended. This package adds what that API lacks: it
 // parks, releases, postpones and re-drives jobs that nobody is working on, ends a job in the transaction of the data
-// that it was about, and describes jobs to queries. Each statement says why River's API does not do. A test compares the
-// columns and states that the statements rely on with those of the River version in use.
+// that it was about, and describes jobs to queries. Each statement says why River's API does not do. A test compares
+// the columns and states that the statements rely on with those of the River version in use.
 //
 // A job's row in the table deliveries has the same id and says whose delivery it is.
 //
@@ -186,13 +186,14 @@ func (q *Queue) Names(ctx context.Context) (names []string, err error) {
 //
 // River counts no jobs. All states but those that wait are counted from River's index alone: they may be many.
 func (q *Queue) Counts(ctx context.Context) (counts map[State]int, oldest time.Time, err error) {
+	// The first part tells Postgres that the last column is a time.
 	const count = `SELECT 'running', count(*), 0, min(created_at) FROM river_job WHERE state = 'running'
 		UNION ALL SELECT 'done', count(*), 0, NULL FROM river_job WHERE state = 'completed'
 		UNION ALL SELECT 'dead', count(*), 0, NULL FROM river_job WHERE state IN ('cancelled', 'discarded')
 		UNION ALL SELECT 'parked', count(*), 0, NULL FROM river_job WHERE ` + parked + `
 		UNION ALL SELECT 'scheduled', count(*), COALESCE(sum(CASE WHEN attempt > 0 THEN 1 ELSE 0 END), 0),
-		min(CASE WHEN kind = 'notify' AND attempt = 0 AND scheduled_at > $1 THEN NULL ELSE created_at END) FROM river_job
-		WHERE ` + waiting + ` AND NOT (` + parked + `)` // the first part tells Postgres that the last column is a time
+		min(CASE WHEN kind = 'notify' AND attempt = 0 AND scheduled_at > $1 THEN NULL ELSE created_at END)
+		FROM river_job WHERE ` + waiting + ` AND NOT (` + parked + `)`
 	rows, err := q.config.Reader.QueryContext(ctx, count, Time(time.Now()))
 	if err != nil {
 		return nil, oldest, q.config.Wrap(err)

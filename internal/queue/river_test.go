@@ -130,7 +130,8 @@ func TestRiverHasTheStatesWeKnow(t *testing.T) {
 		if !state.Live() {
 			ended = "'" + queue.Time(time.Now()) + "'"
 		}
-		_, err := db.Exec(fmt.Sprintf("UPDATE river_job SET state = '%s', finalized_at = %s WHERE id = %d", river, ended, id))
+		_, err := db.Exec(fmt.Sprintf("UPDATE river_job SET state = '%s', finalized_at = %s WHERE id = %d", river,
+			ended, id))
 		require.NoError(t, err, river)
 		require.Equal(t, state, stateOf(t, db, id), river)
 	}
@@ -145,7 +146,8 @@ func stateOf(t *testing.T, db *sql.DB, id int64) (state queue.State) {
 	if river == string(rivertype.JobStatePending) {
 		return state
 	}
-	for _, other := range []queue.State{queue.Scheduled, queue.Running, queue.Retrying, queue.Parked, queue.Done, queue.Dead} {
+	for _, other := range []queue.State{queue.Scheduled, queue.Running, queue.Retrying, queue.Parked, queue.Done,
+		queue.Dead} {
 		var n int
 		query := "SELECT count(*) FROM " + queue.Table + " j WHERE id = $1 AND " + queue.HasState(other)
 		require.NoError(t, db.QueryRow(query, id).Scan(&n))
@@ -195,9 +197,15 @@ func TestStatementsChangeOnlyTheirStates(t *testing.T) {
 		}, map[queue.State]queue.State{queue.Dead: queue.Retrying}},
 		"DueNow": {func(ctx context.Context, j queue.Jobs, id int64) error { return j.DueNow(ctx, id) },
 			map[queue.State]queue.State{}},
-		"DueBy": {func(ctx context.Context, j queue.Jobs, id int64) error { return j.DueBy(ctx, id, time.Now(), false) },
+		"DueBy": {func(ctx context.Context, j queue.Jobs,
+			id int64) error {
+			return j.DueBy(ctx, id, time.Now(), false)
+		},
 			map[queue.State]queue.State{}},
-		"DueBy, released": {func(ctx context.Context, j queue.Jobs, id int64) error { return j.DueBy(ctx, id, time.Now(), true) },
+		"DueBy, released": {func(ctx context.Context, j queue.Jobs,
+			id int64) error {
+			return j.DueBy(ctx, id, time.Now(), true)
+		},
 			map[queue.State]queue.State{queue.Parked: queue.Scheduled}},
 		"End, done": {func(ctx context.Context, j queue.Jobs, id int64) error { return j.End(ctx, id, true) },
 			map[queue.State]queue.State{queue.Running: queue.Done}},

@@ -52,12 +52,13 @@ func (p *phone) url(topic string) string {
 
 // tells gives a household a courier.
 func (h *household) tells() {
-	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Log: slog.New(slog.DiscardHandler)})
+	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}),
+		Log: slog.New(slog.DiscardHandler)})
 	client := resilience.NewClient(&resilience.Transport{Base: resilience.NewBase(nil)})
-	h.Config.Courier = &notify.Courier{Store: h.db, Sender: channels.New(channels.Config{Client: client}),
-		Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
+	h.Config.Courier = notify.NewCourier(notify.CourierOptions{Store: h.db,
+		Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
 		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName,
-		Service: func(s string) string { return s }}
+		Service: func(s string) string { return s }})
 	h.restart()
 }
 
@@ -76,7 +77,7 @@ func (h *household) ask(method, path, body string) (int, string) {
 	return rec.Code, rec.Body.String()
 }
 
-func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
+func TestChannelLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	h.tells()
@@ -141,7 +142,7 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.Contains(t, answer, "added the channel My phone.")
 }
 
-func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
+func TestInvalidChannelsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	h.tells()
@@ -169,7 +170,7 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 	require.NotContains(t, html, "secret99")
 }
 
-func TestWhatWaitsForAChannelIsShownByItsNameAndKind(t *testing.T) {
+func TestChannelDeliveriesShowNameAndKind(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	h.tells()

@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/providers"
 	"reprise/web"
 )
 
@@ -21,12 +23,12 @@ func newServer(t *testing.T) *Server {
 	return s
 }
 
-// The description of the API names every call there is, and none that there is not.
+// The description of the API has every call, and no other.
 func TestOpenAPIAndRoutesAgree(t *testing.T) {
 	var description struct {
 		Paths map[string]map[string]any `yaml:"paths"`
 	}
-	require.NoError(t, yaml.Unmarshal(web.OpenAPI, &description))
+	require.NoError(t, yaml.Unmarshal(web.OpenAPI(nil, nil), &description))
 	var described, served []string
 	for path, operations := range description.Paths {
 		for method := range operations {
@@ -45,4 +47,25 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 		served = append(served, r.Method+" "+param.ReplaceAllString(path, "{$1}"))
 	}
 	require.ElementsMatch(t, served, described)
+}
+
+func TestOpenAPINamesTheProviders(t *testing.T) {
+	t.Parallel()
+	registry := providers.NewRegistry()
+	for _, name := range []string{"spotify", "radio"} {
+		registry.Replace(&providers.Provider{Description: providers.Description{Name: name}})
+	}
+	s, err := New(Config{BaseURL: "http://127.0.0.1:8420", Log: slog.New(slog.DiscardHandler), Registry: registry})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	s.echo.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/openapi.yaml", nil))
+	var described struct {
+		Components struct {
+			Parameters map[string]struct{ Schema struct{ Enum []string } }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &described))
+	require.Equal(t, []string{"spotify", "radio"}, described.Components.Parameters["Provider"].Schema.Enum)
+	require.Contains(t, w.Body.String(), "enum: [spotify] }", "those whose exports can be imported")
+	require.NotContains(t, w.Body.String(), "{exports}")
 }

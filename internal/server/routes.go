@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	files "reprise/internal/imports"
 	"reprise/internal/server/core"
 	"reprise/internal/server/imports"
 	"reprise/web"
@@ -42,7 +43,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.probeRoutes(e)
 	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 	e.GET("/sw.js", serviceWorker)
-	e.GET("/api/v1/openapi.yaml", openAPI)
+	e.GET("/api/v1/openapi.yaml", r.openAPI)
 	r.feed.Routes(e)
 
 	session := e.Group("", r.core.Sessions.With)
@@ -61,7 +62,17 @@ func (r *resources) routes() (*echo.Echo, error) {
 	return e, nil
 }
 
-func openAPI(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI) }
+// openAPI serves the description of the API, with the names of the providers.
+func (r *resources) openAPI(c echo.Context) error {
+	var names, exports []string
+	for _, p := range r.core.Registry.All() {
+		names = append(names, p.Name)
+		if files.Reads(p.Name) {
+			exports = append(exports, p.Name)
+		}
+	}
+	return c.Blob(http.StatusOK, "application/yaml", web.OpenAPI(names, exports))
+}
 
 // serviceWorker serves the script that shows what is pushed to a browser. It is at the root, so that it may open
 // any

@@ -90,7 +90,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
 	fail := func(generation int64) {
-		require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", "note"))
+		require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
 		for _, stream := range []string{"", library.Listens} {
 			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, "advice", "detail"))
 			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", Stream: stream},
@@ -104,7 +104,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	second := connect(t, s, user, "spotify")
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Reading: "position", Note: "note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Position: "position", Note: "note"}}, streams)
 	stops, err := s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)

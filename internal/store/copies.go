@@ -34,7 +34,8 @@ func scanCopy(r scanner) (c delivery.Copy, err error) {
 
 // Copies returns all copies of a kind that one person has anywhere.
 func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error) {
-	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY connection, ref", user, kind)
+	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY connection, ref", user,
+		kind)
 }
 
 // SaveRemote stores the provider's id of a copy, as soon as that is known, and the report of writing it.
@@ -44,8 +45,9 @@ func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 }
 
 // EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it returns
-// false, and the delivery has to go on. c.Wanted is what was written when done; nothing is stored of a copy that is dead
-// or not wanted any more. All of it is one transaction, so that no change falls between the last look and the end.
+// false, and the delivery has to go on. c.Wanted is what was written when done; nothing is stored of a copy that is
+// dead or not wanted any more. All of it is one transaction, so that no change falls between the last look and the
+// end.
 func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64
@@ -56,8 +58,9 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 			return err
 		}
 		if done && !gone {
-			err := execTx(ctx, tx, "UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+
-				thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
+			err := execTx(ctx, tx,
+				"UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+
+					thisCopy, c.User, c.Provider, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
 			if err != nil {
 				return err
 			}
@@ -98,8 +101,9 @@ func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref s
 	scan := func(r scanner) (id library.ConnectionID, err error) { return id, r.Scan(&id) }
 	all, err := list(ctx, tx, scan, "SELECT connection FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
 		user, delivery.WritePlaylist, ref)
-	for _, id := range all {
-		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: id, Kind: delivery.WritePlaylist, Ref: ref})
+	for _, provider := range all {
+		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Provider: provider, Kind: delivery.WritePlaylist,
+			Ref: ref})
 		err = errors.Join(err, e)
 	}
 	return err
@@ -125,7 +129,8 @@ func (s *Store) Matches(ctx context.Context, user int64, conn library.Connection
 			args = append(args, t)
 		}
 		rows, err := list(ctx, s.reader, scan, `SELECT track, source_id, title, artist, how, score FROM track_matches
-			WHERE user_id = $1 AND connection = $2 AND (source_id <> '' OR checked_at > $3) AND track IN `+numbered(4, len(chunk)), args...)
+			WHERE user_id = $1 AND connection = $2 AND (source_id <> '' OR checked_at > $3)
+			AND track IN `+numbered(4, len(chunk)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -149,8 +154,9 @@ func (s *Store) SaveMatches(ctx context.Context, user int64, conn library.Connec
 		}
 		return insertRows(ctx, tx, `INSERT INTO track_matches
 			(user_id, connection, track, source_id, title, artist, how, score, checked_at)`, 9, args,
-			`ON CONFLICT (user_id, connection, track) DO UPDATE SET source_id = excluded.source_id, title = excluded.title,
-			artist = excluded.artist, how = excluded.how, score = excluded.score, checked_at = excluded.checked_at`)
+			`ON CONFLICT (user_id, connection, track) DO UPDATE
+			SET source_id = excluded.source_id, title = excluded.title, artist = excluded.artist,
+			how = excluded.how, score = excluded.score, checked_at = excluded.checked_at`)
 	})
 }
 

@@ -26,7 +26,8 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
-			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+			require.NoError(t, s.WantCopy(t.Context(),
+				delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		change()
@@ -47,7 +48,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		require.False(t, ended, "it has to go on")
 		want.Wanted, want.Written, want.Report, want.WrittenAt = 3, 2, "{1}", time.Now().UTC()
 		require.Equal(t, want, copyOf(t, s, user))
-		require.Equal(t, []string{"navidrome running: 7"}, owed(t, s, user))
+		require.Equal(t, []string{"navidrome running: 7"}, enqueued(t, s, user))
 
 		seen = copyOf(t, s, user)
 		ended, err = s.EndCopy(t.Context(), id, seen, true)
@@ -55,9 +56,10 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		require.True(t, ended)
 		want.Written = 3
 		require.Equal(t, want, copyOf(t, s, user))
-		require.Equal(t, []string{"navidrome done: 7"}, owed(t, s, user), "in the same transaction, so that the next change finds it done")
+		require.Equal(t, []string{"navidrome done: 7"}, enqueued(t, s, user),
+			"in the same transaction, so that the next change finds it done")
 		change()
-		require.Equal(t, []string{"navidrome done: 7", "navidrome scheduled: 7"}, owed(t, s, user))
+		require.Equal(t, []string{"navidrome done: 7", "navidrome scheduled: 7"}, enqueued(t, s, user))
 		require.EqualValues(t, 4, copyOf(t, s, user).Wanted)
 	})
 }
@@ -68,7 +70,8 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
-			require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+			require.NoError(t, s.WantCopy(t.Context(),
+				delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		var wrote []int64
@@ -96,14 +99,15 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 		require.Equal(t, []int64{1, 2, 3, 4, 5}, wrote)
 		c := copyOf(t, s, user)
 		require.Equal(t, c.Wanted, c.Written)
-		require.Equal(t, []string{"navidrome done: 7", "navidrome done: 7"}, owed(t, s, user))
+		require.Equal(t, []string{"navidrome done: 7", "navidrome done: 7"}, enqueued(t, s, user))
 	})
 }
 
-func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
+func TestAnUnwantedCopyEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+		Kind: delivery.WritePlaylist, Ref: "7"}))
 	id := only(t, s, user).ID
 	c := copyOf(t, s, user)
 	become(t, s, delivery.Running, id)
@@ -116,12 +120,13 @@ func TestACopyThatIsNotWantedAnyMoreEndsItsDelivery(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrNotFound)
 }
 
-func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
+func TestMatchesAreKeptAndMissesForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		found := map[string]match.Result{
-			"a": {Found: library.Track{SourceID: "1", Title: "Title", Artist: "Artist"}, How: match.ByScore, Score: 0.75},
+			"a": {Found: library.Track{SourceID: "1", Title: "Title", Artist: "Artist"}, How: match.ByScore,
+				Score: 0.75},
 			"b": {How: match.ByNothing},
 		}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", nil))
@@ -138,7 +143,8 @@ func TestMatchesAreKeptAndWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 		time.Sleep(24*time.Hour - time.Millisecond)
 		require.Len(t, matches(user, "navidrome", "a", "b"), 2)
 		time.Sleep(time.Millisecond)
-		require.Equal(t, map[string]match.Result{"a": found["a"]}, matches(user, "navidrome", "a", "b"), "it may be there by now")
+		require.Equal(t, map[string]match.Result{"a": found["a"]}, matches(user, "navidrome", "a", "b"),
+			"it may be there by now")
 		found["b"] = match.Result{Found: library.Track{SourceID: "2"}, How: match.ByISRC}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
 		require.Equal(t, found, matches(user, "navidrome", "a", "b"))
@@ -159,7 +165,8 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := func() {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+			Kind: delivery.WritePlaylist, Ref: "7"}))
 	}
 	want()
 	id, seen := only(t, s, user).ID, copyOf(t, s, user)
@@ -174,7 +181,8 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	require.True(t, ended)
 	require.Equal(t, delivery.Dead, only(t, s, user).State)
 	require.Zero(t, copyOf(t, s, user).Written)
-	require.ErrorIs(t, s.Discard(t.Context(), user, id), library.ErrNotFound, "not before the queue has noted its end, which it does a moment later")
+	require.ErrorIs(t, s.Discard(t.Context(), user, id), library.ErrNotFound,
+		"not before the queue has noted its end, which it does a moment later")
 	want()
 	require.Equal(t, delivery.Scheduled, only(t, s, user).State, "a later change brings it back to life")
 }

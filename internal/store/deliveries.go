@@ -18,8 +18,8 @@ import (
 // withJobs joins deliveries d with their jobs j.
 const withJobs = "deliveries d JOIN " + queue.Table + " j ON j.id = d.id "
 
-const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, j.state, j.attempts, j.max_attempts,
-	j.due, j.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since FROM ` + withJobs
+const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, j.state, j.attempts,
+	j.max_attempts, j.due, j.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since FROM ` + withJobs
 
 func scanDelivery(r scanner) (d delivery.Delivery, err error) {
 	var created, dead int64
@@ -47,8 +47,9 @@ func where(f delivery.Filter) (string, []any) {
 		add("d.connection = $%d", f.Connection)
 	}
 	if f.Provider != "" {
-		add(`(d.connection = $%[1]d OR d.connection LIKE $%[1]d || '-%%' OR d.kind = 'notify' AND EXISTS
-			(SELECT 1 FROM channels c WHERE c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref AND c.kind = $%[1]d))`, f.Provider)
+		add(`(d.connection = $%[1]d OR d.kind = 'notify' AND EXISTS
+			(SELECT 1 FROM channels c WHERE c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref
+			AND c.kind = $%[1]d))`, f.Provider)
 	}
 	if f.Kind != "" {
 		add("d.kind = $%d", f.Kind)
@@ -93,7 +94,8 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 		n     int
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n) }
-	rows, err := list(ctx, s.reader, scan, "SELECT j.state, count(*) FROM "+withJobs+clause+" GROUP BY j.state", args...)
+	rows, err := list(ctx, s.reader, scan, "SELECT j.state, count(*) FROM "+withJobs+clause+" GROUP BY j.state",
+		args...)
 	counts := make(map[delivery.State]int, len(rows))
 	for _, r := range rows {
 		counts[r.state] = r.n
@@ -201,8 +203,8 @@ func dropOrphans(ctx context.Context, tx *sql.Tx, user int64, conn library.Conne
 		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, conn)
 }
 
-// Subjects names what deliveries of a person are about, by their ids: the listen if it is a single one, or the playlist.
-// Those without a name are left out.
+// Subjects names what deliveries of a person are about, by their ids: the listen if it is a single one, or the
+// playlist. Those without a name are left out.
 func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int64]delivery.Subject, error) {
 	all := make(map[int64]delivery.Subject, len(ids))
 	type row struct {

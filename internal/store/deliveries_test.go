@@ -14,12 +14,13 @@ import (
 	"reprise/internal/queue"
 )
 
-// oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it.
-func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) map[delivery.State]int64 {
+// oneOfEach enqueues a delivery to a provider in each state, and returns their ids.
+func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery.State]int64 {
 	t.Helper()
 	ids := map[delivery.State]int64{}
 	for _, state := range delivery.States {
-		ids[state] = order(t, s, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive, Ref: string(state)})
+		ids[state] = enqueue(t, s, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive,
+			Ref: string(state)})
 		switch state {
 		case delivery.Parked:
 			require.NoError(t, s.Queue().Park(t.Context(), queue.One(ids[state])))
@@ -31,13 +32,13 @@ func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) ma
 	return ids
 }
 
-func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
+func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	oneOfEach(t, s, bob, "s3")
-	scrobble := order(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble})
+	scrobble := enqueue(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
 	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
 
 	found := func(f delivery.Filter) (all []int64) {
@@ -66,7 +67,8 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Category: "auth"}))
 	counts, err := s.CountDeliveries(t.Context(), delivery.Filter{User: alice})
 	require.NoError(t, err)
-	require.Equal(t, map[delivery.State]int{delivery.Scheduled: 2, delivery.Running: 1, delivery.Retrying: 1, delivery.Parked: 1, delivery.Dead: 1, delivery.Done: 1}, counts)
+	require.Equal(t, map[delivery.State]int{delivery.Scheduled: 2, delivery.Running: 1, delivery.Retrying: 1,
+		delivery.Parked: 1, delivery.Dead: 1, delivery.Done: 1}, counts)
 	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 7, n, "of all people, but what is parked stands in nobody's way")
@@ -88,26 +90,29 @@ func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrBadCursor)
 }
 
-func TestADeliveryTellsItsWholeStory(t *testing.T) {
+func TestADeliveryHasAllItsFields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(9)
 		now := time.Now().UTC()
-		id := order(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11", Due: now.Add(time.Minute)})
-		want := delivery.Delivery{ID: id, User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11", Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
+		id := enqueue(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
+			Due: now.Add(time.Minute)})
+		want := delivery.Delivery{ID: id, User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
+			Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
 			Due: now.Add(time.Minute), CreatedAt: now}
 		require.Equal(t, want, only(t, s, user))
 		time.Sleep(1500 * time.Millisecond)
 		why := delivery.Failure{Category: "item", Reason: "reason", Answer: "answer"}
 		require.NoError(t, s.NoteFailure(t.Context(), id, why, true))
 		become(t, s, delivery.Dead, id)
-		want.State, want.Attempts, want.Failure, want.EndedAt, want.DeadSince = delivery.Dead, 1, why, now.Add(1500*time.Millisecond), now.Add(1500*time.Millisecond)
+		died := now.Add(1500 * time.Millisecond)
+		want.State, want.Attempts, want.Failure, want.EndedAt, want.DeadSince = delivery.Dead, 1, why, died, died
 		require.Equal(t, want, only(t, s, user))
 	})
 }
 
-func TestRedrivingTakesWhatIsDeadOrWaitsForItsNextAttempt(t *testing.T) {
+func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	s.SetAttempts(9)
@@ -127,14 +132,17 @@ func TestRedrivingTakesWhatIsDeadOrWaitsForItsNextAttempt(t *testing.T) {
 		want := string(state)
 		if state == delivery.Dead || state == delivery.Retrying {
 			want = "scheduled"
-			require.Equal(t, []string{"scheduled", "0 of 9"}, standing(t, s, alice, id), "all its attempts are before it")
+			require.Equal(t, []string{"scheduled", "0 of 9"}, standing(t, s, alice, id),
+				"all its attempts are before it")
 		}
 		require.Equal(t, want, standing(t, s, alice, id)[0])
 		require.Equal(t, string(state), standing(t, s, bob, others[state])[0])
 		require.Equal(t, string(state), standing(t, s, alice, elsewhere[state])[0])
 	}
-	for _, f := range []delivery.Filter{{User: alice, Connection: "s3"}, {User: bob, ID: ids[delivery.Dead]}, {User: alice, ID: elsewhere[delivery.Parked]},
-		{User: alice, ID: elsewhere[delivery.Running]}, {User: alice, ID: elsewhere[delivery.Done]}, {User: alice, Category: "auth"}} {
+	for _, f := range []delivery.Filter{{User: alice, Provider: "s3"}, {User: bob, ID: ids[delivery.Dead]},
+		{User: alice, ID: elsewhere[delivery.Parked]},
+		{User: alice, ID: elsewhere[delivery.Running]}, {User: alice, ID: elsewhere[delivery.Done]}, {User: alice,
+			Category: "auth"}} {
 		for _, dry := range []bool{true, false} {
 			n, err = s.Redrive(t.Context(), f, dry)
 			require.NoError(t, err)
@@ -146,12 +154,13 @@ func TestRedrivingTakesWhatIsDeadOrWaitsForItsNextAttempt(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestDiscarding(t *testing.T) {
+func TestDiscardRemovesAllButRunning(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
 	each := oneOfEach(t, s, alice, "s3")
-	_, err := s.writer.Exec("UPDATE river_job SET finalized_at = $1 WHERE finalized_at IS NOT NULL", queue.Time(time.Now().Add(-time.Minute)))
+	_, err := s.writer.Exec("UPDATE river_job SET finalized_at = $1 WHERE finalized_at IS NOT NULL",
+		queue.Time(time.Now().Add(-time.Minute)))
 	require.NoError(t, err)
 	for state, id := range each {
 		require.ErrorIs(t, s.Discard(t.Context(), bob, id), library.ErrNotFound, "another person's")
@@ -169,7 +178,7 @@ func TestDiscarding(t *testing.T) {
 	}
 }
 
-func TestWhatWasDiscardedMayBeSentLaterAndWhatWasSentMayNot(t *testing.T) {
+func TestDiscardedListensMayBeSentLater(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	forward(t, s, user, "lastfm", 1, 0)
@@ -186,24 +195,27 @@ func TestWhatWasDiscardedMayBeSentLaterAndWhatWasSentMayNot(t *testing.T) {
 	n, err := s.CountUnforwarded(t.Context(), user, "lastfm", at(0))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 9, From: at(0), Since: at(0)}, true)
+	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+		Batch: 9, From: at(0), Since: at(0)}, true)
 	require.NoError(t, err)
-	require.Equal(t, []string{"lastfm scheduled: B, C"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm scheduled: B, C"}, enqueued(t, s, user))
 }
 
-func TestDeadLettersAreLookedAtAgain(t *testing.T) {
+func TestDeadLettersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(3)
 		connect(t, s, user, "lastfm")
-		alone := order(t, s, delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.Scrobble})
+		alone := enqueue(t, s, delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection
 		var ids []int64
 		for i := range 3 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+				Ref: fmt.Sprint(i)}))
 		}
-		_, err := s.writer.Exec("UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1 WHERE id = $2", queue.Time(time.Now()), ids[0])
+		_, err := s.writer.Exec(`UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1
+			WHERE id = $2`, queue.Time(time.Now()), ids[0])
 		require.NoError(t, err)
 		become(t, s, delivery.Dead, ids[1])
 		again := func(want int) {
@@ -234,7 +246,8 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3), track("D", 4))
 		all := deliveries(t, s, user)
 		die := func(i int) {
-			require.NoError(t, s.NoteFailure(t.Context(), all[i].ID, delivery.Failure{Category: "item", Reason: "bad"}, true))
+			require.NoError(t, s.NoteFailure(t.Context(), all[i].ID,
+				delivery.Failure{Category: "item", Reason: "bad"}, true))
 			become(t, s, delivery.Dead, all[i].ID)
 		}
 		become(t, s, delivery.Done, all[0].ID)
@@ -245,21 +258,25 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		gone, err := s.Retire(t.Context(), half, time.Time{})
 		require.NoError(t, err)
 		require.Empty(t, gone)
-		require.Equal(t, []string{"lastfm dead: B", "lastfm dead: C", "lastfm scheduled: D"}, owed(t, s, user), "what was done is forgotten")
+		require.Equal(t, []string{"lastfm dead: B", "lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
+			"what was done is forgotten")
 
 		become(t, s, delivery.Dead, all[1].ID) // it was looked at again, and has died once more just now
 		gone, err = s.Retire(t.Context(), half, half)
 		require.NoError(t, err)
 		require.Len(t, gone, 1)
-		require.Equal(t, []any{all[1].ID, "bad", 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items}, "told, so that the log can tell")
-		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, owed(t, s, user), "counted from its first death")
+		require.Equal(t, []any{all[1].ID, "bad", 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items},
+			"told, so that the log can tell")
+		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
+			"counted from its first death")
 		for _, table := range []string{"river_job", "deliveries"} {
 			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM "+table))
 		}
 		account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 		require.NoError(t, err)
 		account.Next = time.Time{}
-		require.Equal(t, delivery.ForwardingCounts{Sent: 1, Refused: 1, Waiting: 1}, account, "what was sent stays known")
+		require.Equal(t, delivery.ForwardingCounts{Sent: 1, Refused: 1, Waiting: 1}, account,
+			"what was sent stays known")
 
 		become(t, s, delivery.Retrying, all[2].ID)
 		gone, err = s.Retire(t.Context(), time.Now().Add(time.Hour), time.Now().Add(time.Hour))

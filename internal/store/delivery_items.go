@@ -27,7 +27,8 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 		}
 	}
 	plays, err := list(ctx, s.reader, scanListen, `SELECT l.id, l.title, l.artist, l.album, l.played_at, l.duration_ms,
-		l.isrc, l.recording_mbid, l.approximate FROM forwards f JOIN listens l ON l.id = f.listen_id WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
+		l.isrc, l.recording_mbid, l.approximate FROM forwards f JOIN listens l ON l.id = f.listen_id
+		WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,8 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 func (s *Store) takeOutThere(ctx context.Context, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		err := execTx(ctx, tx, `DELETE FROM forwards WHERE delivery_id = $1 AND EXISTS
-			(SELECT 1 FROM listen_sources s WHERE s.listen_id = forwards.listen_id AND s.connection = forwards.connection)`, id)
+			(SELECT 1 FROM listen_sources s
+			WHERE s.listen_id = forwards.listen_id AND s.connection = forwards.connection)`, id)
 		return errors.Join(err, recount(ctx, tx, id))
 	})
 }
@@ -49,7 +51,8 @@ func recount(ctx context.Context, tx *sql.Tx, id int64) error {
 		WHERE id = $1`, id)
 }
 
-// recountAll updates the numbers of listens of all deliveries of a person that are not done, after listens were deleted.
+// recountAll updates the numbers of listens of all deliveries of a person that are not done, after listens were
+// deleted.
 func recountAll(ctx context.Context, tx *sql.Tx, user int64) error {
 	return execTx(ctx, tx, `UPDATE deliveries
 		SET items = (SELECT count(*) FROM forwards f WHERE f.delivery_id = deliveries.id)
@@ -107,14 +110,16 @@ func (s *Store) NoteFailure(ctx context.Context, id int64, f delivery.Failure, d
 // Revive makes the dead deliveries to a provider due that did not die of what they deliver.
 func (s *Store) Revive(ctx context.Context, user int64, conn library.ConnectionID) error {
 	_, err := s.jobs.Redrive(ctx, queue.Where("SELECT d.id FROM "+withJobs+
-		"WHERE d.user_id = $1 AND d.connection = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead), user, conn))
+		"WHERE d.user_id = $1 AND d.connection = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead),
+		user, provider))
 	return err
 }
 
 // Parked returns the connections to which deliveries are parked.
 func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+`WHERE EXISTS (SELECT 1 FROM `+withJobs+`
-		WHERE d.user_id = connections.user_id AND d.connection = connections.connection AND `+queue.HasState(queue.Parked)+`)`)
+		WHERE d.user_id = connections.user_id AND d.connection = connections.connection
+		AND `+queue.HasState(queue.Parked)+`)`)
 }
 
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }

@@ -20,7 +20,8 @@ func (s *Store) SetAttempts(n int) { s.attempts.Store(int64(n)) }
 
 // openQueue opens the queue in the database.
 func (s *Store) openQueue(ctx context.Context) (err error) {
-	s.jobs, err = queue.Open(ctx, queue.Config{Driver: s.driver(s.writer), Writer: s.writer, Reader: s.reader, Wrap: local})
+	s.jobs, err = queue.Open(ctx, queue.Config{Driver: s.driver(s.writer), Writer: s.writer, Reader: s.reader,
+		Wrap: local})
 	return err
 }
 

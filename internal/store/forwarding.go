@@ -24,7 +24,8 @@ func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rul
 		WHERE user_id = $1 ORDER BY connection`, user)
 }
 
-// forwardAtOnce is how many listens one transaction of StartForwarding enqueues, so that other writers do not wait long.
+// forwardAtOnce is how many listens one transaction of StartForwarding enqueues, so that other writers do not wait
+// long.
 const forwardAtOnce = 10_000
 
 // StartForwarding stores a forwarding rule. With earlier, what was stored before is enqueued at once, except what the
@@ -129,9 +130,11 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 			c.Waiting += r.n
 		}
 	}
-	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s WHERE s.user_id = $1 AND s.connection = $2
+	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s
+		WHERE s.user_id = $1 AND s.connection = $2
 		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.connection <> $2)
-		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`, user, conn).Scan(&c.There)
+		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`,
+		user, provider).Scan(&c.There)
 	if err != nil {
 		return c, local(err)
 	}
@@ -171,7 +174,8 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
 		LEFT JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
-			AND s.source_id = (SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.connection = $2)
+			AND s.source_id =
+			(SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.connection = $2)
 		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR s.listen_id IS NOT NULL AND EXISTS
 			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2))
 		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, user, conn, limit)

@@ -16,8 +16,9 @@ import (
 func TestRulesAreKept(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	first := delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(1), Since: at(2)}
-	archive := delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive, Batch: 1, Since: at(3)}
+	first := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(1),
+		Since: at(2)}
+	archive := delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1, Since: at(3)}
 	for _, r := range []delivery.Rule{first, archive} {
 		_, err := s.StartForwarding(t.Context(), r, false)
 		require.NoError(t, err)
@@ -39,7 +40,7 @@ func TestRulesAreKept(t *testing.T) {
 	require.Equal(t, []delivery.Rule{archive}, rules)
 }
 
-func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
+func TestEarlierListensAreForwardedOnRequest(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	guess := track("Guess", 25)
@@ -60,16 +61,17 @@ func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
 	}
 	require.Equal(t, 2, wait())
 	require.Zero(t, carry(false))
-	require.Empty(t, owed(t, s, user))
+	require.Empty(t, enqueued(t, s, user))
 	require.Equal(t, 2, carry(true))
-	require.Equal(t, []string{"lastfm scheduled: B, D"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm scheduled: B, D"}, enqueued(t, s, user))
 	require.Zero(t, wait())
 	require.Zero(t, carry(true), "what is written down already is not written down again")
 	rule.From = at(0)
 	require.Equal(t, 1, wait())
 	require.Equal(t, 1, carry(true))
-	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, owed(t, s, user))
-	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 3"), "history goes out after what is new")
+	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, enqueued(t, s, user))
+	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 3"),
+		"history goes out after what is new")
 	save(t, s, user, "spotify", track("F", time.Since(at(0)).Minutes()))
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 1"))
 }
@@ -79,7 +81,8 @@ func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		save(t, s, user, "spotify", track("A", 10), track("B", 20))
-		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 1, Since: at(0)}, true)
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm",
+			Kind: delivery.Scrobble, Batch: 1, Since: at(0)}, true)
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("C", 30), track("D", 40))
 		all := deliveries(t, s, user)
@@ -92,11 +95,14 @@ func TestEarlierMonthsAreArchived(t *testing.T) {
 	s, user := setup(t)
 	s.SetArchiveEvery(time.Hour)
 	newYear := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear), playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))
-	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive, Batch: 1}, true)
+	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear),
+		playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+		Batch: 1}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
-	require.Equal(t, []string{"s3 scheduled: 2025-12", "s3 scheduled: 2026-01", "s3 scheduled: 2026-06"}, owed(t, s, user))
+	require.Equal(t, []string{"s3 scheduled: 2025-12", "s3 scheduled: 2026-01", "s3 scheduled: 2026-06"},
+		enqueued(t, s, user))
 	for _, d := range deliveries(t, s, user) {
 		require.False(t, d.Due.After(time.Now()), "at once")
 	}
@@ -106,7 +112,8 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	from, to := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	inside := []library.Listen{playAt("the first", from), playAt("the same instant", from), playAt("the last", to.Add(-time.Millisecond))}
+	inside := []library.Listen{playAt("the first", from), playAt("the same instant", from),
+		playAt("the last", to.Add(-time.Millisecond))}
 	for i := range 2500 { // three pages of one query each, many plays in one instant
 		inside = append(inside, playAt("play "+time.Duration(i).String(), from.Add(time.Duration(i/50)*time.Minute)))
 	}
@@ -134,9 +141,9 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	}
 }
 
-// fates has one listen whose delivery is in each state, named after it, one that was sent so long ago that its delivery is
-// forgotten, and two that Last.fm tells of, one of them by itself. It takes two minutes, and returns when it began and the
-// numbers of the deliveries.
+// fates returns a database with a listen whose delivery is in each state, named after it, one that was sent so long ago
+// that its delivery is forgotten, and two that Last.fm reported, one of them alone. It takes two minutes, and returns
+// when it began and the ids of the deliveries.
 func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]int64) {
 	t.Helper()
 	start, ids = time.Now().UTC(), map[string]int64{}
@@ -158,7 +165,8 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 	for _, state := range []delivery.State{delivery.Running, delivery.Retrying, delivery.Dead, delivery.Done} {
 		become(t, s, state, ids[string(state)])
 	}
-	require.NoError(t, s.NoteFailure(t.Context(), ids["dead"], delivery.Failure{Category: "item", Reason: "It is bad."}, true))
+	require.NoError(t, s.NoteFailure(t.Context(), ids["dead"],
+		delivery.Failure{Category: "item", Reason: "It is bad."}, true))
 	time.Sleep(time.Minute)
 	save(t, s, user, "lastfm", track("there", 70.1), track("done", 50.1))
 	plays, err := s.ListensOf(t.Context(), ids["there"])
@@ -169,18 +177,19 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 	return start, ids
 }
 
-func TestWhatBecameOfEachListen(t *testing.T) {
+func TestTheOutcomeOfEachListen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		start, ids := fates(t, s, user)
 		account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 		require.NoError(t, err)
-		require.Equal(t, delivery.ForwardingCounts{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1, Next: start.Add(time.Minute)}, account)
-		carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
+		require.Equal(t, delivery.ForwardingCounts{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1,
+			Next: start.Add(time.Minute)}, account)
+		forwarded, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
 		require.NoError(t, err)
 		outcomes := map[string]string{}
-		for _, c := range carried {
+		for _, c := range forwarded {
 			outcomes[c.Title] = c.Outcome
 			require.Equal(t, ids[c.Title], c.Delivery, c.Title)
 			switch c.Title {
@@ -194,7 +203,8 @@ func TestWhatBecameOfEachListen(t *testing.T) {
 				require.Equal(t, at(0), c.PlayedAt)
 			}
 		}
-		require.Equal(t, map[string]string{"scheduled": "scheduled", "running": "running", "retrying": "retrying", "parked": "parked", "dead": "dead", "done": "done",
+		require.Equal(t, map[string]string{"scheduled": "scheduled", "running": "running", "retrying": "retrying",
+			"parked": "parked", "dead": "dead", "done": "done",
 			"forgotten": "done", "there": "there"}, outcomes)
 		newest, err := s.ForwardedListens(t.Context(), user, "lastfm", 2)
 		require.NoError(t, err)
@@ -202,14 +212,14 @@ func TestWhatBecameOfEachListen(t *testing.T) {
 	})
 }
 
-func TestNothingIsSaidOfAProviderThatNothingIsCarriedTo(t *testing.T) {
+func TestNothingForwardedCountsNothing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", track("A", 1))
 	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
 	require.Zero(t, account)
-	carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
+	forwarded, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
 	require.NoError(t, err)
-	require.Empty(t, carried)
+	require.Empty(t, forwarded)
 }

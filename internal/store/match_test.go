@@ -17,15 +17,20 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 	t.Parallel()
 	same := [][]string{ // title, artist, title, artist …
 		{"Svefn-g-englar", "Sigur Rós", "SVEFN-G-ENGLAR", "sigur ros", "Svefn‐g‐englar", "Sigur Ro\u0301s"},
-		{"Crazy in Love", "Beyoncé", "Crazy In Love (feat. JAY-Z)", "Beyonce", "Crazy in Love [feat. Jay-Z]", "Beyoncé, JAY-Z",
+		{"Crazy in Love", "Beyoncé", "Crazy In Love (feat. JAY-Z)", "Beyonce", "Crazy in Love [feat. Jay-Z]",
+			"Beyoncé, JAY-Z",
 			"Crazy in Love feat. Jay-Z", "Beyoncé feat. Jay-Z", "Crazy in Love (ft. Jay-Z)", "Beyoncé ft. Jay-Z",
 			"Crazy in Love (with Jay-Z)", "Beyoncé & Jay-Z", "Crazy in Love (Feat Jay-Z)", "Beyoncé; Jay-Z",
 			"Crazy in Love featuring Jay-Z", "Beyoncé • JAY-Z", "Crazy in Love [ft. Jay-Z]", "Beyoncé × JAY-Z"},
-		{"Heroes", "David Bowie", "Heroes - 2017 Remaster", "David Bowie", "Heroes (2017 Remaster)", "David Bowie", "\"Heroes\" - Remastered", "David Bowie",
-			"Heroes - Remastered 2017", "David Bowie", "Heroes [2017 Remaster]", "David Bowie", "Heroes (Remastered 2017)", "David Bowie",
+		{"Heroes", "David Bowie", "Heroes - 2017 Remaster", "David Bowie", "Heroes (2017 Remaster)", "David Bowie",
+			"\"Heroes\" - Remastered", "David Bowie",
+			"Heroes - Remastered 2017", "David Bowie", "Heroes [2017 Remaster]", "David Bowie",
+			"Heroes (Remastered 2017)", "David Bowie",
 			"Heroes [2017 - Remaster]", "David Bowie", "Heroes – Remaster", "David Bowie"},
-		{"Under Pressure", "Queen", "Under Pressure", "Queen & David Bowie", "Under Pressure", "Queen and David Bowie", "Under Pressure", "Queen x David Bowie",
-			"Under Pressure", "Queen / David Bowie", "Under Pressure", "Queen with David Bowie", "Under Pressure", "Queen vs. David Bowie"},
+		{"Under Pressure", "Queen", "Under Pressure", "Queen & David Bowie", "Under Pressure",
+			"Queen and David Bowie", "Under Pressure", "Queen x David Bowie",
+			"Under Pressure", "Queen / David Bowie", "Under Pressure", "Queen with David Bowie",
+			"Under Pressure", "Queen vs. David Bowie"},
 		{"Don't Stop", "Fleetwood Mac", "Don’t Stop", "Fleetwood Mac", "Dont stop", "FLEETWOOD MAC"},
 		{"İstanbul", "Sezen Aksu", "istanbul", "Sezen Aksu", "İstanbul (feat. X)", "Sezen Aksu"},
 		{"Twenty-One", "The Eagles", "Twenty-One - Remaster", "The Eagles", "Twenty-One (Remastered)", "The Eagles"},
@@ -41,7 +46,8 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 		}
 	}
 	for _, other := range [][2]string{
-		{"Heroes", "Mando Diao"}, {"Hero", "David Bowie"}, {"Heroes - Live", "David Bowie"}, {"!!!", "!!!"}, {"??", "!!!"},
+		{"Heroes", "Mando Diao"}, {"Hero", "David Bowie"}, {"Heroes - Live", "David Bowie"}, {"!!!", "!!!"}, {"??",
+			"!!!"},
 		{"Remaster", "David Bowie"}, {"Twenty", "The Eagles"}, {"(feat. Nobody)", "X"}, {"", ""}, {"", "x"}, {"x", ""},
 	} {
 		key := matchKey(other[0], other[1])
@@ -50,7 +56,7 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 	}
 }
 
-// told is a play as one service tells it.
+// told is a play as one service reports it.
 type told struct {
 	provider library.ConnectionID
 	minute   float64
@@ -79,19 +85,28 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 		plays [2]told
 		want  int
 	}{
-		"the same instant":                       {[2]told{{minute: 10, length: three}, {minute: 10, length: three}}, 1},
-		"start and end":                          {[2]told{{minute: 10, length: three}, {minute: 13, length: three}}, 1},
-		"end and start":                          {[2]told{{minute: 13.4, length: three}, {minute: 10, length: three}}, 1},
-		"one tells no length":                    {[2]told{{minute: 10, length: three}, {minute: 13}}, 1},
-		"the other tells none":                   {[2]told{{minute: 10}, {minute: 13.4, length: three}}, 1},
-		"neither tells a length":                 {[2]told{{minute: 10}, {minute: 14.5}}, 1},
-		"start and end of half an hour":          {[2]told{{minute: 10, length: 30 * time.Minute}, {minute: 40, length: 30 * time.Minute}}, 1},
-		"feat. in the title":                     {[2]told{{minute: 10}, {minute: 10, title: "Svefn-g-englar (feat. Steindór Andersen)"}}, 1},
-		"feat. in the artist":                    {[2]told{{minute: 10}, {minute: 10, artist: "Sigur Rós feat. Steindór Andersen"}}, 1},
-		"a remaster":                             {[2]told{{minute: 10}, {minute: 10, title: "Svefn-g-englar - 2019 Remaster"}}, 1},
-		"without accents":                        {[2]told{{minute: 10}, {minute: 10, artist: "SIGUR ROS"}}, 1},
-		"artists joined otherwise":               {[2]told{{minute: 10, artist: "Sigur Rós, Hilmar"}, {minute: 10, artist: "Sigur Rós & Hilmar"}}, 1},
-		"longer apart than the track":            {[2]told{{minute: 10, length: three}, {minute: 14, length: three}}, 2},
+		"the same instant": {[2]told{{minute: 10, length: three}, {minute: 10, length: three}},
+			1},
+		"start and end": {[2]told{{minute: 10, length: three}, {minute: 13, length: three}},
+			1},
+		"end and start": {[2]told{{minute: 13.4, length: three},
+			{minute: 10, length: three}}, 1},
+		"one tells no length":    {[2]told{{minute: 10, length: three}, {minute: 13}}, 1},
+		"the other tells none":   {[2]told{{minute: 10}, {minute: 13.4, length: three}}, 1},
+		"neither tells a length": {[2]told{{minute: 10}, {minute: 14.5}}, 1},
+		"start and end of half an hour": {[2]told{{minute: 10, length: 30 * time.Minute},
+			{minute: 40, length: 30 * time.Minute}}, 1},
+		"feat. in the title": {[2]told{{minute: 10},
+			{minute: 10, title: "Svefn-g-englar (feat. Steindór Andersen)"}}, 1},
+		"feat. in the artist": {[2]told{{minute: 10},
+			{minute: 10, artist: "Sigur Rós feat. Steindór Andersen"}}, 1},
+		"a remaster": {[2]told{{minute: 10},
+			{minute: 10, title: "Svefn-g-englar - 2019 Remaster"}}, 1},
+		"without accents": {[2]told{{minute: 10}, {minute: 10, artist: "SIGUR ROS"}}, 1},
+		"artists joined otherwise": {[2]told{{minute: 10, artist: "Sigur Rós, Hilmar"},
+			{minute: 10, artist: "Sigur Rós & Hilmar"}}, 1},
+		"longer apart than the track": {[2]told{{minute: 10, length: three}, {minute: 14, length: three}},
+			2},
 		"longer apart than a track is as a rule": {[2]told{{minute: 10}, {minute: 15}}, 2},
 		"another track":                          {[2]told{{minute: 10}, {minute: 10, title: "Starálfur"}}, 2},
 	}
@@ -148,12 +163,13 @@ func TestRealPlaysStayAsManyAsTheyAre(t *testing.T) {
 		offset  float64   // of the second service's clock: it reports the end of a play
 		one     bool      // service only
 	}{
-		"a minute apart, one service":          {[]float64{0, 1}, 0, true},
-		"a minute apart, two services":         {[]float64{0, 1}, 0, false},
-		"a minute apart, start and end":        {[]float64{0, 1}, 4, false},
-		"back to back, two services":           {[]float64{0, 4, 8}, 0, false},
-		"back to back, start and end":          {[]float64{0, 4, 8, 12, 16}, 4, false},
-		"back to back for an hour":             {[]float64{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60}, 0, false},
+		"a minute apart, one service":   {[]float64{0, 1}, 0, true},
+		"a minute apart, two services":  {[]float64{0, 1}, 0, false},
+		"a minute apart, start and end": {[]float64{0, 1}, 4, false},
+		"back to back, two services":    {[]float64{0, 4, 8}, 0, false},
+		"back to back, start and end":   {[]float64{0, 4, 8, 12, 16}, 4, false},
+		"back to back for an hour": {[]float64{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56,
+			60}, 0, false},
 		"back to back and skipped":             {[]float64{0, 1, 5, 6, 6.5, 10.5, 30, 31, 36}, 0.3, false},
 		"back to back, skipped, clocks differ": {[]float64{0, 1, 5, 6, 6.5, 10.5, 30, 31, 36}, -0.4, false},
 	}
@@ -181,8 +197,14 @@ func TestRealPlaysStayAsManyAsTheyAre(t *testing.T) {
 // requireWhole checks what must hold of every listen: each has a source, none has two plays of one provider.
 func requireWhole(t testing.TB, s *Store, user int64) {
 	t.Helper()
-	require.Zero(t, number(t, s, "SELECT count(*) FROM listens WHERE user_id = $1 AND id NOT IN (SELECT listen_id FROM listen_sources)", user), "listens without a source")
-	require.Zero(t, number(t, s, "SELECT count(*) FROM (SELECT 1 FROM listen_sources WHERE user_id = $1 GROUP BY listen_id, connection HAVING count(*) > 1) AS twice", user),
+	require.Zero(t,
+		number(t, s,
+			`SELECT count(*) FROM listens
+		WHERE user_id = $1 AND id NOT IN (SELECT listen_id FROM listen_sources)`, user), "listens without a source")
+	require.Zero(t,
+		number(t, s,
+			`SELECT count(*) FROM (SELECT 1 FROM listen_sources
+		WHERE user_id = $1 GROUP BY listen_id, connection HAVING count(*) > 1) AS twice`, user),
 		"listens with two plays of one provider")
 }
 
@@ -200,7 +222,8 @@ func TestAnyOrderOfArrival(t *testing.T) {
 			real, minute := 0, 0.0
 			for range 60 {
 				title := fmt.Sprint("Track ", rnd.IntN(4))
-				if rnd.IntN(4) == 0 { // heard at one service only: far from any other play of the track, else nobody could tell
+				// heard at one service only: far from any other play of the track, else nobody could tell
+				if rnd.IntN(4) == 0 {
 					minute += 20
 					first = append(first, told{"listenbrainz", minute, title, "", 4 * time.Minute})
 					minute += 20
@@ -220,7 +243,9 @@ func TestAnyOrderOfArrival(t *testing.T) {
 			}
 			require.Equal(t, real, inPages(t, s, user, rnd, pages))
 			require.Equal(t, real, count(t, s, user))
-			require.Equal(t, len(second), number(t, s, "SELECT count(*) FROM (SELECT 1 FROM listen_sources WHERE user_id = $1 GROUP BY listen_id HAVING count(*) = 2) AS merged", user))
+			require.Equal(t, len(second), number(t, s,
+				`SELECT count(*) FROM (SELECT 1 FROM listen_sources
+		WHERE user_id = $1 GROUP BY listen_id HAVING count(*) = 2) AS merged`, user))
 			requireWhole(t, s, user)
 		})
 	}

@@ -34,7 +34,8 @@ func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notifi
 // enqueueRecovery enqueues a message that a notification is resolved for the channels that sent it, or were to send it.
 func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 	all, err := list(ctx, tx, scanID, `SELECT channel_id FROM messages
-		WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0) ORDER BY channel_id`,
+		WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0)
+		ORDER BY channel_id`,
 		n.ID, millis(n.CreatedAt), string(notify.Opened))
 	for _, channel := range all {
 		if err == nil {
@@ -50,8 +51,9 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 	if err != nil {
 		return err
 	}
-	err = execTx(ctx, tx, `INSERT INTO messages (id, channel_id, notification_id, opened_at, event, severity, connection,
-		cause, category, title, message, action_url, resolved_at, created_at)
+	err = execTx(ctx, tx, `INSERT INTO messages
+		(id, channel_id, notification_id, opened_at, event, severity, connection, cause,
+		category, title, message, action_url, resolved_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
 		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Connection, n.Cause, n.Category,
@@ -81,17 +83,19 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		same := `o.channel_id = messages.channel_id AND o.notification_id = messages.notification_id
 			AND o.opened_at = messages.opened_at`
 		err := errors.Join( // what is resolved before it was sent is sent neither way
-			execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE event = 'opened' AND ended_at = 0 AND channel_id = $2
+			execTx(ctx, tx, `UPDATE messages SET ended_at = $1
+				WHERE event = 'opened' AND ended_at = 0 AND channel_id = $2
 				AND EXISTS (SELECT 1 FROM messages o WHERE `+same+` AND o.event = 'resolved')`, now, channel),
-			execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE event = 'resolved' AND ended_at = 0 AND channel_id = $2
-				AND NOT EXISTS (SELECT 1 FROM messages o WHERE `+same+` AND o.event = 'opened' AND o.sent = 1)`, now, channel))
+			execTx(ctx, tx, `UPDATE messages SET ended_at = $1
+				WHERE event = 'resolved' AND ended_at = 0 AND channel_id = $2
+				AND NOT EXISTS (SELECT 1 FROM messages o WHERE `+same+` AND o.event = 'opened' AND o.sent = 1)`,
+				now, channel))
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
-			title, message, action_url, opened_at, resolved_at, created_at,
-			COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
-				WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause,
+		category,
+			title, message, action_url, opened_at, resolved_at, created_at
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		return err
 	})
@@ -122,14 +126,15 @@ func (s *Store) MessagesSent(ctx context.Context, channel int64, messages []int6
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(time.Now())
 		err := tx.QueryRowContext(ctx, `SELECT failures > 0 OR EXISTS (SELECT 1 FROM notifications n
-			WHERE n.user_id = channels.user_id AND n.connection = '' AND n.cause = $2 AND n.resolved_at = 0) FROM channels WHERE id = $1`,
+			WHERE n.user_id = channels.user_id AND n.connection = '' AND n.cause = $2 AND n.resolved_at = 0)
+			FROM channels WHERE id = $1`,
 			channel, notify.ChannelCause(channel)).Scan(&recovered)
 		if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 			return nil
 		}
 		return errors.Join(err, endMessages(ctx, tx, channel, messages, now, true),
-			execTx(ctx, tx, `UPDATE channels SET last_sent_at = $1, failures = 0, failing_since = 0, category = '', reason = ''
-				WHERE id = $2`, now, channel))
+			execTx(ctx, tx, `UPDATE channels SET last_sent_at = $1, failures = 0, failing_since = 0, category = '',
+				reason = '' WHERE id = $2`, now, channel))
 	})
 	return recovered, err
 }
@@ -144,8 +149,9 @@ func (s *Store) MessagesDropped(ctx context.Context, channel int64, messages []i
 func endMessages(ctx context.Context, tx *sql.Tx, channel int64, messages []int64, at int64, sent bool) error {
 	var errs []error
 	for _, id := range messages {
-		errs = append(errs, execTx(ctx, tx, "UPDATE messages SET ended_at = $1, sent = $2 WHERE id = $3 AND channel_id = $4",
-			at, flag(sent), id, channel))
+		errs = append(errs,
+			execTx(ctx, tx, "UPDATE messages SET ended_at = $1, sent = $2 WHERE id = $3 AND channel_id = $4",
+				at, flag(sent), id, channel))
 	}
 	return errors.Join(errs...)
 }
@@ -165,16 +171,19 @@ func (s *Store) EndMessages(ctx context.Context, id, channel, seen int64, done b
 }
 
 // DeferMessages implements delivery.Store.
-func (s *Store) DeferMessages(ctx context.Context, id, channel, seen int64, until time.Time) (deferred bool, err error) {
+func (s *Store) DeferMessages(ctx context.Context, id, channel, seen int64, until time.Time) (deferred bool,
+	err error) {
 	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.Defer(ctx, id, until) })
 }
 
 // unlessNewer calls then unless a message with an id above seen waits for the channel, in one transaction. It returns
 // whether it called it.
-func (s *Store) unlessNewer(ctx context.Context, channel, seen int64, then func(queue.Jobs) error) (did bool, err error) {
+func (s *Store) unlessNewer(ctx context.Context, channel, seen int64, then func(queue.Jobs) error) (did bool,
+	err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var newer int
-		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE channel_id = $1 AND ended_at = 0 AND id > $2",
+		err := tx.QueryRowContext(ctx,
+			"SELECT count(*) FROM messages WHERE channel_id = $1 AND ended_at = 0 AND id > $2",
 			channel, seen).Scan(&newer)
 		if did = newer == 0; err != nil || !did {
 			return err

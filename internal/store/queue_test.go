@@ -17,7 +17,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// A delivery as the queue has it, whatever it carries.
+// The jobs of deliveries, as River reads them.
 type (
 	plays  struct{ delivery.Payload }
 	copied struct{ delivery.Payload }
@@ -26,7 +26,7 @@ type (
 func (plays) Kind() string  { return delivery.Scrobble }
 func (copied) Kind() string { return delivery.WritePlaylist }
 
-// worker does with a delivery what a test dictates.
+// worker does what a test dictates.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	do func(id int64) error
@@ -34,9 +34,9 @@ type worker[T river.JobArgs] struct {
 
 func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
 
-// startQueue opens the queue and has the deliveries to a provider worked on, so many at once, until the returned
-// function is called, which waits for those under way. It belongs into a bubble.
-func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int, do func(id int64) error) (stop func()) {
+// startQueue works the deliveries to a provider, so many at once, until the returned function is called, which waits
+// for those under way. It needs a bubble.
+func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker[plays]{do: do})
@@ -52,7 +52,7 @@ func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce in
 	return func() { require.NoError(t, client.Stop(context.Background())) }
 }
 
-func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
+func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -61,7 +61,8 @@ func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
 		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+				Ref: fmt.Sprint(i)}))
 		}
 		become(t, s, delivery.Running, ids[0], ids[1])
 		become(t, s, delivery.Done, ids[2])
@@ -74,7 +75,7 @@ func TestWhatWasRunningWhenTheProcessDiedIsDueAgain(t *testing.T) {
 	})
 }
 
-// Re-driving from several places at once, while deliveries are worked on, neither loses nor doubles any.
+// Redriving from several places at once, while deliveries are attempted, neither loses nor doubles any.
 func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 		for i := range redriven {
 			wg.Go(func() {
 				for range 5 {
-					n, err := s.Redrive(context.Background(), delivery.Filter{User: user, Connection: "lastfm", State: delivery.Dead}, false)
+					n, err := s.Redrive(context.Background(),
+						delivery.Filter{User: user, Provider: "lastfm", State: delivery.Dead}, false)
 					assert.NoError(t, err)
 					redriven[i] += n
 					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
@@ -124,14 +126,16 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 	})
 }
 
-// thousands writes many deliveries down at once, all of them dead or done.
+// thousands inserts many deliveries at once, all of them dead or done.
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
 	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)
-		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at) SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
+		INSERT INTO river_job (kind, args, queue, max_attempts, attempt, state, scheduled_at, finalized_at)
+		SELECT $2, '{}', $4, 3, 1, 'cancelled', $3, $3 FROM n`,
 		many, delivery.Scrobble, queue.Time(time.Now()), delivery.QueueOf("lastfm", user))
 	require.NoError(t, err)
-	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at) SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
+	_, err = s.writer.Exec(`INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at)
+		SELECT id, $1, 'lastfm', kind, '', 1, 0 FROM river_job`, user)
 	require.NoError(t, err)
 	if state == delivery.Done {
 		_, err = s.writer.Exec("UPDATE river_job SET state = 'completed'")

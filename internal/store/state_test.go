@@ -110,13 +110,13 @@ func TestStopsAreRestored(t *testing.T) {
 		require.NoError(t, err)
 		return all
 	}
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", ""))
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", ""))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)))
 	require.NoError(t, s.SaveStop(t.Context(), stop(library.Listens, first.Generation)))
 	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(library.Listens, 1)}, stops())
 	require.NoError(t, s.ClearStops(t.Context(), user, "spotify"))
 	require.Empty(t, stops())
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "position", reading)
 
@@ -168,12 +168,12 @@ func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
 func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Empty(t, reading)
 	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, "advice", "detail"))
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", "note"))
-	want := library.StreamRecord{Connection: "spotify", Stream: library.Listens, Reading: "position", Note: "note", Advice: "advice", Detail: "detail"}
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
+	want := library.StreamRecord{Provider: "spotify", Stream: library.Listens, Position: "position", Note: "note", Advice: "advice", Detail: "detail"}
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{want}, streams)

@@ -146,7 +146,7 @@ func (m *statuses) status(
 func (m *statuses) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
 	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
 	if stream == library.Listens {
-		if pos, err := parsePosition(r.Reading); err == nil {
+		if pos, err := parsePosition(r.Position); err == nil {
 			st.History, st.Done, st.Total = pos.history(), pos.Done, pos.Total
 		}
 	}

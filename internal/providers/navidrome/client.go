@@ -204,7 +204,7 @@ func meaning(err error, m resilience.Meaning) error {
 // whole is err for a call that must not be taken for one bad play or playlist: an item failure without one of these
 // codes, by its HTTP status alone, says that somewhere on the way /rest/ leads elsewhere.
 func whole(err error, codes ...string) error {
-	if resilience.Classify(err).Scope == resilience.ScopeItem && !refused(err, codes...) {
+	if resilience.IsItem(err) && !refused(err, codes...) {
 		return meaning(err, ourMistake)
 	}
 	return err
@@ -214,12 +214,6 @@ func whole(err error, codes ...string) error {
 func refused(err error, codes ...string) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && slices.Contains(codes, e.Code)
-}
-
-// answered says whether err is the server's own answer with this HTTP status.
-func answered(err error, status int) bool {
-	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && e.Status == status && !e.HTML
 }
 
 // offered turns the answer of a server that has a feature switched off into [providers.ErrNotOffered].

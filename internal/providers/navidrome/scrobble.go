@@ -56,7 +56,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	for i, p := range found {
 		err := a.scrobble(ctx, p)
 		outcomes[p.index] = err
-		if err == nil || resilience.Classify(err).Scope == resilience.ScopeItem {
+		if err == nil || resilience.IsItem(err) {
 			continue
 		}
 		if i == 0 {

@@ -29,7 +29,8 @@ type notice struct {
 func newCard(v View, open []core.Notification, here string) card {
 	state := syncer.Condition(v.State)
 	needsPerson := state == syncer.NeedsReconnect || state == syncer.NeedsAdmin
-	c := card{View: v, Done: "written", Calm: v.Category == nil && (state == syncer.Healthy || state == syncer.Syncing)}
+	c := card{View: v, Done: "written", Calm: v.Category == nil &&
+		(state == syncer.Healthy || state == syncer.Syncing)}
 	if v.Reads {
 		c.Done = "read"
 	}
@@ -89,7 +90,8 @@ func headlineOf(all []View, offline, admin bool) headline {
 		return headline{State: string(syncer.NeedsReconnect), Text: text}
 	case offline:
 		return headline{State: string(syncer.Waiting), Text: "This server is offline",
-			Lead: "Several services cannot be reached at once, so it seems to be our own connection to the internet. " +
+			Lead: "Several services cannot be reached at once, so it seems to be our own connection to " +
+				"the internet. " +
 				"What the services still offer is caught up when it is back."}
 	case wait == 1:
 		return headline{State: string(syncer.Waiting), Text: "One service is waiting; nothing for you to do"}

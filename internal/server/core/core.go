@@ -72,22 +72,21 @@ func New(o Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := web.Load()
-	if err != nil {
-		return nil, err
-	}
 	sessions := newSessions(o, base.Scheme == "https")
-	return &Core{
+	k := &Core{
 		BaseURL: o.BaseURL, Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
 		Access:   &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log},
 		base:     base,
 		layout:   layout{Version: o.Version, digests: o.Digests, demo: o.Demo},
 		store:    o.Store,
-		pages:    pages,
 
 		unconnected: o.Unconnected,
-	}, nil
+	}
+	if k.pages, err = web.Load(k.NameOf); err != nil {
+		return nil, err
+	}
+	return k, nil
 }
 
 // Note writes an entry of the activity log. A failure to write it is logged and otherwise ignored.

@@ -38,14 +38,16 @@ type banner struct {
 
 // setPath sets what depends on the path of the page.
 func (l *layout) setPath(path string) {
-	status := navLink{Label: "Status", URL: "/", Current: current(path, "/", "/connections", "/health", "/activity")}
+	status := navLink{Label: "Status", URL: "/", Current: current(path, "/", "/connections",
+		"/health", "/activity")}
 	listens := navLink{Label: "Listens", URL: "/listens", Current: current(path, "/listens", "/imports", "/music")}
 	l.Nav = []navLink{status, listens,
 		{Label: "Playlists", URL: "/playlists", Current: current(path, "/playlists", "/playlists")},
 		{Label: "Deliveries", URL: "/deliveries", Current: current(path, "/deliveries", "/deliveries"), Dead: true},
 	}
 	if l.digests {
-		l.Nav = append(l.Nav, navLink{Label: "Digest", URL: "/digest", Current: current(path, "/digest", "/digest")})
+		l.Nav = append(l.Nav,
+			navLink{Label: "Digest", URL: "/digest", Current: current(path, "/digest", "/digest")})
 	}
 	settings := navLink{Label: "Settings", URL: "/settings", Current: current(path, "/settings", "/channels")}
 	if within(path, "/settings") {

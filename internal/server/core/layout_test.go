@@ -11,7 +11,8 @@ func TestNavigationMarksTheCurrentPage(t *testing.T) {
 	for path, want := range map[string][2]string{
 		"/": {"Status", "page"}, "/connections/spotify": {"Status", "true"}, "/health": {"Status", "true"},
 		"/activity": {"Status", "true"}, "/listens": {"Listens", "page"}, "/imports": {"Listens", "true"},
-		"/music/artist/1": {"Listens", "true"}, "/playlists": {"Playlists", "page"}, "/playlists/3": {"Playlists", "true"},
+		"/music/artist/1": {"Listens", "true"}, "/playlists": {"Playlists",
+			"page"}, "/playlists/3": {"Playlists", "true"},
 		"/deliveries": {"Deliveries", "page"}, "/deliveries/3/discard": {"Deliveries", "true"},
 		"/digest/1/delete": {"Digest", "true"}, "/settings": {"Settings", "page"},
 		"/settings/tokens/1/revoke": {"Settings", "page"}, "/channels/1": {"Settings", "true"}, "/playlistsx": {},

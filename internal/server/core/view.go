@@ -17,6 +17,9 @@ func ViewAll[T, V any](all []T, view func(T) V) []V {
 	return views
 }
 
+// Mark is a state on a page, as a shape with a word.
+type Mark struct{ Shape, Word string }
+
 // Moment returns a time as the API writes it; nil for the zero time.
 func Moment(t time.Time) *string {
 	if t.IsZero() {

@@ -20,7 +20,7 @@ type pages struct{ *Handler }
 
 type pageView struct {
 	Filter     filter
-	Filtered   bool
+	Empty      bool // there are none at all
 	Chips      []chipView
 	Providers  []core.Option
 	Kinds      []core.Option
@@ -54,7 +54,7 @@ func (h *pages) listPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := pageView{Filter: in, Filtered: in != filter{}, RedriveAll: in.address("/deliveries/redrive")}
+	v := pageView{Filter: in, RedriveAll: in.address("/deliveries/redrive")}
 	var next string
 	if v.Deliveries, next, err = h.page(c, f); err != nil {
 		return err
@@ -68,6 +68,7 @@ func (h *pages) listPage(c echo.Context) error {
 	if err := h.addCounts(c, &v, f); err != nil {
 		return err
 	}
+	v.Empty = v.Chips[0].Count == 0 && in == filter{}
 	statuses, err := h.connections.StatusOf(c.Request().Context(), f.User, h.store)
 	if err != nil {
 		return err

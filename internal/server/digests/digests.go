@@ -136,7 +136,8 @@ func (h *Handler) page(c echo.Context) error {
 	return h.core.Render(c, http.StatusOK, "digest", "Digest", v)
 }
 
-// months returns the spending on the digests of a user by month; for an administrator also that of everybody, if others
+// months returns the spending on the digests of a user by month; for an administrator also that of everybody, if
+// others
 // have any.
 func months(ctx context.Context, store Store, zone *time.Location, user int64,
 	admin bool) (mine, everybody []spendingView, err error) {
@@ -210,7 +211,8 @@ func (h *Handler) askAPI(c echo.Context) error {
 }
 
 func (h *Handler) askForm(c echo.Context) error {
-	if week := c.FormValue("week"); week != "" && week != h.digests.Week().Name() { // the form showed another prompt
+	// the form showed another prompt
+	if week := c.FormValue("week"); week != "" && week != h.digests.Week().Name() {
 		return digest.ErrAnother
 	}
 	err := h.digests.Ask(c.Request().Context(), core.UserOf(c).ID)

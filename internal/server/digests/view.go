@@ -28,9 +28,10 @@ type digestView struct {
 	CreatedAt        string      `json:"created_at"`
 	WrittenAt        *string     `json:"written_at"`
 
-	Detail     string   `json:"-"`
-	Name       string   `json:"-"` // of the week, for people
-	Paragraphs []string `json:"-"`
+	Detail     string    `json:"-"`
+	Name       string    `json:"-"` // of the week, for people
+	Paragraphs []string  `json:"-"`
+	Mark       core.Mark `json:"-"` // empty if it is written
 }
 
 // promptView is the exact text that is sent to a model.
@@ -80,12 +81,18 @@ func weekName(monday string) string {
 	return from.Format("2 January 2006") + " – " + to.Format("2 January 2006")
 }
 
+// marks holds the states of digests as pages show them.
+var marks = map[digest.State]core.Mark{
+	digest.Waiting: {Shape: "scheduled", Word: "To be written"},
+	digest.Failed:  {Shape: "dead", Word: "Not written"},
+}
+
 func viewDigest(d digest.Digest) digestView {
 	v := digestView{ID: strconv.FormatInt(d.ID, 10), Week: d.Week, State: string(d.State), Text: d.Text, Cut: d.Cut,
 		Model: d.Model, Prompt: viewPrompt(d.Prompt),
 		PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens, Reason: d.Reason,
 		CreatedAt: library.Stamp(d.CreatedAt), WrittenAt: core.Moment(d.WrittenAt),
-		Detail: d.Detail, Name: weekName(d.Week)}
+		Detail: d.Detail, Name: weekName(d.Week), Mark: marks[d.State]}
 	if d.PromptTokens+d.CompletionTokens > 0 {
 		v.Cost = viewCost(d.Cost)
 	}

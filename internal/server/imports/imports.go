@@ -71,6 +71,8 @@ type importView struct {
 	CreatedAt   string   `json:"created_at"`
 	EndedAt     *string  `json:"ended_at"`
 	Open        bool     `json:"-"`
+
+	Mark core.Mark `json:"-"`
 }
 
 func (h *Handler) viewImport(v imports.Import) importView {
@@ -80,14 +82,23 @@ func (h *Handler) viewImport(v imports.Import) importView {
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
-		EndedAt: core.Moment(v.EndedAt), Open: v.Open()}
-	if p := h.core.Registry.Get(v.Connection.Provider()); p != nil {
-		view.DisplayName = library.Connection{ID: v.Connection}.Label(p.DisplayName)
+		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Mark: marks[v.State]}
+	if p := h.core.Registry.Get(v.Provider); p != nil {
+		view.DisplayName = p.DisplayName
 	}
 	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
 		view.Problems = strings.Split(text, "\n")
 	}
 	return view
+}
+
+// marks holds the states of imports as pages show them.
+var marks = map[imports.State]core.Mark{
+	imports.Waiting:  {Shape: "scheduled", Word: "Waits for its turn"},
+	imports.Running:  {Shape: "syncing", Word: "Reading"},
+	imports.Done:     {Shape: "done", Word: "Done"},
+	imports.Failed:   {Shape: "dead", Word: "Could not go on"},
+	imports.Canceled: {Shape: "paused", Word: "Canceled by you"},
 }
 
 // all returns a user's imports from a provider, or from all if the name is empty.

@@ -61,12 +61,29 @@ type View struct {
 	ExpiresAt  *string `json:"expires_at"`
 	Expired    bool    `json:"expired"`
 	Secret     string  `json:"token,omitempty"`
+	GoodFor    string  `json:"-"` // in a table
+	Lead       string  `json:"-"` // on its own page
 }
 
 func view(t accounts.Token) View {
 	return View{ID: strconv.FormatInt(t.ID, 10), Name: t.Name, Scope: string(t.Scope), LastFour: t.LastFour,
 		CreatedAt:  library.Stamp(t.CreatedAt),
-		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now())}
+		LastUsedAt: core.Moment(t.LastUsedAt), ExpiresAt: core.Moment(t.ExpiresAt), Expired: t.Expired(time.Now()),
+		GoodFor: goodFor[t.Scope], Lead: leads[t.Scope]}
+}
+
+// goodFor says what each scope allows, in a table.
+var goodFor = map[accounts.Scope]string{
+	accounts.Read:    "reading",
+	accounts.Operate: "reading and changing",
+	accounts.Full:    "administration, too",
+}
+
+// leads says what each scope allows, in a sentence.
+var leads = map[accounts.Scope]string{
+	accounts.Read:    "It is good for reading.",
+	accounts.Operate: "It is good for reading and for changing what is yours.",
+	accounts.Full:    "It is good for everything that you may do here, while you are an administrator.",
 }
 
 // input is the body of a call that makes a token.

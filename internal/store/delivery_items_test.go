@@ -24,7 +24,7 @@ func titlesOf(plays []library.StoredListen) []string {
 	return all
 }
 
-func TestADeliveryCarriesNoLongerWhatItsProviderHas(t *testing.T) {
+func TestADeliveryDropsWhatItsProviderHas(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	forward(t, s, user, "lastfm", 10, 0)
@@ -65,15 +65,16 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	become(t, s, delivery.Running, first.ID)
 	for range 2 { // the process may die after it, and do it again
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[2].ID, plays[3].ID}}, nil))
-		require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C, D"}, owed(t, s, user))
+		require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C, D"}, enqueued(t, s, user))
 	}
 	second := deliveries(t, s, user)[1]
 	require.Equal(t, []int{0, 9}, []int{second.Attempts, second.MaxAttempts})
 	require.NoError(t, s.Split(t.Context(), from, second.ID, [][]int64{{plays[3].ID}}, nil))
-	require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C", "lastfm scheduled: D"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C", "lastfm scheduled: D"},
+		enqueued(t, s, user))
 }
 
-func TestWhatIsRefusedBecomesADeadLetterOfItsOwn(t *testing.T) {
+func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
@@ -84,25 +85,30 @@ func TestWhatIsRefusedBecomesADeadLetterOfItsOwn(t *testing.T) {
 		plays, err := s.ListensOf(t.Context(), first.ID)
 		require.NoError(t, err)
 		why := delivery.Failure{Category: "item", Reason: "The artist is missing.", Answer: "1: ignored"}
-		from := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble}
-		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}}, []delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
-		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"}, owed(t, s, user))
+		from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}},
+			[]delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
+		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"},
+			enqueued(t, s, user))
 		now := time.Now().UTC()
-		want := delivery.Delivery{ID: first.ID + 2, User: user, Connection: "lastfm", Kind: delivery.Scrobble, Items: 1, State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
+		want := delivery.Delivery{ID: first.ID + 2, User: user, Provider: "lastfm", Kind: delivery.Scrobble, Items: 1,
+			State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
 			Due: now, EndedAt: now, CreatedAt: now, Failure: why, DeadSince: now}
 		require.Equal(t, want, deliveries(t, s, user)[2])
 
 		refuse(t, s, "refuse", "BEFORE UPDATE OF dead_since ON deliveries", "")
-		require.ErrorContains(t, s.Split(t.Context(), from, first.ID, nil, []delivery.Refused{{Listen: plays[0].ID, Failure: why}}), "refused")
-		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"}, owed(t, s, user), "all of it or nothing")
+		require.ErrorContains(t, s.Split(t.Context(), from, first.ID, nil,
+			[]delivery.Refused{{Listen: plays[0].ID, Failure: why}}), "refused")
+		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"},
+			enqueued(t, s, user), "all of it or nothing")
 	})
 }
 
-func TestTheWordsOfTheLatestFailureAreKept(t *testing.T) {
+func TestTheLatestFailureIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		id := order(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11"})
+		id := enqueue(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
 		kept := func() (delivery.Failure, time.Time) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
@@ -124,8 +130,8 @@ func TestTheWordsOfTheLatestFailureAreKept(t *testing.T) {
 	})
 }
 
-// taken lets River take what is due at a provider, one after the other, and returns the numbers in their order.
-func taken(t testing.TB, s *Store, provider library.ConnectionID) (ids []int64) {
+// taken lets River take what is due at a provider, one after the other, and returns the ids in their order.
+func taken(t testing.TB, s *Store, provider string) (ids []int64) {
 	t.Helper()
 	stop := startQueue(t, s, provider, 1, func(id int64) error {
 		ids = append(ids, id)
@@ -143,17 +149,19 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		bob := addUser(t, s, "Bob", accounts.Member)
 		var ids []int64
 		for i := range 5 {
-			ids = append(ids, order(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i), History: i == 1}))
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble,
+				Ref: fmt.Sprint(i), History: i == 1}))
 			time.Sleep(time.Second)
 		}
-		others := []int64{order(t, s, delivery.Draft{User: bob, Connection: "lastfm", Kind: delivery.Scrobble}),
-			order(t, s, delivery.Draft{User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble})}
+		others := []int64{enqueue(t, s, delivery.Draft{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
+			enqueue(t, s, delivery.Draft{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
 		become(t, s, delivery.Retrying, ids[0])
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
 		for range 2 {
 			require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, "lastfm")))
-			require.Equal(t, []string{"lastfm parked: ", "lastfm parked: ", "lastfm running: ", "lastfm dead: ", "lastfm parked: ", "listenbrainz scheduled: "}, owedAsIs(t, s, alice))
+			require.Equal(t, []string{"lastfm parked: ", "lastfm parked: ", "lastfm running: ", "lastfm dead: ",
+				"lastfm parked: ", "listenbrainz scheduled: "}, statesOf(t, s, alice))
 		}
 		require.Equal(t, "scheduled", standing(t, s, bob, others[0])[0])
 		connect(t, s, bob, "lastfm")
@@ -176,8 +184,8 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// owedAsIs is like owed, for deliveries without listens.
-func owedAsIs(t testing.TB, s *Store, user int64) (lines []string) {
+// statesOf is like enqueued, for deliveries without listens.
+func statesOf(t testing.TB, s *Store, user int64) (lines []string) {
 	t.Helper()
 	for _, d := range deliveries(t, s, user) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Connection, d.State, d.Ref)[:len(d.Connection)+len(d.State)+3])
@@ -189,11 +197,13 @@ func TestTheRunningOneParksItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		ids := []int64{order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "1"}), order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
+		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}),
+			enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			assert.Equal(t, ids[0], id)
 			assert.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
-			assert.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE id = $1 AND state = 'running'", id), "nobody else touches what is running")
+			assert.Equal(t, 1, number(t, s, "SELECT count(*) FROM river_job WHERE id = $1 AND state = 'running'", id),
+				"nobody else touches what is running")
 			return river.JobSnooze(274 * 365 * 24 * time.Hour) // as the worker does
 		})
 		time.Sleep(time.Minute)
@@ -216,14 +226,15 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 			if i == 5 {
 				o.Due = time.Now().Add(3 * time.Hour)
 			}
-			ids = append(ids, order(t, s, o))
+			ids = append(ids, enqueue(t, s, o))
 			time.Sleep(time.Second)
 		}
 		become(t, s, delivery.Running, ids[0])
 		become(t, s, delivery.Dead, ids[2])
 		until := time.Now().Add(time.Hour)
 		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until))
-		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until.Add(-time.Minute)), "a shorter wait shortens nothing")
+		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), ids[0], until.Add(-time.Minute)),
+			"a shorter wait shortens nothing")
 		for i, d := range deliveries(t, s, user) {
 			want := []delivery.State{"running", "scheduled", "dead", "scheduled", "scheduled", "scheduled"}[i]
 			require.Equal(t, want, d.State)
@@ -236,24 +247,24 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		require.Equal(t, []int64{ids[1], ids[3], ids[4]}, taken(t, s, "lastfm"))
 
-		parked := order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
+		parked := enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
 		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked, time.Now().Add(time.Hour)))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
 	})
 }
 
-func TestReviveLeavesAloneWhatIsBadItself(t *testing.T) {
+func TestReviveLeavesBadItemsDead(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	var ids []int64
 	for i, category := range []string{"item", "auth", "network", ""} {
-		id := order(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
+		id := enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
 		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
 	}
-	other := order(t, s, delivery.Draft{User: user, Connection: "listenbrainz", Kind: delivery.Scrobble})
+	other := enqueue(t, s, delivery.Draft{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
 	require.NoError(t, s.Revive(t.Context(), user, "lastfm"))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {
@@ -262,7 +273,7 @@ func TestReviveLeavesAloneWhatIsBadItself(t *testing.T) {
 	require.Equal(t, "dead", standing(t, s, user, other)[0])
 }
 
-func TestOwingCountsWhatWaits(t *testing.T) {
+func TestWaitingCountsByProvider(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	owing := func() map[library.ConnectionID]delivery.Waiting {
@@ -274,17 +285,21 @@ func TestOwingCountsWhatWaits(t *testing.T) {
 	forward(t, s, user, "lastfm", 2, 0)
 	save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 	for _, ref := range []string{"1", "2"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: ref}))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+			Kind: delivery.WritePlaylist, Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive,
+			Ref: ref}))
 	}
-	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2}, "s3": {Months: 2}}, owing())
+	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
+		"s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
 	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "navidrome")))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
-	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1}, "navidrome": {Playlists: 2, Parked: 2}}, owing())
+	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},
+		"navidrome": {Playlists: 2, Parked: 2}}, owing())
 	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestAChannelThatWorksAgainIsToldAtOnceWhatWaited(t *testing.T) {
+func TestARecoveredChannelGetsWhatWaitedAtOnce(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusServiceUnavailable, nil)
 		h.trouble("auth", notify.Error)
@@ -28,7 +29,7 @@ func TestAChannelThatWorksAgainIsToldAtOnceWhatWaited(t *testing.T) {
 	})
 }
 
-func TestAChannelThatStopsAfterItHasFailedIsNotSaidToBeMended(t *testing.T) {
+func TestAStoppedChannelHasNotRecovered(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		other := h.wants(notify.Channel{})
 		other.URL = "ntfy://ntfy.example.org/other"
@@ -56,7 +57,7 @@ func TestAChannelThatStopsAfterItHasFailedIsNotSaidToBeMended(t *testing.T) {
 	})
 }
 
-func TestAChangeWhileATestIsOnItsWayStays(t *testing.T) {
+func TestAChangeDuringATestIsKept(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusServiceUnavailable, nil)
 		h.trouble("auth", notify.Error)
@@ -77,7 +78,7 @@ func TestAChangeWhileATestIsOnItsWayStays(t *testing.T) {
 	})
 }
 
-func TestWhatIsAddedTwiceAtOnceIsToldOnce(t *testing.T) {
+func TestAChannelAddedTwiceAtOnceIsOne(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		var adding sync.WaitGroup
 		other := h.wants(notify.Channel{})
@@ -95,7 +96,7 @@ func TestWhatIsAddedTwiceAtOnceIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestTroubleWithAChannelEndsWithItsSetting(t *testing.T) {
+func TestTroubleOfAChannelEndsWithItsSetting(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		require.NoError(t, h.Remove(t.Context(), h.user, h.channel))
 		require.NoError(t, h.Adopt(t.Context(), []notify.Channel{h.wants(notify.Channel{})}))
@@ -108,17 +109,23 @@ func TestTroubleWithAChannelEndsWithItsSetting(t *testing.T) {
 	})
 }
 
-// unplugged is a store of a process that dies when a channel stops.
-type unplugged struct{ notify.ChannelStore }
-
-func (unplugged) ChannelStopped(context.Context, int64, int64, string, string) (bool, error) {
-	return false, &resilience.LocalError{Err: errors.New("killed")}
+// keptStore is the store of a process that may die when a channel stops.
+type keptStore struct {
+	notify.ChannelStore
+	unplugged atomic.Bool
 }
 
-func TestAStopIsToldAlthoughTheProcessDiesOverIt(t *testing.T) {
+func (s *keptStore) ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error) {
+	if s.unplugged.Load() {
+		return false, &resilience.LocalError{Err: errors.New("killed")}
+	}
+	return s.ChannelStore.ChannelStopped(ctx, channel, version, category, reason)
+}
+
+func TestAStopIsNotifiedThoughTheProcessDies(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusForbidden, nil)
-		h.Courier.Store = unplugged{h.db}
+		h.kept.unplugged.Store(true)
 		h.trouble("auth", notify.Error)
 		h.pass(10 * time.Second)
 		require.ElementsMatch(t, []string{"Trouble: auth", "My phone needs you"}, h.open())
@@ -130,7 +137,7 @@ func TestAStopIsToldAlthoughTheProcessDiesOverIt(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedForGoodIsNotSaidToWait(t *testing.T) {
+func TestRefusedMessagesDoNotCountAsWaiting(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusRequestEntityTooLarge, nil)
 		for _, cause := range []string{"a", "b", "c"} {

@@ -1,0 +1,154 @@
+// Package observe connects the program's parts with what counts them: the metrics, the roll-up of the health page, and
+// the traces. It lists what may be counted, and collects the current values for a scrape.
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"reprise/internal/channels"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/metrics"
+	"reprise/internal/providers"
+	"reprise/internal/providers/registry"
+	"reprise/internal/queue"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
+	"reprise/internal/tracing"
+)
+
+// Options are what New needs. All are required.
+type Options struct {
+	Settings map[string]providers.Settings // by provider
+	Store    metrics.RollupStore
+	Version  string
+	Log      *slog.Logger
+}
+
+// Counters count attempts, runs and breakers everywhere. Safe for concurrent use.
+type Counters struct {
+	*metrics.Metrics
+	Rollup *metrics.Rollup
+	Tracer *tracing.Tracer // nil without a collector
+}
+
+// New returns Counters at zero.
+func New(ctx context.Context, o Options) (c Counters, err error) {
+	all := Catalogue(o.Settings)
+	c = Counters{Metrics: metrics.New(all), Rollup: metrics.NewRollup(all, o.Store, o.Log)}
+	if tracing.Wanted(os.Environ()) { // the library that sends the traces reads the environment too
+		c.Tracer, err = tracing.New(ctx, o.Version, o.Log)
+	}
+	return c, err
+}
+
+// Attempt counts an attempt at an upstream.
+func (c Counters) Attempt(ctx context.Context, a resilience.Attempt) {
+	c.Metrics.Attempt(a)
+	c.Rollup.Attempt(a)
+	c.Tracer.Attempt(ctx, a)
+}
+
+// Began begins the trace of a run. The function that it returns ends it.
+func (c Counters) Began(ctx context.Context, k syncer.Key) (context.Context, func(library.Run)) {
+	return c.Tracer.Began(ctx, k.User, k.Provider, k.Stream)
+}
+
+// Breaker counts a change of a breaker.
+func (c Counters) Breaker(ch resilience.BreakerChange) {
+	c.Metrics.Breaker(ch)
+	c.Rollup.Breaker(ch)
+}
+
+// picture names the endpoint of pictures, which have several hosts; see the package art.
+const picture = "GET /{picture}"
+
+// Catalogue lists everything that may be counted, for all known providers, whether they are set up or not.
+func Catalogue(settings map[string]providers.Settings) metrics.Catalogue {
+	all := metrics.Catalogue{DeliveryKinds: delivery.Kinds, Conditions: syncer.Conditions}
+	for _, k := range channels.Kinds() {
+		all.Channels = append(all.Channels, k.Name)
+	}
+	for _, s := range delivery.States {
+		all.DeliveryStates = append(all.DeliveryStates, string(s))
+	}
+	for _, d := range registry.Descriptions() {
+		all.Providers = append(all.Providers, counted(d, settings[d.Name]))
+	}
+	for _, k := range channels.Kinds() {
+		v := metrics.Provider{Name: k.Name, Endpoints: []metrics.Endpoint{{Name: k.Endpoint}}}
+		all.Providers = append(all.Providers, v)
+	}
+	return all
+}
+
+// counted lists what may be counted of a provider.
+func counted(d providers.Description, s providers.Settings) metrics.Provider {
+	v := metrics.Provider{Name: d.Name, Connects: d.Connects(), Pool: d.Pool != nil}
+	if v.Connects {
+		v.Streams = d.Streams
+	}
+	for _, e := range d.Endpoints {
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: d.APIHost(s), Name: e})
+	}
+	if token := s.Text("token_url"); token != "" {
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token),
+			Name: providers.TokenEndpoint})
+	}
+	if d.Enriches != nil && len(d.Enriches.Pictures) > 0 {
+		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})
+	}
+	return v
+}
+
+// Store has the current values of connections and deliveries.
+type Store interface {
+	syncer.SurveyStore
+	Queue() *queue.Queue
+}
+
+// Present reads the current values for a scrape. All fields are required.
+type Present struct {
+	Store       Store
+	Bus         *events.Bus
+	Registry    *providers.Registry
+	Services    []*providers.Provider // that only the installation calls
+	Connections *syncer.Connections
+	Breakers    *resilience.Breakers
+}
+
+// States returns the current values.
+func (p Present) States(ctx context.Context) (s metrics.States, err error) {
+	slow, thinned := p.Bus.Dropped()
+	s.Dropped = map[string]uint64{"slow_reader": slow, "thinned_out": thinned}
+	s.Breakers, s.Clients = p.Breakers.Status(), p.Bus.Watchers()
+	var surveys map[string]syncer.Survey
+	var deliveries map[delivery.State]int
+	g, ctx := errgroup.WithContext(ctx) // two queries
+	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services); return err })
+	g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.Queue().Counts(ctx); return err })
+	if err := g.Wait(); err != nil {
+		return s, err
+	}
+	s.Deliveries = map[string]int{}
+	for state, n := range deliveries {
+		s.Deliveries[string(state)] = n
+	}
+	s.Providers = map[string]metrics.ProviderState{}
+	for _, one := range slices.Concat(p.Registry.All(), p.Services) {
+		v := surveys[one.Name]
+		state := metrics.ProviderState{Connections: map[string]int{}, NextAttempt: v.NextAttempt,
+			HoldUntil: v.HoldUntil, LastSuccess: v.LastSuccess, Ends: v.Ends, Keys: one.Keys.Keys()}
+		for condition, n := range v.Conditions {
+			state.Connections[string(condition)] = n
+		}
+		s.Providers[one.Name] = state
+	}
+	return s, nil
+}
