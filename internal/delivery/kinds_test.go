@@ -12,7 +12,7 @@ import (
 
 func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	t.Parallel()
-	o := Draft{User: 1, Provider: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
+	o := Draft{User: 1, Connection: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
 	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(),
 		"it stands in databases")
 	same := o

@@ -121,7 +121,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {
-			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider,
+			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection,
 				lost))
 		}
 		if err != nil || len(lost) == 0 {

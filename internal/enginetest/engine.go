@@ -159,8 +159,8 @@ func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error
 
 // ConnectListenBrainz connects the user's account at ListenBrainz.
 func (e *Engine) ConnectListenBrainz(user int64, account string) error {
-	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user,
-		library.Credentials{"token": "token-of-" + account})
+	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), library.Connection{User: user,
+		ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-" + account}})
 	return err
 }
 

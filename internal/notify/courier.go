@@ -78,9 +78,9 @@ type CourierOptions struct {
 	Notifier *Notifier
 	Bus      *events.Bus
 	Log      *slog.Logger
-	BaseURL  string              // as browsers reach the server, without a trailing slash
-	Name     func(int64) string  // the name of a channel in its deliveries
-	Service  func(string) string // a provider's name as people know it
+	BaseURL  string                           // as browsers reach the server, without a trailing slash
+	Name     func(int64) library.ConnectionID // the name of a channel in its deliveries
+	Service  func(string) string              // a provider's name as people know it
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
 }

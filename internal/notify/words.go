@@ -102,7 +102,7 @@ func Explain(p *providers.Provider, c library.Connection, s resilience.State, st
 
 func explainStop(p *providers.Provider, c library.Connection, s resilience.State, stream, advice,
 	waiting string) Words {
-	name := p.DisplayName
+	name := c.Label(p.DisplayName)
 	owed := ""
 	if waiting != "" {
 		owed = "Nothing is lost: " + are(waiting) + " waiting."
@@ -191,10 +191,10 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 
 // Ending words the notice before an authorization ends.
 func Ending(p *providers.Provider, c library.Connection) Words {
-	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
+	return Words{Title: c.Label(p.DisplayName) + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
 		Message: fmt.Sprintf(
 			"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
-			p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
+			c.Label(p.DisplayName), months(p.OAuth.Months), day(c.ExpiresAt))}
 }
 
 // WhenOffline words the warning that our own connection to the internet is lost.
@@ -206,8 +206,9 @@ func WhenOffline() Words {
 }
 
 // StillFailing words the warning about trouble that has lasted at the longest backoff for a day.
-func StillFailing(p *providers.Provider, s resilience.State) Words {
-	return Words{Title: p.DisplayName + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
+func StillFailing(p *providers.Provider, c library.Connection, s resilience.State) Words {
+	name := c.Label(p.DisplayName)
+	return Words{Title: name + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
 		"%s has been failing since %s. We keep trying. If it works for you elsewhere, look at Details.",
 		name, day(s.Since))}
 }

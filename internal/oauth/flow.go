@@ -77,8 +77,8 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. " + settingUp}
 	}
 	state := rand.Text()
-	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name,
-		ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
+	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User,
+		Connection: cmp.Or(r.Connection, library.ConnectionID(r.Provider.Name)), ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
 	if r.Provider.OAuth != nil {
 		s.Verifier = oauth2.GenerateVerifier()
 	}
@@ -114,7 +114,7 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 	if err != nil {
 		return Grant{}, err
 	}
-	if s.User != r.User || s.Provider != r.Provider.Name || s.Session != fingerprint(r.Session) ||
+	if s.User != r.User || s.Connection.Provider() != r.Provider.Name || s.Session != fingerprint(r.Session) ||
 		time.Since(s.CreatedAt) > stateLife {
 		return Grant{}, ErrState
 	}

@@ -44,7 +44,7 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 			for i := range page {
 				page[i].SourceID, page[i].PlayedAt = fmt.Sprint(pages, ".", i), page[i].PlayedAt.AddDate(0, 0, pages)
 			}
-			if _, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Position: fmt.Sprint(pages)}); err != nil {
+			if _, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: fmt.Sprint(pages)}); err != nil {
 				t.Error(err)
 				return
 			}

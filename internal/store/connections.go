@@ -161,7 +161,7 @@ func (s *Store) SetPaused(ctx context.Context, user int64, conn library.Connecti
 // DeleteConnection removes a connection and all that belongs to it. Its listens and playlists stay unless data is set; a
 // listen that another provider also reported stays in any case. Its deliveries are parked, or removed with the data; a
 // delivery that is running stays, and has no listens any more.
-func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
+func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
 		if err := changed(tx.ExecContext(ctx, connection, user, conn)); err != nil {

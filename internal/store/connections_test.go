@@ -104,7 +104,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	second := connect(t, s, user, "spotify")
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Position: "position", Note: "note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note"}}, streams)
 	stops, err := s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)

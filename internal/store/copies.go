@@ -60,7 +60,7 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 		if done && !gone {
 			err := execTx(ctx, tx,
 				"UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+
-					thisCopy, c.User, c.Provider, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
+					thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref s
 	all, err := list(ctx, tx, scan, "SELECT connection FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
 		user, delivery.WritePlaylist, ref)
 	for _, provider := range all {
-		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Provider: provider, Kind: delivery.WritePlaylist,
+		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: provider, Kind: delivery.WritePlaylist,
 			Ref: ref})
 		err = errors.Join(err, e)
 	}

@@ -27,7 +27,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
 			require.NoError(t, s.WantCopy(t.Context(),
-				delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		change()
@@ -71,7 +71,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
 			require.NoError(t, s.WantCopy(t.Context(),
-				delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		var wrote []int64
@@ -106,7 +106,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 func TestAnUnwantedCopyEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
 		Kind: delivery.WritePlaylist, Ref: "7"}))
 	id := only(t, s, user).ID
 	c := copyOf(t, s, user)
@@ -165,7 +165,7 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := func() {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
 			Kind: delivery.WritePlaylist, Ref: "7"}))
 	}
 	want()

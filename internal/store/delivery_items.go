@@ -111,7 +111,7 @@ func (s *Store) NoteFailure(ctx context.Context, id int64, f delivery.Failure, d
 func (s *Store) Revive(ctx context.Context, user int64, conn library.ConnectionID) error {
 	_, err := s.jobs.Redrive(ctx, queue.Where("SELECT d.id FROM "+withJobs+
 		"WHERE d.user_id = $1 AND d.connection = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead),
-		user, provider))
+		user, conn))
 	return err
 }
 

@@ -28,7 +28,7 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 	for i := range page {
 		page[i].SourceID, page[i].PlayedAt = fmt.Sprint("later ", i), page[i].PlayedAt.AddDate(0, 1, 0)
 	}
-	intake := library.Intake{User: user, Provider: "spotify", Listens: page, Position: "after"}
+	intake := library.Intake{User: user, Connection: "spotify", Listens: page, Position: "after"}
 	for range 3 { // every page that is tried is refused alike
 		added, err := s.SaveListens(t.Context(), intake)
 		require.Equal(t, fullDisk, problemOf(t, err))

@@ -134,7 +134,7 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 		WHERE s.user_id = $1 AND s.connection = $2
 		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.connection <> $2)
 		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`,
-		user, provider).Scan(&c.There)
+		user, conn).Scan(&c.There)
 	if err != nil {
 		return c, local(err)
 	}

@@ -33,7 +33,7 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 				return err
 			}
 		}
-		return execTx(ctx, tx, savePosition, page.User, page.Provider, library.Listens, page.Position, page.Note)
+		return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
 	})
 	if err != nil {
 		return 0, err

@@ -75,7 +75,7 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	plays := repeat(600, 3.5)
 	for i := range 3 { // the pages overlap, as after a play that came in between
 		page := plays[i*200 : min((i+1)*200+7, 600)]
-		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Position: fmt.Sprint("page ", i), Note: "a note"})
+		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: fmt.Sprint("page ", i), Note: "a note"})
 		require.NoError(t, err)
 		require.Equal(t, []int{207, 200, 193}[i], added)
 	}
@@ -85,7 +85,7 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	require.Equal(t, "page 2", reading)
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Position: "page 2", Note: "a note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "page 2", Note: "a note"}}, streams)
 	got, _ := all(t, s, user, 1000)
 	require.Len(t, got, 600)
 	for i, l := range got {
@@ -98,7 +98,7 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"listens", "listen_sources", "play_counts", "streams"} {
 		s, user := setup(t)
-		first := library.Intake{User: user, Provider: "spotify", Listens: repeat(3, -60), Position: "before", Note: "before"}
+		first := library.Intake{User: user, Connection: "spotify", Listens: repeat(3, -60), Position: "before", Note: "before"}
 		_, err := s.SaveListens(t.Context(), first)
 		require.NoError(t, err)
 		for _, event := range []string{"INSERT", "UPDATE"} {
@@ -109,7 +109,7 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 		for i := range page {
 			page[i].Track.SourceID, page[i].PlayCount = fmt.Sprint("track ", i), 1
 		}
-		intake := library.Intake{User: user, Provider: "spotify", Listens: page, Position: "after", Note: "after"}
+		intake := library.Intake{User: user, Connection: "spotify", Listens: page, Position: "after", Note: "after"}
 		added, err := s.SaveListens(t.Context(), intake)
 		require.ErrorContains(t, err, "refused", table)
 		require.Zero(t, added, table)

@@ -173,7 +173,7 @@ func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
 	require.Empty(t, reading)
 	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, "advice", "detail"))
 	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
-	want := library.StreamRecord{Provider: "spotify", Stream: library.Listens, Position: "position", Note: "note", Advice: "advice", Detail: "detail"}
+	want := library.StreamRecord{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note", Advice: "advice", Detail: "detail"}
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{want}, streams)

@@ -16,7 +16,7 @@ const upsertStream = "INSERT INTO streams (user_id, connection, stream, "
 func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord, error) {
 	scan := func(r scanner) (v library.StreamRecord, err error) {
 		var success int64
-		err = r.Scan(&v.Provider, &v.Stream, &v.Position, &success, &v.Advice, &v.Detail, &v.Note)
+		err = r.Scan(&v.Connection, &v.Stream, &v.Position, &success, &v.Advice, &v.Detail, &v.Note)
 		v.LastSuccessAt = instant(success)
 		return v, err
 	}
@@ -25,7 +25,7 @@ func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord
 }
 
 // Reading returns how far reading a stream has come; empty before the first page.
-func (s *Store) Position(ctx context.Context, user int64, provider, stream string) (string, error) {
+func (s *Store) Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error) {
 	var reading string
 	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND connection = $2 AND stream = $3",
 		user, conn, stream).Scan(&reading)
@@ -36,8 +36,8 @@ func (s *Store) Position(ctx context.Context, user int64, provider, stream strin
 }
 
 // SavePosition notes how far reading a stream has come, and what a person should know about its data.
-func (s *Store) SavePosition(ctx context.Context, user int64, provider, stream, reading, note string) error {
-	return s.exec(ctx, savePosition, user, provider, stream, reading, note)
+func (s *Store) SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error {
+	return s.exec(ctx, savePosition, user, conn, stream, reading, note)
 }
 
 const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)

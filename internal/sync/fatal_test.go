@@ -198,8 +198,8 @@ func TestAReconnectStartsToReadAtOnce(t *testing.T) {
 func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
-		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user,
-			library.Credentials{"token": "token-of-"})
+		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), library.Connection{User: user,
+			ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-"}})
 		require.Equal(t, resilience.Auth, resilience.Classify(err).Category)
 		up.Fail("listenbrainz", enginetest.Unreachable)
 		require.Error(t, e.ConnectListenBrainz(user, "alice"))

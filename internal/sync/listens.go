@@ -13,7 +13,7 @@ import (
 
 // ListenStore keeps listens and their positions.
 type ListenStore interface {
-	Position(ctx context.Context, user int64, provider, stream string) (string, error)
+	Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
 	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
 	// PlayCounts returns the latest play counts of these tracks, by track id.
@@ -37,7 +37,7 @@ func (rd *reader) readListens(
 	ctx context.Context, c library.Connection, source providers.ListenSource,
 ) (added int, err error) {
 	begun := time.Now()
-	text, err := rd.store.Position(ctx, c.User, c.Provider, library.Listens)
+	text, err := rd.store.Position(ctx, c.User, c.ID, library.Listens)
 	if err != nil {
 		return 0, err
 	}

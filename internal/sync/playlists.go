@@ -23,7 +23,7 @@ type PlaylistStore interface {
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
 	SetGone(ctx context.Context, id int64) error
-	SavePosition(ctx context.Context, user int64, provider, stream, reading, note string) error
+	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error
 }
 
 // playlistPosition is what one run of playlists leaves for the next.
@@ -95,7 +95,7 @@ func (rd *reader) readPlaylists(
 	}
 	text, err := json.Marshal(position)
 	return changed, errors.Join(err, rd.arrange(ctx, known, now),
-		rd.store.SavePosition(ctx, c.User, c.Provider, library.Playlists, string(text), note))
+		rd.store.SavePosition(ctx, c.User, c.ID, library.Playlists, string(text), note))
 }
 
 // arrange updates the order of the playlists to the provider's.
@@ -113,7 +113,7 @@ func (rd *reader) arrange(ctx context.Context, known map[string]*library.StoredP
 }
 
 func (rd *reader) playlistPosition(ctx context.Context, c library.Connection) (p playlistPosition, err error) {
-	text, err := rd.store.Position(ctx, c.User, c.Provider, library.Playlists)
+	text, err := rd.store.Position(ctx, c.User, c.ID, library.Playlists)
 	if err != nil || text == "" {
 		return p, err
 	}

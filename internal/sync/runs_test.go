@@ -193,8 +193,8 @@ func TestClosingTheTabDoesNotInterruptChanges(t *testing.T) {
 			require.Error(t, ctx.Err(), "the tab is closed")
 		}
 		act(func(ctx context.Context, m *syncer.Connections) error {
-			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), user,
-				library.Credentials{"token": "token-of-alice"})
+			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), library.Connection{User: user,
+				ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-alice"}})
 			return err
 		})
 		require.Empty(t, e.Open(user), "the alert is closed, and what was parked goes out")

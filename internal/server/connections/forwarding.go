@@ -75,7 +75,9 @@ func (h *forwarding) view(
 
 // set switches forwarding on or off. With earlier it also sends the listens from before. It returns how many those
 // are.
-func (h *forwarding) set(ctx context.Context, user int64, provider string, on, earlier bool) (sent int, err error) {
+func (h *forwarding) set(
+	ctx context.Context, user int64, conn library.ConnectionID, on, earlier bool,
+) (sent int, err error) {
 	if !on {
 		return 0, h.deliveries.StopForwarding(ctx, user, conn)
 	}

@@ -83,7 +83,7 @@ func New(o Options) (*Core, error) {
 
 		unconnected: o.Unconnected,
 	}
-	if k.pages, err = web.Load(k.NameOf); err != nil {
+	if k.pages, err = web.Load(func(name string) string { return k.NameOf(library.ConnectionID(name)) }); err != nil {
 		return nil, err
 	}
 	return k, nil

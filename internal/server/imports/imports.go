@@ -83,8 +83,8 @@ func (h *Handler) viewImport(v imports.Import) importView {
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
 		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Mark: marks[v.State]}
-	if p := h.core.Registry.Get(v.Provider); p != nil {
-		view.DisplayName = p.DisplayName
+	if p := h.core.Registry.Get(v.Connection.Provider()); p != nil {
+		view.DisplayName = library.Connection{ID: v.Connection}.Label(p.DisplayName)
 	}
 	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
 		view.Problems = strings.Split(text, "\n")

@@ -47,11 +47,9 @@ func (v copyView) Missing() (tracks []delivery.ReportTrack) {
 	return tracks
 }
 
-// writer returns the ID of the playlist and the provider that a request's path names, if the playlist can be
-// written
-// there.
-func (h *copies) writer(c echo.Context) (int64, *providers.Provider, error) {
-	p, err := h.core.Provider(c)
+// writer returns the playlist and the connection that a request names, if the playlist can be written there.
+func (h *copies) writer(c echo.Context) (playlist int64, to library.Connection, err error) {
+	conn, p, err := h.core.ConnectionIn(c, "connection")
 	if err != nil {
 		return 0, to, err
 	}
