@@ -47,8 +47,8 @@ func crowd(t testing.TB, a *app, people int) {
 			Role: accounts.Member, CreatedAt: now}, false)
 		require.NoError(t, err)
 		for _, p := range a.registry.All() {
-			c := library.Connection{User: u.ID, ID: library.ConnectionID(p.Name), AccountID: fmt.Sprint(n), Account: fmt.Sprint(n),
-				CreatedAt: now, AuthorizedAt: now,
+			c := library.Connection{User: u.ID, ID: library.ConnectionID(p.Name),
+				AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
 				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf(
 					"http://music-%d.example.org", n), "token": "t"}}
 			_, err := a.store.SaveConnection(ctx, c)

@@ -82,7 +82,8 @@ func wire(
 		return nil, err
 	}
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
-		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName, Told: n.Told})
+		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName,
+		Service: registry.DisplayName, Told: n.Told})
 	named, err := namedChannels(c)
 	if err != nil {
 		return nil, err

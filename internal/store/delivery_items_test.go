@@ -290,7 +290,7 @@ func TestWaitingCountsByProvider(t *testing.T) {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive,
 			Ref: ref}))
 	}
-	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
 		"s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
@@ -298,7 +298,7 @@ func TestWaitingCountsByProvider(t *testing.T) {
 	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "navidrome")))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
-	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},
 		"navidrome": {Playlists: 2, Parked: 2}}, owing())
 	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)

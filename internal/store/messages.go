@@ -93,9 +93,10 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause,
-		category,
-			title, message, action_url, opened_at, resolved_at, created_at
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
+			title, message, action_url, opened_at, resolved_at, created_at,
+			COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
+				WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		return err
 	})

@@ -11,8 +11,8 @@ import (
 func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	t.Parallel()
 	reconnect := &core.Action{Label: "Reconnect", URL: "/connect/spotify"}
-	urgent := core.Notification{ID: "1", Severity: "error", Provider: "spotify", Action: reconnect}
-	warning := core.Notification{ID: "2", Severity: "warning", Provider: "spotify", Title: "A notice",
+	urgent := core.Notification{ID: "1", Severity: "error", Connection: "spotify", Action: reconnect}
+	warning := core.Notification{ID: "2", Severity: "warning", Connection: "spotify", Title: "A notice",
 		Action: reconnect}
 	category := "auth"
 	stopped := View{ID: "spotify", State: "needs_reconnect", Category: &category, Reads: true}
