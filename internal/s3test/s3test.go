@@ -1,8 +1,9 @@
-// Package s3test starts a real S3 server for tests: versitygw, on loopback, with a directory of the test for its disk. It
-// checks signatures and checksums, and knows conditional writes.
+// Package s3test starts a real S3 server for tests: versitygw, on loopback, with a directory of the test for its
+// disk. It checks signatures and checksums, and knows conditional writes.
 //
-// The server has a module of its own in testdata, so that the product does not depend on it. It is built once into Go's
-// build cache; a machine that cannot build it fails the test with a sentence that says why, and no test is skipped.
+// The server has a module of its own in testdata, so that the product does not depend on it. It is built once into
+// Go's build cache; a machine that cannot build it fails the test with a sentence that says why, and no test is
+// skipped.
 package s3test
 
 import (
@@ -49,7 +50,8 @@ func Start(t testing.TB, args ...string) *Server {
 	if _, err := program(); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{AccessKey: "anna-access", SecretKey: "correct/horse+battery", Region: "eu-north-1", t: t, disk: t.TempDir(), args: args}
+	s := &Server{AccessKey: "anna-access", SecretKey: "correct/horse+battery", Region: "eu-north-1", t: t,
+		disk: t.TempDir(), args: args}
 	for _, dir := range []string{"buckets", "attributes", "accounts"} {
 		if err := os.Mkdir(filepath.Join(s.disk, dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -79,8 +81,10 @@ var program = sync.OnceValues(func() (string, error) {
 	var out, complaints bytes.Buffer
 	build.Stdout, build.Stderr = &out, &complaints
 	if err := build.Run(); err != nil {
-		return "", fmt.Errorf("the S3 server of this test cannot be built. Its module, github.com/versity/versitygw, has to come from the "+
-			"module cache or from the Go proxy; \"make tools\" fetches and builds it (%w):\n%s", err, complaints.String())
+		return "", fmt.Errorf("the S3 server of this test cannot be built. Its module, "+
+			"github.com/versity/versitygw, has to come from the "+
+			"module cache or from the Go proxy; \"make tools\" fetches and builds it (%w):\n%s", err,
+			complaints.String())
 	}
 	return strings.TrimSpace(out.String()), nil
 })
@@ -102,8 +106,10 @@ func (s *Server) run() error {
 		return err
 	}
 	args := []string{"--quiet", "--keep-alive", "--region", s.Region, "--port", s.address, "--health", "/health",
-		"--iam-dir", filepath.Join(s.disk, "accounts")} // with many accounts possible, an unknown one is refused as Amazon does
-	args = append(append(args, s.args...), "posix", "--sidecar", filepath.Join(s.disk, "attributes"), filepath.Join(s.disk, "buckets"))
+		// with many accounts possible, an unknown one is refused as Amazon does
+		"--iam-dir", filepath.Join(s.disk, "accounts")}
+	args = append(append(args, s.args...), "posix", "--sidecar", filepath.Join(s.disk, "attributes"),
+		filepath.Join(s.disk, "buckets"))
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+s.AccessKey, "ROOT_SECRET_KEY="+s.SecretKey)
 	var out bytes.Buffer

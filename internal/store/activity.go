@@ -18,8 +18,8 @@ const (
 	mostDetail   = 500    // characters of one entry's detail, and of its subject
 )
 
-// Note writes an entry of the log of activity down, as done now by whoever the context names. It does so although the
-// request that asked may have ended.
+// Note writes an entry of the log of activity down, as done now by whoever the context names. It does so although
+// the request that asked may have ended.
 func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 	by := activity.ActorOf(ctx)
 	ctx = context.WithoutCancel(ctx)
@@ -28,8 +28,10 @@ func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 		if err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, connection, subject, detail)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Connection,
+		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, connection,
+			subject, detail)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name,
+			string(e.Action), e.Connection,
 			cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
 	})
 }
@@ -42,9 +44,10 @@ func cut(text string, most int) string {
 	return text
 }
 
-// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end: what is about
-// the user, and with installation also what is about all. provider picks one service; empty for all of them.
-func (s *Store) Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string, limit int) (page []activity.Entry, next string, err error) {
+// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end: what is
+// about the user, and with installation also what is about all. provider picks one service; empty for all of them.
+func (s *Store) Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string,
+	limit int) (page []activity.Entry, next string, err error) {
 	last := int64(math.MaxInt64)
 	if before != "" {
 		if last, err = strconv.ParseInt(before, 10, 64); err != nil || last < 0 {
@@ -61,8 +64,10 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, con
 	if installation {
 		other = 0
 	}
-	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject, detail FROM activity
-		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user, other, conn, last, limit+1)
+	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject,
+		detail FROM activity
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user,
+		other, conn, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)
@@ -72,6 +77,7 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, con
 
 // tidyActivity keeps the log bounded.
 func (s *Store) tidyActivity(ctx context.Context, now time.Time) error {
-	return s.exec(ctx, `DELETE FROM activity WHERE at <= $1 OR id <= (SELECT id FROM activity ORDER BY id DESC LIMIT 1 OFFSET $2)`,
+	return s.exec(ctx, `DELETE FROM activity WHERE at <= $1 OR id <= (SELECT id FROM activity ORDER BY id DESC
+		LIMIT 1 OFFSET $2)`,
 		millis(now.Add(-keepActivity)), mostActivity)
 }

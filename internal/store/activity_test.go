@@ -19,13 +19,15 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	s := fresh(t)
 	ctx := activity.WithActor(t.Context(), activity.Actor{ID: 7, Name: "Alice"})
 	for i := range 5 {
-		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Connection: "spotify", Subject: fmt.Sprint(i), Detail: strings.Repeat("å", 600)}))
+		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Connection: "spotify",
+			Subject: fmt.Sprint(i), Detail: strings.Repeat("å", 600)}))
 	}
 	require.NoError(t, s.Note(t.Context(), activity.Entry{Action: activity.UplinkLost}))
 	require.NoError(t, s.Note(ctx, activity.Entry{User: 2, Action: activity.Paused, Connection: "spotify"}))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, s.Note(ended, activity.Entry{User: 1, Action: activity.Synced, Connection: "lastfm"}), "the request may have ended")
+	require.NoError(t, s.Note(ended, activity.Entry{User: 1, Action: activity.Synced, Connection: "lastfm"}),
+		"the request may have ended")
 
 	page, next, err := s.Activity(t.Context(), 1, false, "", "", 4)
 	require.NoError(t, err)
@@ -53,12 +55,15 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	}
 
 	// Far more than is kept.
-	_, err = s.writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 20109)
-		INSERT INTO activity (id, at, user_id, actor_id, actor, action) SELECT i, $1, 1, 0, '', 'synced' FROM n`, millis(time.Now()))
+	_, err = s.writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
+		WHERE i < 20109)
+		INSERT INTO activity (id, at, user_id, actor_id, actor, action) SELECT i, $1, 1, 0, '', 'synced' FROM n`,
+		millis(time.Now()))
 	require.NoError(t, err)
 	require.NoError(t, s.Tidy(t.Context()))
 	var n, first int
-	require.NoError(t, s.reader.QueryRowContext(t.Context(), "SELECT count(*), min(id) FROM activity").Scan(&n, &first))
+	require.NoError(t, s.reader.QueryRowContext(t.Context(), "SELECT count(*), min(id) FROM activity").Scan(&n,
+		&first))
 	require.Equal(t, []int{mostActivity, 110}, []int{n, first}, "the newest stay")
 }
 

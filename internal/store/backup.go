@@ -17,12 +17,13 @@ type Copied struct {
 }
 
 // Backup writes a consistent copy of the database to file, while a server goes on using it: the copy is one read
-// transaction, which no writer waits for. The copy is looked through before it gets its name, so that a file of that name
-// is whole, sound, and opened by key. A file that is there already is not touched. A database at a Postgres server is left
-// to that server's own tools.
+// transaction, which no writer waits for. The copy is looked through before it gets its name, so that a file of
+// that name is whole, sound, and opened by key. A file that is there already is not touched. A database at a
+// Postgres server is left to that server's own tools.
 func Backup(ctx context.Context, at Place, file string, key *Key) (Copied, error) {
 	if at.URL != "" {
-		return Copied{}, fmt.Errorf("the database %s is kept by Postgres. Copy it with its own tools: pg_dump --format=custom --file=%s, with the address that database_url has", at, file)
+		return Copied{}, fmt.Errorf("the database %s is kept by Postgres. Copy it with its own tools: pg_dump "+
+			"--format=custom --file=%s, with the address that database_url has", at, file)
 	}
 	switch info, err := os.Stat(file); {
 	case err == nil && info.IsDir():
@@ -74,7 +75,8 @@ func copyAndVerify(ctx context.Context, from, to string, key *Key) (Copied, erro
 	case err != nil:
 		return Copied{}, fmt.Errorf("look through the copy: %w", err)
 	case !look.Sound:
-		return Copied{}, errors.New("the copy is damaged, so the database or the disk is. Look at both before anything else; server -check says more")
+		return Copied{}, errors.New("the copy is damaged, so the database or the disk is. Look at both before " +
+			"anything else; server -check says more")
 	case !look.Opens:
 		return Copied{}, ErrWrongKey
 	}

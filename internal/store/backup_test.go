@@ -44,7 +44,8 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 			for i := range page {
 				page[i].SourceID, page[i].PlayedAt = fmt.Sprint(pages, ".", i), page[i].PlayedAt.AddDate(0, 0, pages)
 			}
-			if _, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: fmt.Sprint(pages)}); err != nil {
+			if _, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
+				Position: fmt.Sprint(pages)}); err != nil {
 				t.Error(err)
 				return
 			}
@@ -169,7 +170,8 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	unchanged(dir, whole, testKey(t, "another-key-of-the-tests"))
 	unchanged(killed, whole, nil)
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), []byte("this is no database at all, whatever its name says"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName),
+		[]byte("this is no database at all, whatever its name says"), 0o600))
 	unchanged(dir, Look{}, s.key)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), nil, 0o600)) // made, and then the power was cut
 	unchanged(dir, Look{Sound: true, Newest: newest, Opens: true}, s.key)
@@ -177,7 +179,7 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestADatabaseOfAnotherVersionIsNotOpenedBeside(t *testing.T) {
+func TestOpenBesideRefusesAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -190,7 +192,8 @@ func TestADatabaseOfAnotherVersionIsNotOpenedBeside(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a new hash", u.PasswordHash)
 
-	require.NoError(t, s.exec(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
+	require.NoError(t, s.exec(t.Context(),
+		"INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, 1 = 1, '2026-11-20')"))
 	_, err = OpenBeside(t.Context(), in(t, dir))
 	require.ErrorContains(t, err, "is of another version of Reprise than this program (step 9999")
 }

@@ -23,9 +23,12 @@ func history() []library.Listen {
 	all := make([]library.Listen, benchRows)
 	for i := range all {
 		n := i * i % 7919
-		all[i] = library.Listen{SourceID: fmt.Sprintf("%d-%d", 1_700_000_000-i*210, n), PlayedAt: at(-3.5 * float64(i)),
-			Track: library.Track{Title: fmt.Sprintf("The Title of Track %d (feat. Somebody)", n), Artist: fmt.Sprintf("Artist %d, Somebody", n%500),
-				Album: fmt.Sprintf("The Album %d", n%900), Duration: 200 * time.Second, ISRC: fmt.Sprintf("GBAYE%07d", n),
+		all[i] = library.Listen{SourceID: fmt.Sprintf("%d-%d", 1_700_000_000-i*210, n),
+			PlayedAt: at(-3.5 * float64(i)),
+			Track: library.Track{Title: fmt.Sprintf("The Title of Track %d (feat. Somebody)", n),
+				Artist: fmt.Sprintf("Artist %d, Somebody", n%500),
+				Album:  fmt.Sprintf("The Album %d", n%900), Duration: 200 * time.Second,
+				ISRC:          fmt.Sprintf("GBAYE%07d", n),
 				RecordingMBID: fmt.Sprintf("%08d-0000-4000-8000-000000000000", n)}}
 	}
 	return all
@@ -39,7 +42,8 @@ func BenchmarkSaveListens(b *testing.B) {
 		s, user := setup(b)
 		b.StartTimer()
 		for page := range slices.Chunk(all, benchPage) {
-			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: "position"})
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
+				Position: "position"})
 			require.NoError(b, err)
 		}
 		b.StopTimer()
@@ -49,8 +53,8 @@ func BenchmarkSaveListens(b *testing.B) {
 	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkSaveListensSecondSource stores the same history as another service tells it, so that every play finds its
-// counterpart.
+// BenchmarkSaveListensSecondSource stores the same history as another service tells it, so that every play finds
+// its counterpart.
 func BenchmarkSaveListensSecondSource(b *testing.B) {
 	all := history()
 	for b.Loop() {
@@ -61,7 +65,8 @@ func BenchmarkSaveListensSecondSource(b *testing.B) {
 		}
 		b.StartTimer()
 		for page := range slices.Chunk(all, benchPage) {
-			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "listenbrainz", Listens: page, Position: "position"})
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "listenbrainz", Listens: page,
+				Position: "position"})
 			require.NoError(b, err)
 		}
 		b.StopTimer()
@@ -96,13 +101,16 @@ func bareInserts(b *testing.B, tx *sql.Tx, user, id int64, page []library.Listen
 	listens, sources := make([]any, 0, len(page)*11), make([]any, 0, len(page)*5)
 	for i, l := range page {
 		id := id + int64(i) + 1
-		listens = append(listens, id, user, int64(i), l.Title, l.Artist, l.Album, l.PlayedAt.UnixMilli(), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, 0)
+		listens = append(listens, id, user, int64(i), l.Title, l.Artist, l.Album, l.PlayedAt.UnixMilli(),
+			l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, 0)
 		sources = append(sources, user, "spotify", l.SourceID, id, l.PlayedAt.UnixMilli())
 	}
-	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
+	err := insertRows(b.Context(), tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, "+
+		"played_at, duration_ms, isrc, recording_mbid, approximate)",
 		11, listens, "")
 	if err != nil {
 		return err
 	}
-	return insertRows(b.Context(), tx, "INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at)", 5, sources, "")
+	return insertRows(b.Context(), tx,
+		"INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at)", 5, sources, "")
 }

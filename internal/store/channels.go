@@ -17,21 +17,26 @@ import (
 )
 
 // waitingMessages counts what waits for a channel; what has been solved before it was told counts no more.
-const waitingMessages = `(SELECT count(*) FROM messages m WHERE m.channel_id = channels.id AND m.ended_at = 0 AND NOT EXISTS (SELECT 1 FROM messages o
-	WHERE o.channel_id = m.channel_id AND o.notification_id = m.notification_id AND o.opened_at = m.opened_at AND o.event <> m.event AND o.ended_at = 0))`
+const waitingMessages = `(SELECT count(*) FROM messages m WHERE m.channel_id = channels.id AND m.ended_at = 0
+	AND NOT EXISTS (SELECT 1 FROM messages o
+	WHERE o.channel_id = m.channel_id AND o.notification_id = m.notification_id AND o.opened_at = m.opened_at
+	AND o.event <> m.event AND o.ended_at = 0))`
 
-const selectChannel = `SELECT id, user_id, kind, name, url, setting <> '', least, quiet_from, quiet_to, zone, errors_at_night, version, stopped_at, category, reason, failures,
+const selectChannel = `SELECT id, user_id, kind, name, url, setting <> '', least, quiet_from, quiet_to, zone,
+	errors_at_night, version, stopped_at, category, reason, failures,
 	failing_since, last_sent_at, created_at, ` + waitingMessages + ` FROM channels `
 
 func (s *Store) scanChannel(r scanner) (c notify.Channel, err error) {
 	var stopped, failing, sent, created int64
 	var sealed string
-	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Name, &sealed, &c.FromSettings, &c.Least, &c.QuietFrom, &c.QuietTo, &c.Zone, &c.ErrorsAtNight, &c.Version, &stopped, &c.Category, &c.Reason,
+	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Name, &sealed, &c.FromSettings, &c.Least, &c.QuietFrom, &c.QuietTo,
+		&c.Zone, &c.ErrorsAtNight, &c.Version, &stopped, &c.Category, &c.Reason,
 		&c.Failures, &failing, &sent, &created, &c.Waiting)
 	if err != nil {
 		return c, err
 	}
-	c.StoppedAt, c.FailingSince, c.LastSentAt, c.CreatedAt = instant(stopped), instant(failing), instant(sent), instant(created)
+	c.StoppedAt, c.FailingSince, c.LastSentAt, c.CreatedAt = instant(stopped), instant(failing), instant(sent),
+		instant(created)
 	plain, err := s.key.open(sealed, channelPlace(c.ID))
 	c.URL = resilience.Secret(plain)
 	return c, err
@@ -68,22 +73,29 @@ func (s *Store) addChannel(ctx context.Context, tx *sql.Tx, c notify.Channel) (_
 	if c.FromSettings {
 		setting = "notify.urls"
 	}
-	return c, execTx(ctx, tx, `INSERT INTO channels (id, user_id, kind, name, url, setting, least, quiet_from, quiet_to, zone, errors_at_night, last_sent_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, c.ID, c.User, c.Kind, c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), setting,
-		string(c.Least), c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), millis(c.LastSentAt), millis(time.Now()))
+	return c, execTx(ctx, tx, `INSERT INTO channels (id, user_id, kind, name, url, setting, least, quiet_from,
+		quiet_to, zone, errors_at_night, last_sent_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, c.ID, c.User, c.Kind, c.Name,
+		s.key.seal([]byte(c.URL), channelPlace(c.ID)), setting,
+		string(c.Least), c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), millis(c.LastSentAt),
+		millis(time.Now()))
 }
 
 // ChangeChannel implements notify.ChannelStore.
 func (s *Store) ChangeChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `UPDATE channels SET name = $1, url = $2, least = $3, quiet_from = $4, quiet_to = $5, zone = $6, errors_at_night = $7,
-			version = version + 1, stopped_at = 0, category = '', reason = '', failures = 0, failing_since = 0 WHERE id = $8 AND user_id = $9 RETURNING version`,
-			c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), string(c.Least), c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), c.ID, c.User).Scan(&c.Version)
+		err := tx.QueryRowContext(ctx, `UPDATE channels SET name = $1, url = $2, least = $3, quiet_from = $4,
+			quiet_to = $5, zone = $6, errors_at_night = $7,
+			version = version + 1, stopped_at = 0, category = '', reason = '', failures = 0, failing_since = 0
+			WHERE id = $8 AND user_id = $9 RETURNING version`,
+			c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), string(c.Least), c.QuietFrom, c.QuietTo, c.Zone,
+			flag(c.ErrorsAtNight), c.ID, c.User).Scan(&c.Version)
 		if err != nil {
 			return found(err)
 		}
 		var waits bool
-		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE channel_id = $1 AND ended_at = 0)", c.ID).Scan(&waits)
+		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM messages WHERE channel_id = $1 AND ended_at = 0)",
+			c.ID).Scan(&waits)
 		if err != nil || !waits {
 			return err
 		}
@@ -95,7 +107,8 @@ func (s *Store) ChangeChannel(ctx context.Context, c notify.Channel) (notify.Cha
 // RemoveChannel implements notify.ChannelStore. A delivery of it that is running finds nothing to send any more.
 func (s *Store) RemoveChannel(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := changed(tx.ExecContext(ctx, "DELETE FROM channels WHERE user_id = $1 AND id = $2", user, id)); err != nil {
+		if err := changed(tx.ExecContext(ctx, "DELETE FROM channels WHERE user_id = $1 AND id = $2", user,
+			id)); err != nil {
 			return err
 		}
 		return s.dropDeliveries(ctx, tx, user, id)
@@ -113,7 +126,8 @@ func (s *Store) dropDeliveries(ctx context.Context, tx *sql.Tx, user, id int64) 
 func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopted bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var admin int64
-		err := tx.QueryRowContext(ctx, "SELECT id FROM users WHERE role = $1 ORDER BY id LIMIT 1", accounts.Admin).Scan(&admin)
+		err := tx.QueryRowContext(ctx, "SELECT id FROM users WHERE role = $1 ORDER BY id LIMIT 1",
+			accounts.Admin).Scan(&admin)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -133,8 +147,10 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 				known[c.URL] = true
 				continue
 			}
-			_, e := s.resolve(ctx, tx, resolveOpen+" AND cause = $4", millis(time.Now()), "", c.User, notify.ChannelCause(c.ID))
-			err = errors.Join(err, e, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", c.ID), s.dropDeliveries(ctx, tx, c.User, c.ID))
+			_, e := s.resolve(ctx, tx, resolveOpen+" AND cause = $4", millis(time.Now()), "", c.User,
+				notify.ChannelCause(c.ID))
+			err = errors.Join(err, e, execTx(ctx, tx, "DELETE FROM channels WHERE id = $1", c.ID),
+				s.dropDeliveries(ctx, tx, c.User, c.ID))
 		}
 		for _, c := range all { // in the order of the settings
 			if known[c.URL] {
@@ -153,7 +169,8 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 // ChannelFailed implements notify.ChannelStore.
 func (s *Store) ChannelFailed(ctx context.Context, channel int64, category, reason string) (n int, err error) {
 	err = s.writer.QueryRowContext(ctx, `UPDATE channels SET category = $1, reason = $2, failures = failures + 1,
-		failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END WHERE id = $4 RETURNING failures`, category, reason, millis(time.Now()), channel).Scan(&n)
+		failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END WHERE id = $4
+		RETURNING failures`, category, reason, millis(time.Now()), channel).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 		err = nil
 	}
@@ -163,8 +180,10 @@ func (s *Store) ChannelFailed(ctx context.Context, channel int64, category, reas
 // ChannelStopped implements notify.ChannelStore.
 func (s *Store) ChannelStopped(ctx context.Context, channel, version int64, category, reason string) (bool, error) {
 	now := millis(time.Now())
-	err := changed(s.writer.ExecContext(ctx, `UPDATE channels SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,
-		failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END WHERE id = $4 AND version = $5 AND stopped_at = 0`, now, category, reason, channel, version))
+	err := changed(s.writer.ExecContext(ctx, `UPDATE channels
+		SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,
+		failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END WHERE id = $4 AND version = $5
+		AND stopped_at = 0`, now, category, reason, channel, version))
 	if errors.Is(err, library.ErrNotFound) {
 		return false, nil
 	}

@@ -8,10 +8,11 @@ import (
 	"reprise/internal/notify"
 )
 
-func TestNothingOfAnAddressFromTheSettingsIsKeptOpenly(t *testing.T) {
+func TestAnAddressFromTheSettingsIsNotStored(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	named := notify.Channel{Kind: "email", Name: "E-mail", URL: "smtp://ann:guess@mail.example.org/", Wishes: notify.DefaultWishes()}
+	named := notify.Channel{Kind: "email", Name: "E-mail", URL: "smtp://ann:guess@mail.example.org/",
+		Wishes: notify.DefaultWishes()}
 	for range 2 { // of two that are the same there is one, also after a restart
 		adopted, err := s.AdoptChannels(t.Context(), []notify.Channel{named, named})
 		require.NoError(t, err)
@@ -22,6 +23,7 @@ func TestNothingOfAnAddressFromTheSettingsIsKeptOpenly(t *testing.T) {
 		require.EqualValues(t, 1, all[0].ID)
 		require.True(t, all[0].FromSettings)
 	}
-	require.Zero(t, number(t, s, "SELECT count(*) FROM channels WHERE setting = $1", fingerprint("email "+string(named.URL))), "a short password could be guessed from it")
+	require.Zero(t, number(t, s, "SELECT count(*) FROM channels WHERE setting = $1",
+		fingerprint("email "+string(named.URL))), "a short password could be guessed from it")
 	require.Zero(t, number(t, s, "SELECT count(*) FROM channels WHERE url LIKE '%guess%' OR setting LIKE '%guess%'"))
 }

@@ -21,14 +21,16 @@ func (s *Store) sealCredentials(table string, c library.Connection) (string, err
 	return s.key.seal(b, credentialsPlace(table, c.User, c.ID)), err
 }
 
-const selectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at, name
+const selectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials,
+	authorized_at, expires_at, paused, created_at, name
 	FROM connections `
 
 func (s *Store) scanConnection(r scanner) (library.Connection, error) {
 	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
-	err := r.Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires, &c.Paused, &created,
+	err := r.Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires,
+		&c.Paused, &created,
 		&c.Name)
 	if err != nil {
 		return c, err
@@ -57,13 +59,14 @@ func (s *Store) UserConnections(ctx context.Context, user int64) ([]library.Conn
 
 // Connection returns one connection, or library.ErrNotFound.
 func (s *Store) Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error) {
-	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND connection = $2", user, conn))
+	c, err := s.scanConnection(s.reader.QueryRowContext(ctx,
+		selectConnection+"WHERE user_id = $1 AND connection = $2", user, conn))
 	return c, found(err)
 }
 
 // SaveConnection stores a proved connection as the next generation and returns it so. What stood against the old
-// credential is gone with it. When the account is another one than before, reading starts anew, and nothing is taken for
-// known of what is there.
+// credential is gone with it. When the account is another one than before, reading starts anew, and nothing is
+// taken for known of what is there.
 func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (library.Connection, error) {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
@@ -71,33 +74,44 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, connection, generation) VALUES ($1, $2, 1)
-			ON CONFLICT (user_id, connection) DO UPDATE SET generation = generations.generation + 1 RETURNING generation`,
+			ON CONFLICT (user_id, connection) DO UPDATE SET generation = generations.generation + 1
+			RETURNING generation`,
 			c.User, c.ID).Scan(&c.Generation)
 		if err != nil {
 			return err
 		}
 		return errors.Join(
-			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND connection = $2
+				AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
+				c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, `DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
+				c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2
+				AND NOT EXISTS
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
+				c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''", c.User, c.ID),
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
+				c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''", c.User,
+				c.ID),
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
 				WHERE user_id = $1 AND connection = $2`, c.User, c.ID),
 			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", c.User, c.ID),
 			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND connection = $2", c.User, c.ID),
 			execTx(ctx, tx, `INSERT INTO connections
-				(user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at, name)
+				(user_id, connection, account_id, account, app, generation, credentials, authorized_at,
+				expires_at, paused, created_at, name)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11)
-				ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id, account = excluded.account,
+				ON CONFLICT (user_id, connection) DO UPDATE
+				SET account_id = excluded.account_id, account = excluded.account,
 				app = excluded.app, generation = excluded.generation, credentials = excluded.credentials,
 				authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0,
 				name = CASE WHEN excluded.name = '' THEN connections.name ELSE excluded.name END`,
-				c.User, c.ID, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt), c.Name))
+				c.User, c.ID, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt),
+				millis(c.ExpiresAt), millis(c.CreatedAt), c.Name))
 	})
 	c.Paused = false
 	return c, err
@@ -105,7 +119,8 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 
 // RenameConnection gives a connection another name, or returns library.ErrNotFound.
 func (s *Store) RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
-	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3",
+	return changed(s.writer.ExecContext(ctx,
+		"UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3",
 		name, user, conn))
 }
 
@@ -120,7 +135,8 @@ func current(ctx context.Context, tx *sql.Tx, user int64, conn library.Connectio
 		return nil
 	}
 	var now int64
-	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2", user, conn).Scan(&now)
+	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2", user,
+		conn).Scan(&now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -137,7 +153,8 @@ func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
-	result, err := s.writer.ExecContext(ctx, "UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
+	result, err := s.writer.ExecContext(ctx,
+		"UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
 		sealed, c.User, c.ID, c.Generation)
 	return changed(result, err)
 }
@@ -155,12 +172,13 @@ func changed(result sql.Result, err error) error {
 
 // SetPaused pauses a connection or lets it go on.
 func (s *Store) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
-	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, conn))
+	return changed(s.writer.ExecContext(ctx,
+		"UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, conn))
 }
 
-// DeleteConnection removes a connection and all that belongs to it. Its listens and playlists stay unless data is set; a
-// listen that another provider also reported stays in any case. Its deliveries are parked, or removed with the data; a
-// delivery that is running stays, and has no listens any more.
+// DeleteConnection removes a connection and all that belongs to it. Its listens and playlists stay unless data is
+// set; a listen that another provider also reported stays in any case. Its deliveries are parked, or removed with
+// the data; a delivery that is running stays, and has no listens any more.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
@@ -213,8 +231,8 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 }
 
-// parkDeliveries parks the deliveries of a connection that was removed, except those of copies, which nobody wants any
-// more.
+// parkDeliveries parks the deliveries of a connection that was removed, except those of copies, which nobody wants
+// any more.
 func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	_, err := queue.In(tx).Remove(ctx, queue.Where(`SELECT id FROM deliveries
 		WHERE user_id = $1 AND connection = $2 AND kind IN ($3, $4)`,
@@ -232,8 +250,8 @@ func execSteps(ctx context.Context, tx *sql.Tx, user int64, conn library.Connect
 	return nil
 }
 
-// enqueueDeleted enqueues the months of the archive that change because listens of one provider alone are about to be
-// deleted.
+// enqueueDeleted enqueues the months of the archive that change because listens of one provider alone are about to
+// be deleted.
 func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	all, err := rules(ctx, tx, user)
 	for _, r := range all {
@@ -246,8 +264,10 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn
 			p.at = instant(at)
 			return p, err
 		}
-		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
-			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2)`, user, conn)
+		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l
+			JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
+			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id
+			AND o.connection <> $2)`, user, conn)
 		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 	}
 	return err
@@ -262,9 +282,12 @@ func (s *Store) SavePending(ctx context.Context, c library.Connection) error {
 	return s.exec(ctx, `INSERT INTO pending_connections
 		(user_id, connection, account_id, account, app, credentials, authorized_at, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
-		credentials = excluded.credentials, authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, created_at = excluded.created_at`,
-		c.User, c.ID, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt))
+		ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id,
+		account = excluded.account, app = excluded.app,
+		credentials = excluded.credentials, authorized_at = excluded.authorized_at,
+		expires_at = excluded.expires_at, created_at = excluded.created_at`,
+		c.User, c.ID, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt),
+		millis(c.CreatedAt))
 }
 
 // Pending returns the credential that waits for a choice, or library.ErrNotFound.
@@ -272,7 +295,8 @@ func (s *Store) Pending(ctx context.Context, user int64, conn library.Connection
 	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
-	err := s.reader.QueryRowContext(ctx, `SELECT user_id, connection, account_id, account, app, credentials, authorized_at, expires_at, created_at
+	err := s.reader.QueryRowContext(ctx, `SELECT user_id, connection, account_id, account, app, credentials,
+		authorized_at, expires_at, created_at
 		FROM pending_connections WHERE user_id = $1 AND connection = $2`, user, conn).
 		Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &sealed, &authorized, &expires, &created)
 	if err != nil {

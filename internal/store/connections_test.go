@@ -50,7 +50,7 @@ func TestGenerationsGrowAlsoAcrossADisconnect(t *testing.T) {
 	require.EqualValues(t, 1, connect(t, s, user, "listenbrainz").Generation)
 }
 
-func TestRenewedCredentialsOfAnOldGenerationAreRefused(t *testing.T) {
+func TestTokensOfAnOldGenerationAreRefused(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	old := connect(t, s, user, "spotify")
@@ -85,7 +85,7 @@ func TestPausing(t *testing.T) {
 	}
 }
 
-func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
+func TestReconnectingKeepsTheSameAccountsCursor(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
@@ -93,8 +93,10 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 		require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
 		for _, stream := range []string{"", library.Listens} {
 			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, "advice", "detail"))
-			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", Stream: stream},
-				Generation: generation, Category: resilience.Auth, Since: at(1)}))
+			require.NoError(t, s.SaveStop(t.Context(),
+				resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify",
+					Stream: stream},
+					Generation: generation, Category: resilience.Auth, Since: at(1)}))
 		}
 		stops, err := s.Stops(t.Context())
 		require.NoError(t, err)
@@ -104,7 +106,8 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	second := connect(t, s, user, "spotify")
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "position",
+		Note: "note"}}, streams)
 	stops, err := s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)
@@ -159,11 +162,17 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 		for _, id := range []library.ConnectionID{"spotify", "listenbrainz"} {
 			provider := string(id)
 			c := connect(t, s, user, id)
-			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Connection: provider, Provider: provider}, Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
-			require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{User: user, Connection: provider, Provider: provider, App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
+			require.NoError(t, s.SaveStop(t.Context(),
+				resilience.Stop{Key: resilience.Key{User: user, Connection: provider, Provider: provider},
+					Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
+			require.NoError(t, s.SaveHold(t.Context(),
+				resilience.Hold{Key: resilience.Key{User: user, Connection: provider, Provider: provider, App: "app"},
+					Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 			require.NoError(t, s.SavePending(t.Context(), c))
-			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: provider + string(rune('a'+user)), User: user, Connection: id}))
-			require.NoError(t, s.SavePlaylist(t.Context(), user, id, library.Playlist{SourceID: "p"}, 0, make([]library.Track, 3)))
+			require.NoError(t, s.SaveState(t.Context(),
+				oauth.State{ID: provider + string(rune('a'+user)), User: user, Connection: id}))
+			require.NoError(t, s.SavePlaylist(t.Context(), user, id, library.Playlist{SourceID: "p"}, 0,
+				make([]library.Track, 3)))
 			plays := repeat(10, 60)
 			if provider == "listenbrainz" {
 				plays = repeat(15, 60)[5:] // the latter half of spotify's and five that only it has
@@ -182,7 +191,8 @@ func TestDisconnecting(t *testing.T) {
 	t.Parallel()
 	for _, data := range []bool{false, true} {
 		s, alice, bob := household(t)
-		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: "spotify", Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
+		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: "spotify",
+			Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 		require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", data))
 		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), library.ErrNotFound)
 
@@ -195,7 +205,8 @@ func TestDisconnecting(t *testing.T) {
 				require.NotZero(t, rows(user, provider, table), table)
 			}
 		}
-		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM holds WHERE user_id = 0"), "the wait of the whole app stays")
+		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM holds WHERE user_id = 0"),
+			"the wait of the whole app stays")
 		want := struct{ listens, sources, counts, playlists, tracks int }{15, 10, 10, 1, 12}
 		if data {
 			want = struct{ listens, sources, counts, playlists, tracks int }{10, 0, 0, 0, 9}

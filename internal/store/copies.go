@@ -14,7 +14,8 @@ import (
 )
 
 // Copy returns a copy, or library.ErrNotFound when none is wanted.
-func (s *Store) Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error) {
+func (s *Store) Copy(ctx context.Context, user int64, conn library.ConnectionID, kind,
+	ref string) (delivery.Copy, error) {
 	row := s.reader.QueryRowContext(ctx, selectCopy+"WHERE "+thisCopy, user, conn, kind, ref)
 	c, err := scanCopy(row)
 	return c, found(err)
@@ -23,7 +24,8 @@ func (s *Store) Copy(ctx context.Context, user int64, conn library.ConnectionID,
 // thisCopy is the condition for one copy; its arguments are the first four.
 const thisCopy = "user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4"
 
-const selectCopy = "SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at FROM copies "
+const selectCopy = "SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at FROM " +
+	"copies "
 
 func scanCopy(r scanner) (c delivery.Copy, err error) {
 	var at int64
@@ -44,14 +46,15 @@ func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 		c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report)
 }
 
-// EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it returns
-// false, and the delivery has to go on. c.Wanted is what was written when done; nothing is stored of a copy that is
-// dead or not wanted any more. All of it is one transaction, so that no change falls between the last look and the
-// end.
+// EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it
+// returns false, and the delivery has to go on. c.Wanted is what was written when done; nothing is stored of a copy
+// that is dead or not wanted any more. All of it is one transaction, so that no change falls between the last look
+// and the end.
 func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64
-		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy, c.User, c.Connection, c.Kind, c.Ref).
+		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy, c.User, c.Connection, c.Kind,
+			c.Ref).
 			Scan(&wanted)
 		gone := errors.Is(err, sql.ErrNoRows)
 		if err != nil && !gone {
@@ -89,8 +92,10 @@ func (s *Store) DropCopy(ctx context.Context, user int64, conn library.Connectio
 	return s.exec(ctx, "DELETE FROM copies WHERE "+thisCopy, user, conn, kind, ref)
 }
 
-// CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is forgotten.
-func (s *Store) CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery, error) {
+// CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is
+// forgotten.
+func (s *Store) CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind,
+	ref string) (delivery.Delivery, error) {
 	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`WHERE d.user_id = $1 AND d.connection = $2
 		AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1`, user, conn, kind, ref))
 	return d, found(err)
@@ -142,7 +147,8 @@ func (s *Store) Matches(ctx context.Context, user int64, conn library.Connection
 }
 
 // SaveMatches stores the matches of tracks at a provider.
-func (s *Store) SaveMatches(ctx context.Context, user int64, conn library.ConnectionID, found map[string]match.Result) error {
+func (s *Store) SaveMatches(ctx context.Context, user int64, conn library.ConnectionID,
+	found map[string]match.Result) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -168,8 +174,9 @@ func (s *Store) ForgetMatches(ctx context.Context, user int64, conn library.Conn
 			for _, id := range chunk {
 				args = append(args, id)
 			}
-			err := execTx(ctx, tx, "DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND source_id IN "+
-				numbered(3, len(chunk)), args...)
+			err := execTx(ctx, tx,
+				"DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND source_id IN "+
+					numbered(3, len(chunk)), args...)
 			if err != nil {
 				return err
 			}

@@ -64,7 +64,8 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 	})
 }
 
-// A change may fall between the worker's last look and the end of its delivery, also when the queue is slow to note it.
+// A change may fall between the worker's last look and the end of its delivery, also when the queue is slow to note
+// it.
 func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

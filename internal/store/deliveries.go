@@ -63,8 +63,8 @@ func where(f delivery.Filter) (string, []any) {
 	return "WHERE " + strings.Join(clauses, " AND "), args
 }
 
-// Deliveries returns a page of a person's deliveries, the newest first, and the cursor of the next page, empty at the
-// end.
+// Deliveries returns a page of a person's deliveries, the newest first, and the cursor of the next page, empty at
+// the end.
 func (s *Store) Deliveries(ctx context.Context, f delivery.Filter, before string, limit int) (
 	page []delivery.Delivery, next string, err error) {
 	clause, args := where(f)
@@ -103,8 +103,8 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 	return counts, err
 }
 
-// Redrive makes the deliveries that a filter selects due if they are dead or wait for their next attempt. It returns
-// how many there were; dry only counts them.
+// Redrive makes the deliveries that a filter selects due if they are dead or wait for their next attempt. It
+// returns how many there were; dry only counts them.
 func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int, err error) {
 	clause, args := where(f)
 	clause = "FROM " + withJobs + clause + " AND " + queue.HasState(queue.Dead, queue.Retrying)
@@ -115,12 +115,13 @@ func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int
 	return s.jobs.Redrive(ctx, queue.Where("SELECT d.id "+clause, args...))
 }
 
-// Discard removes a person's delivery. It returns library.ErrNotFound when there is none that can be removed: one that
-// is running cannot. Listens that were delivered stay known as sent, so that they are never sent again.
+// Discard removes a person's delivery. It returns library.ErrNotFound when there is none that can be removed: one
+// that is running cannot. Listens that were delivered stay known as sent, so that they are never sent again.
 func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var state delivery.State
-		err := tx.QueryRowContext(ctx, "SELECT j.state FROM "+withJobs+"WHERE d.id = $1 AND d.user_id = $2", id, user).
+		err := tx.QueryRowContext(ctx, "SELECT j.state FROM "+withJobs+"WHERE d.id = $1 AND d.user_id = $2", id,
+			user).
 			Scan(&state)
 		if err != nil {
 			return found(err)
@@ -139,8 +140,8 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	})
 }
 
-// TryAgain makes dead letters that died before a time due for one more attempt each, at most 1,000 at once. Those that
-// cannot be delivered, because their connection is gone or paused, stay dead.
+// TryAgain makes dead letters that died before a time due for one more attempt each, at most 1,000 at once. Those
+// that cannot be delivered, because their connection is gone or paused, stay dead.
 func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err error) {
 	return s.jobs.TryAgain(ctx, queue.Where(`SELECT d.id FROM `+withJobs+`
 		LEFT JOIN connections c ON c.user_id = d.user_id AND c.connection = d.connection AND c.paused = 0
@@ -148,8 +149,8 @@ func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err 
 		ORDER BY d.id LIMIT 1000`, queue.Time(diedBefore)))
 }
 
-// Retire removes the deliveries that were done before one time, and the dead letters that have been dead since before
-// another. It returns the dead letters.
+// Retire removes the deliveries that were done before one time, and the dead letters that have been dead since
+// before another. It returns the dead letters.
 func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []delivery.Delivery, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		done, err := list(ctx, tx, scanID, "SELECT id FROM "+queue.Table+" j WHERE "+queue.HasState(queue.Done)+
@@ -158,7 +159,8 @@ func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (d
 			return err
 		}
 		dead, err = list(ctx, tx, scanDelivery, selectDelivery+"WHERE "+queue.HasState(queue.Dead)+`
-			AND CASE WHEN d.dead_since > 0 THEN d.dead_since ELSE d.created_at END < $1 LIMIT 1000`, millis(deadBefore))
+			AND CASE WHEN d.dead_since > 0 THEN d.dead_since ELSE d.created_at END < $1 LIMIT 1000`,
+			millis(deadBefore))
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,8 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 			return nil, err
 		}
 	}
-	plays, err := list(ctx, s.reader, scanListen, `SELECT l.id, l.title, l.artist, l.album, l.played_at, l.duration_ms,
+	plays, err := list(ctx, s.reader, scanListen, `SELECT l.id, l.title, l.artist, l.album, l.played_at,
+		l.duration_ms,
 		l.isrc, l.recording_mbid, l.approximate FROM forwards f JOIN listens l ON l.id = f.listen_id
 		WHERE f.delivery_id = $1 ORDER BY l.played_at, l.id`, id)
 	if err != nil {
@@ -57,7 +58,8 @@ func recountAll(ctx context.Context, tx *sql.Tx, user int64) error {
 	return execTx(ctx, tx, `UPDATE deliveries
 		SET items = (SELECT count(*) FROM forwards f WHERE f.delivery_id = deliveries.id)
 		WHERE user_id = $1 AND kind IN ($2, $3)
-		AND EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id AND NOT `+queue.HasState(queue.Done)+`)`,
+		AND EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id
+			AND NOT `+queue.HasState(queue.Done)+`)`,
 		user, delivery.SubmitListens, delivery.Scrobble)
 }
 

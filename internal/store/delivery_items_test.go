@@ -91,7 +91,8 @@ func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"},
 			enqueued(t, s, user))
 		now := time.Now().UTC()
-		want := delivery.Delivery{ID: first.ID + 2, User: user, Connection: "lastfm", Kind: delivery.Scrobble, Items: 1,
+		want := delivery.Delivery{ID: first.ID + 2, User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+			Items: 1,
 			State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
 			Due: now, EndedAt: now, CreatedAt: now, Failure: why, DeadSince: now}
 		require.Equal(t, want, deliveries(t, s, user)[2])
@@ -113,7 +114,8 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
 		}
-		for _, f := range []delivery.Failure{{Category: "network", Reason: "a", Answer: "b"}, {Category: "upstream"}} {
+		for _, f := range []delivery.Failure{{Category: "network", Reason: "a", Answer: "b"},
+			{Category: "upstream"}} {
 			require.NoError(t, s.NoteFailure(t.Context(), id, f, false))
 			got, dead := kept()
 			require.Equal(t, f, got)
@@ -178,7 +180,8 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		require.Equal(t, others[:1], taken(t, s, "lastfm"), "what is parked stays, however long")
 		time.Sleep(365 * 24 * time.Hour)
 		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
-		require.Equal(t, []string{"retrying", "1 of 1"}, standing(t, s, alice, ids[0]), "its attempts are as they were")
+		require.Equal(t, []string{"retrying", "1 of 1"}, standing(t, s, alice, ids[0]),
+			"its attempts are as they were")
 		require.Equal(t, "dead", standing(t, s, alice, ids[3])[0])
 		require.Equal(t, []int64{ids[0], ids[4], ids[1]}, taken(t, s, "lastfm"), "the oldest first, history last")
 	})
@@ -188,7 +191,8 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 func statesOf(t testing.TB, s *Store, user int64) (lines []string) {
 	t.Helper()
 	for _, d := range deliveries(t, s, user) {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Connection, d.State, d.Ref)[:len(d.Connection)+len(d.State)+3])
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Connection, d.State,
+			d.Ref)[:len(d.Connection)+len(d.State)+3])
 	}
 	return lines
 }
@@ -197,7 +201,8 @@ func TestTheRunningOneParksItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "1"}),
+		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+			Ref: "1"}),
 			enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			assert.Equal(t, ids[0], id)
@@ -247,9 +252,11 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		require.Equal(t, []int64{ids[1], ids[3], ids[4]}, taken(t, s, "lastfm"))
 
-		parked := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
+		parked := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+			Ref: "parked"})
 		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
-		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked, time.Now().Add(time.Hour)))
+		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked,
+			time.Now().Add(time.Hour)))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
 	})
 }
@@ -259,7 +266,8 @@ func TestReviveLeavesBadItemsDead(t *testing.T) {
 	s, user := setup(t)
 	var ids []int64
 	for i, category := range []string{"item", "auth", "network", ""} {
-		id := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
+		id := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+			Ref: fmt.Sprint(i)})
 		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
@@ -287,8 +295,9 @@ func TestWaitingCountsByProvider(t *testing.T) {
 	for _, ref := range []string{"1", "2"} {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
 			Kind: delivery.WritePlaylist, Ref: ref}))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive,
-			Ref: ref}))
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3",
+			Kind: delivery.Archive,
+			Ref:  ref}))
 	}
 	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
 		"s3": {Months: 2}}, owing())

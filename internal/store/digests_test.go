@@ -13,7 +13,8 @@ import (
 )
 
 // november is a week with a Monday at midnight in UTC.
-var november = digest.Week{From: time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)}
+var november = digest.Week{From: time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC),
+	To: time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)}
 
 // hear stores plays of a track, the first at that time after the week's beginning.
 func hear(t testing.TB, s *Store, user int64, artist, album, title string, after time.Duration, n int) {
@@ -21,7 +22,8 @@ func hear(t testing.TB, s *Store, user int64, artist, album, title string, after
 	var plays []library.Listen
 	for i := range n {
 		plays = append(plays, library.Listen{Track: library.Track{Title: title, Artist: artist, Album: album},
-			SourceID: artist + title + after.String() + string(rune('a'+i)), PlayedAt: november.From.Add(after + time.Duration(i)*10*time.Minute)})
+			SourceID: artist + title + after.String() + string(rune('a'+i)),
+			PlayedAt: november.From.Add(after + time.Duration(i)*10*time.Minute)})
 	}
 	require.Equal(t, n, save(t, s, user, "spotify", plays...))
 }
@@ -46,9 +48,12 @@ func TestWhatWasHeardInAWeekIsCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, digest.Heard{Plays: 7,
 		Artists: []digest.Counted{{Artist: "Can", Plays: 4}, {Artist: "Mogwai", Plays: 2}},
-		Albums:  []digest.Counted{{Artist: "Can", Title: "Tago Mago", Plays: 4}, {Artist: "Neu!", Title: "Neu!", Plays: 1}},
-		Tracks:  []digest.Counted{{Artist: "Can", Title: "Paperhouse", Plays: 3}, {Artist: "Mogwai", Title: "Rain", Plays: 2}, {Artist: "Can", Title: "Mushroom", Plays: 1}, {Artist: "Neu!", Title: "Hallogallo", Plays: 1}},
-		New:     []digest.Counted{{Artist: "Mogwai", Plays: 2}, {Artist: "Neu!", Plays: 1}}}, h)
+		Albums: []digest.Counted{{Artist: "Can", Title: "Tago Mago", Plays: 4},
+			{Artist: "Neu!", Title: "Neu!", Plays: 1}},
+		Tracks: []digest.Counted{{Artist: "Can", Title: "Paperhouse", Plays: 3},
+			{Artist: "Mogwai", Title: "Rain", Plays: 2}, {Artist: "Can", Title: "Mushroom", Plays: 1},
+			{Artist: "Neu!", Title: "Hallogallo", Plays: 1}},
+		New: []digest.Counted{{Artist: "Mogwai", Plays: 2}, {Artist: "Neu!", Plays: 1}}}, h)
 	h, err = s.Heard(t.Context(), bob, november.Before(), most)
 	require.NoError(t, err)
 	require.Zero(t, h)
@@ -64,7 +69,8 @@ func TestWhoseDigestIsDue(t *testing.T) {
 		return all
 	}
 	require.NoError(t, s.SwitchDigests(t.Context(), alice, true, november.To.Add(time.Hour)))
-	require.NoError(t, s.SwitchDigests(t.Context(), alice, true, november.To.AddDate(1, 0, 0)), "it stays on since then")
+	require.NoError(t, s.SwitchDigests(t.Context(), alice, true, november.To.AddDate(1, 0, 0)),
+		"it stays on since then")
 	require.Empty(t, due(november), "nothing was heard")
 	hear(t, s, alice, "Can", "", "Paperhouse", -time.Hour, 1)
 	require.Empty(t, due(november))
@@ -76,10 +82,13 @@ func TestWhoseDigestIsDue(t *testing.T) {
 	ask := digest.Digest{User: bob, Week: november.Name(), State: digest.Waiting, CreatedAt: november.To}
 	require.NoError(t, s.AskDigest(t.Context(), ask))
 	require.ErrorIs(t, s.AskDigest(t.Context(), ask), digest.ErrThere)
-	require.Equal(t, []digest.Due{{User: alice, Week: november.Name()}, {User: bob, Week: november.Name(), Asked: true}}, due(november))
-	require.Equal(t, []digest.Due{{User: bob, Week: november.Name(), Asked: true}}, due(november.Before()), "what was asked for is due in whatever week one looks")
+	require.Equal(t, []digest.Due{{User: alice, Week: november.Name()},
+		{User: bob, Week: november.Name(), Asked: true}}, due(november))
+	require.Equal(t, []digest.Due{{User: bob, Week: november.Name(), Asked: true}}, due(november.Before()),
+		"what was asked for is due in whatever week one looks")
 	for _, user := range []int64{alice, bob} {
-		require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: user, Week: november.Name(), State: digest.Written, WrittenAt: november.To, CreatedAt: november.To}))
+		require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: user, Week: november.Name(),
+			State: digest.Written, WrittenAt: november.To, CreatedAt: november.To}))
 	}
 	require.Empty(t, due(november))
 	require.ErrorIs(t, s.AskDigest(t.Context(), ask), digest.ErrThere)
@@ -96,9 +105,12 @@ func TestADigestIsKeptWhole(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
-	d := digest.Digest{User: alice, Week: november.Name(), State: digest.Written, Prompt: providers.Prompt{System: "Write.", User: "- Can (3)"},
-		Completion: providers.Completion{Text: "A calm week.", Model: "a-model", PromptTokens: 400, CompletionTokens: 100, Cut: true},
-		Cost:       digest.Cost{Micros: 120, Currency: "EUR"}, CreatedAt: november.To, WrittenAt: november.To.Add(time.Minute)}
+	d := digest.Digest{User: alice, Week: november.Name(), State: digest.Written,
+		Prompt: providers.Prompt{System: "Write.", User: "- Can (3)"},
+		Completion: providers.Completion{Text: "A calm week.", Model: "a-model", PromptTokens: 400,
+			CompletionTokens: 100, Cut: true},
+		Cost: digest.Cost{Micros: 120, Currency: "EUR"}, CreatedAt: november.To,
+		WrittenAt: november.To.Add(time.Minute)}
 	require.NoError(t, s.SaveDigest(t.Context(), d))
 	all, err := s.Digests(t.Context(), alice)
 	require.NoError(t, err)
@@ -111,8 +123,10 @@ func TestADigestIsKeptWhole(t *testing.T) {
 	require.NoError(t, s.DeleteDigest(t.Context(), alice, d.ID))
 	_, err = s.Digest(t.Context(), alice, d.ID)
 	require.ErrorIs(t, err, library.ErrNotFound)
-	require.Zero(t, number(t, s, "SELECT count(*) FROM digests WHERE prompt <> '' OR text <> '' OR instructions <> ''"), "no word of it stays")
-	require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: bob, Week: november.Name(), State: digest.Failed, CreatedAt: november.To}))
+	require.Zero(t, number(t, s,
+		"SELECT count(*) FROM digests WHERE prompt <> '' OR text <> '' OR instructions <> ''"), "no word of it stays")
+	require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: bob, Week: november.Name(), State: digest.Failed,
+		CreatedAt: november.To}))
 	spent := digest.Spent{At: d.WrittenAt, PromptTokens: 400, CompletionTokens: 100, Cost: d.Cost}
 	for _, user := range []int64{alice, 0} {
 		got, err := s.DigestsSpent(t.Context(), user, november.From)

@@ -25,8 +25,8 @@ func (s *Store) openQueue(ctx context.Context) (err error) {
 	return err
 }
 
-// enqueue inserts a delivery and returns its id. If there is the same one already, it stays as it is, but is re-driven
-// when it is dead.
+// enqueue inserts a delivery and returns its id. If there is the same one already, it stays as it is, but is
+// re-driven when it is dead.
 func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
 	args, opts := d.Job(max(int(s.attempts.Load()), 1))
 	id, fresh, err := s.jobs.Insert(ctx, tx, args, opts)
@@ -84,9 +84,10 @@ type stored struct {
 	guess bool      // its time is a guess
 }
 
-// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every provider that their
-// person forwards to, except the one that reported them.
-func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID, plays []stored) error {
+// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every provider that
+// their person forwards to, except the one that reported them.
+func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID,
+	plays []stored) error {
 	all, err := rules(ctx, tx, user)
 	if err != nil {
 		return err
@@ -133,7 +134,8 @@ func (s *Store) enqueueListens(ctx context.Context, tx *sql.Tx, d delivery.Draft
 }
 
 // enqueueMonths enqueues the months of these plays for an archive.
-func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, plays []stored) error {
+func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
+	plays []stored) error {
 	months := map[string]bool{}
 	for _, p := range plays {
 		months[delivery.MonthOf(p.at)] = true

@@ -152,7 +152,8 @@ func TestOldPlaysAreHistory(t *testing.T) {
 		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm",
 			Kind: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}, false)
 		require.NoError(t, err)
-		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60), track("Just now", -5))
+		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60),
+			track("Just now", -5))
 		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, enqueued(t, s, user))
 		require.Equal(t, 3, number(t, s, "SELECT priority FROM river_job WHERE id = 2"))
 		save(t, s, user, "spotify", track("This minute", -1))
@@ -244,9 +245,10 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, "done", standing(t, s, alice, id)[0])
 	}
 	for what, other := range map[string]delivery.Draft{
-		"another provider": {User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble, Listens: []int64{1, 2}},
-		"another kind":     {User: alice, Connection: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
-		"other listens":    {User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
+		"another provider": {User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble,
+			Listens: []int64{1, 2}},
+		"another kind":  {User: alice, Connection: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
+		"other listens": {User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
 		"another person": {User: addUser(t, s, "Bob", accounts.Member), Connection: "lastfm", Kind: delivery.Scrobble,
 			Listens: []int64{1, 2}},
 		"another month": {User: alice, Connection: "s3", Kind: delivery.Archive, Ref: "2026-12"},
@@ -285,7 +287,8 @@ func TestTheMonthsOfAPageAreToBeArchivedAgain(t *testing.T) {
 	save(t, s, user, "spotify",
 		playAt("the first of March here", time.Date(2026, 3, 1, 0, 30, 0, 0, reykjavik)), // still February in UTC
 		playAt("the last of February", end.Add(-time.Millisecond)), guess)
-	require.Equal(t, map[string]int64{"2026-02": 1, "2025-03": 1}, wantedMonths(t, s, user), "a guess is archived too")
+	require.Equal(t, map[string]int64{"2026-02": 1, "2025-03": 1}, wantedMonths(t, s, user),
+		"a guess is archived too")
 	save(t, s, user, "spotify", playAt("the first of March", end))
 	require.Equal(t, map[string]int64{"2026-02": 1, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user))
 

@@ -12,11 +12,12 @@ import (
 	"reprise/internal/library"
 )
 
-// Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now, or
-// waiting for the MBID that the source needs finds. It says whether there may be more.
+// Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now,
+// or waiting for the MBID that the source needs finds. It says whether there may be more.
 func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error) {
 	var fresh bool
-	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM entities WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = $1), 0))", source).Scan(&fresh)
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM entities WHERE id > coalesce((SELECT last "+
+		"FROM enrichment_marks WHERE name = $1), 0))", source).Scan(&fresh)
 	if err != nil || !fresh {
 		return false, local(err)
 	}
@@ -27,7 +28,8 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 		}
 		var to sql.NullInt64
 		var n int
-		if err := tx.QueryRowContext(ctx, "SELECT max(id), count(*) FROM (SELECT id FROM entities WHERE id > $1 ORDER BY id LIMIT $2) next", last, queueAtOnce).Scan(&to, &n); err != nil || n == 0 {
+		if err := tx.QueryRowContext(ctx, "SELECT max(id), count(*) FROM (SELECT id FROM entities WHERE id > $1 "+
+			"ORDER BY id LIMIT $2) next", last, queueAtOnce).Scan(&to, &n); err != nil || n == 0 {
 			return err
 		}
 		more = n == queueAtOnce
@@ -37,7 +39,8 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 			args = append(args, k)
 		}
 		return errors.Join(execTx(ctx, tx, `INSERT INTO enrichment (source, entity_id, state, due_at)
-			SELECT CAST($1 AS TEXT), e.id, CASE WHEN e.mbid = '' AND n.state IN ('done', 'not_there') THEN 'not_there' ELSE 'waiting' END,
+			SELECT CAST($1 AS TEXT), e.id, CASE WHEN e.mbid = '' AND n.state IN ('done', 'not_there')
+			THEN 'not_there' ELSE 'waiting' END,
 				CASE WHEN CAST($2 AS TEXT) <> '' AND e.mbid = '' THEN 0 ELSE CAST($5 AS BIGINT) END
 			FROM entities e LEFT JOIN enrichment n ON n.entity_id = e.id AND n.source = $2
 			WHERE e.id > $3 AND e.id <= $4 AND e.kind IN `+numbered(6, len(kinds)), args...),
@@ -50,7 +53,8 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 func (s *Store) NextTask(ctx context.Context, source string) (t enrich.Task, err error) {
 	var ms int64
 	t.Source = source
-	err = s.reader.QueryRowContext(ctx, `SELECT e.id, e.kind, e.artist, e.title, e.album, e.duration_ms, e.isrc, e.mbid, r.state, r.failures
+	err = s.reader.QueryRowContext(ctx, `SELECT e.id, e.kind, e.artist, e.title, e.album, e.duration_ms, e.isrc,
+		e.mbid, r.state, r.failures
 		FROM enrichment r JOIN entities e ON e.id = r.entity_id WHERE r.source = $1 AND r.due_at BETWEEN 1 AND $2
 		ORDER BY r.due_at, r.entity_id LIMIT 1`, source, millis(time.Now())).
 		Scan(&t.ID, &t.Kind, &t.Artist, &t.Title, &t.Album, &ms, &t.ISRC, &t.MBID, &t.State, &t.Failures)
@@ -58,19 +62,22 @@ func (s *Store) NextTask(ctx context.Context, source string) (t enrich.Task, err
 	return t, found(err)
 }
 
-// SaveOutcome stores an outcome. A source that waited for an MBID becomes due when one is found, or another than before;
-// where there is none, it has nothing to ask for.
+// SaveOutcome stores an outcome. A source that waited for an MBID becomes due when one is found, or another than
+// before; where there is none, it has nothing to ask for.
 func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
 	now := millis(time.Now())
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if o.Failures > 0 {
-			return execTx(ctx, tx, "UPDATE enrichment SET state = $1, due_at = $2, failures = $3, reason = $4, asked_at = $5 WHERE entity_id = $6 AND source = $7",
+			return execTx(ctx, tx, "UPDATE enrichment SET state = $1, due_at = $2, failures = $3, reason = $4, "+
+				"asked_at = $5 WHERE entity_id = $6 AND source = $7",
 				o.State, millis(o.Due), o.Failures, o.Reason, now, o.ID, o.Source)
 		}
 		f := o.Facts
-		err := execTx(ctx, tx, `UPDATE enrichment SET state = $1, due_at = $2, failures = 0, reason = '', asked_at = $3, mbid = $4,
+		err := execTx(ctx, tx, `UPDATE enrichment SET state = $1, due_at = $2, failures = 0, reason = '',
+			asked_at = $3, mbid = $4,
 			name = $5, tags = $6, released = $7, picture = $8 WHERE entity_id = $9 AND source = $10`,
-			o.State, millis(o.Due), now, f.MBID, f.Name, strings.Join(f.Tags, "\n"), f.Released, o.Picture, o.ID, o.Source)
+			o.State, millis(o.Due), now, f.MBID, f.Name, strings.Join(f.Tags, "\n"), f.Released, o.Picture, o.ID,
+			o.Source)
 		if err != nil {
 			return err
 		}
@@ -82,7 +89,8 @@ func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
 func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error {
 	another := int64(0)
 	if o.Facts.MBID != "" {
-		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1", o.Facts.MBID, o.ID)
+		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1", o.Facts.MBID,
+			o.ID)
 		if err != nil {
 			return err
 		}
@@ -109,14 +117,16 @@ func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error
 
 // RetryFailed makes due what is put off at a source.
 func (s *Store) RetryFailed(ctx context.Context, source string) error {
-	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND failures > 0 AND due_at > $1", millis(time.Now()), source)
+	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND failures > 0 AND due_at > $1",
+		millis(time.Now()), source)
 }
 
 // RenewPictures makes due whatever has one of the pictures that are missing, unless it is put off.
 func (s *Store) RenewPictures(ctx context.Context, missing func(names []string) []string) error {
 	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
 	now := millis(time.Now())
-	all, err := list(ctx, s.reader, scan, "SELECT DISTINCT picture FROM enrichment WHERE picture <> '' AND failures = 0 AND due_at > $1", now)
+	all, err := list(ctx, s.reader, scan,
+		"SELECT DISTINCT picture FROM enrichment WHERE picture <> '' AND failures = 0 AND due_at > $1", now)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -130,7 +140,8 @@ func (s *Store) RenewPictures(ctx context.Context, missing func(names []string) 
 			for _, name := range some {
 				args = append(args, name)
 			}
-			err := execTx(ctx, tx, "UPDATE enrichment SET due_at = $1 WHERE picture <> '' AND failures = 0 AND due_at > $1 AND picture IN "+numbered(2, len(some)), args...)
+			err := execTx(ctx, tx, "UPDATE enrichment SET due_at = $1 WHERE picture <> '' AND failures = 0 AND "+
+				"due_at > $1 AND picture IN "+numbered(2, len(some)), args...)
 			if err != nil {
 				return err
 			}
@@ -149,7 +160,8 @@ func (s *Store) EnrichmentProgress(ctx context.Context) (map[string]enrich.Progr
 		next   int64
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.source, &v.state, &v.failed, &v.n, &v.next) }
-	rows, err := list(ctx, s.reader, scan, `SELECT source, state, failures, count(*), coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0)
+	rows, err := list(ctx, s.reader, scan, `SELECT source, state, failures, count(*),
+		coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0)
 		FROM enrichment GROUP BY source, state, failures`)
 	all := map[string]enrich.Progress{}
 	for _, v := range rows {
@@ -194,7 +206,8 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 		heard += " AND match_key = $3"
 	}
 	var last int64
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*), coalesce(max(played_at), 0) FROM listens WHERE user_id = $1 AND "+heard, user, kind, e.key).Scan(&m.Plays, &last)
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*), coalesce(max(played_at), 0) FROM listens WHERE user_id "+
+		"= $1 AND "+heard, user, kind, e.key).Scan(&m.Plays, &last)
 	if err != nil {
 		return m, local(err)
 	}
@@ -202,7 +215,8 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 		return m, library.ErrNotFound
 	}
 	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, instant(last)
-	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags, released, picture
+	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
+		released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, id)
 	return m, err
 }
@@ -272,7 +286,8 @@ func (s *Store) pictures(ctx context.Context, known map[entityKey]*keyed) (map[i
 		name string
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.name) }
-	rows, err := list(ctx, s.reader, scan, "SELECT entity_id, picture FROM enrichment WHERE picture <> '' AND entity_id IN "+numbered(1, len(args))+" ORDER BY source DESC", args...)
+	rows, err := list(ctx, s.reader, scan, "SELECT entity_id, picture FROM enrichment WHERE picture <> '' AND "+
+		"entity_id IN "+numbered(1, len(args))+" ORDER BY source DESC", args...)
 	for _, r := range rows {
 		all[r.id] = r.name
 	}

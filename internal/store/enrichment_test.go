@@ -15,7 +15,8 @@ import (
 
 // heard is a play with its names.
 func heard(minute float64, artist, album, title string) library.Listen {
-	return library.Listen{SourceID: fmt.Sprint(minute, title), PlayedAt: at(minute), Track: library.Track{Artist: artist, Album: album, Title: title}}
+	return library.Listen{SourceID: fmt.Sprint(minute, title), PlayedAt: at(minute),
+		Track: library.Track{Artist: artist, Album: album, Title: title}}
 }
 
 // lookedThrough looks through all listens and fills the queue of a source that knows everything.
@@ -28,7 +29,8 @@ func lookedThrough(t testing.TB, s *Store) {
 	}
 	for more := true; more; {
 		var err error
-		more, err = s.Enqueue(t.Context(), "facts", []string{library.KindArtist, library.KindAlbum, library.KindTrack}, "")
+		more, err = s.Enqueue(t.Context(), "facts", []string{library.KindArtist, library.KindAlbum,
+			library.KindTrack}, "")
 		require.NoError(t, err)
 	}
 }
@@ -43,7 +45,8 @@ func tasks(t testing.TB, s *Store) (all []enrich.Task) {
 			return all
 		}
 		all = append(all, task)
-		require.NoError(t, s.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now().Add(time.Hour)}))
+		require.NoError(t, s.SaveOutcome(t.Context(), enrich.Outcome{Task: task, State: enrich.Done,
+			Due: time.Now().Add(time.Hour)}))
 	}
 }
 
@@ -64,16 +67,19 @@ func TestEntitiesAreToldApartAsListensAre(t *testing.T) {
 	for _, task := range tasks(t, s) {
 		names = append(names, fmt.Sprintf("%s %s/%s", task.Kind, task.Artist, task.Title))
 	}
-	require.Equal(t, []string{"artist Sigur Rós/", "album Sigur Rós/Takk...", "track Sigur Rós/Glósóli", "artist Simon & Garfunkel/", "album Simon & Garfunkel/Bookends",
-		"track Simon & Garfunkel/America", "artist Simon/", "track Simon/Another", "artist Massive Attack/", "track Massive Attack/K", "artist !!!/", "track !!!/???", "artist Nobody/"}, names)
+	require.Equal(t, []string{"artist Sigur Rós/", "album Sigur Rós/Takk...", "track Sigur Rós/Glósóli",
+		"artist Simon & Garfunkel/", "album Simon & Garfunkel/Bookends",
+		"track Simon & Garfunkel/America", "artist Simon/", "track Simon/Another", "artist Massive Attack/",
+		"track Massive Attack/K", "artist !!!/", "track !!!/???", "artist Nobody/"}, names)
 }
 
-func TestListensAreLookedThroughInBatchesAndOnlyOnce(t *testing.T) {
+func TestListensAreScannedOnceInBatches(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	all := make([]library.Listen, 2*lookAtOnce+7)
 	for i := range all {
-		all[i] = heard(float64(i)*10, fmt.Sprint("Artist ", i%50), fmt.Sprint("Album ", i%200), fmt.Sprint("Track ", i%1000))
+		all[i] = heard(float64(i)*10, fmt.Sprint("Artist ", i%50), fmt.Sprint("Album ", i%200),
+			fmt.Sprint("Track ", i%1000))
 	}
 	for page := range slices.Chunk(all, 1000) {
 		save(t, s, user, "spotify", page...)
@@ -111,17 +117,20 @@ func TestALaterListenTellsWhatWasMissing(t *testing.T) {
 	save(t, s, user, "spotify", better, worse)
 	lookedThrough(t, s)
 	all := tasks(t, s)
-	require.Equal(t, library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Album: "Album", Duration: 3 * time.Minute, ISRC: "IS1230500001", MBID: "mbid"}, all[1].Entity)
+	require.Equal(t, library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Album: "Album",
+		Duration: 3 * time.Minute, ISRC: "IS1230500001", MBID: "mbid"}, all[1].Entity)
 }
 
 func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
-	save(t, s, user, "spotify", heard(0, "Sigur Rós", "Takk...", "Glósóli"), heard(10, "SIGUR RÓS", "Takk…", "Hoppípolla"), heard(20, "Sigur Rós", "( )", "Glósóli"))
+	save(t, s, user, "spotify", heard(0, "Sigur Rós", "Takk...", "Glósóli"),
+		heard(10, "SIGUR RÓS", "Takk…", "Hoppípolla"), heard(20, "Sigur Rós", "( )", "Glósóli"))
 	save(t, s, bob, "spotify", heard(30, "Nobody", "Alone", "Fog"))
 	lookedThrough(t, s)
-	links, err := s.Links(t.Context(), []library.Track{{Artist: "Sigur Rós", Album: "TAKK...", Title: "Glósóli"}, {Artist: "Nobody", Album: "Alone", Title: "Fog"}, {}})
+	links, err := s.Links(t.Context(), []library.Track{{Artist: "Sigur Rós", Album: "TAKK...", Title: "Glósóli"},
+		{Artist: "Nobody", Album: "Alone", Title: "Fog"}, {}})
 	require.NoError(t, err)
 	for kind, want := range map[string]struct {
 		id, foreign int64
@@ -161,7 +170,8 @@ func TestAnotherIDMakesWhatDependsOnItDueAgain(t *testing.T) {
 		t.Helper()
 		task, err := s.NextTask(t.Context(), source)
 		require.NoError(t, err)
-		o := enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now(), Facts: library.Facts{MBID: mbid, Tags: []string{"a b", "c"}}}
+		o := enrich.Outcome{Task: task, State: enrich.Done, Due: time.Now(),
+			Facts: library.Facts{MBID: mbid, Tags: []string{"a b", "c"}}}
 		if source == "facts" {
 			o.Then = []string{"art"}
 		} else {

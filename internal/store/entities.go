@@ -18,8 +18,8 @@ const (
 	queueAtOnce = 5000
 )
 
-// leadMarks stand between an artist and a guest, or between artists as tags list them, and never within a name, as "&",
-// "and" and a comma do.
+// leadMarks stand between an artist and a guest, or between artists as tags list them, and never within a name, as
+// "&", "and" and a comma do.
 var leadMarks = []string{"; ", " feat", " ft.", " ft ", " • "}
 
 // leadArtist is the artist without guests, as it was written.
@@ -61,20 +61,22 @@ func entitiesOf(t library.Track) []keyed {
 		return nil
 	}
 	artist := leadArtist(t.Artist)
-	all = append(all, keyed{key: artistKey(t.Artist), artist: t.Artist, Entity: library.Entity{Kind: library.KindArtist, Artist: artist}})
+	all = append(all, keyed{key: artistKey(t.Artist), artist: t.Artist,
+		Entity: library.Entity{Kind: library.KindArtist, Artist: artist}})
 	if t.Album != "" {
 		all = append(all, keyed{key: matchKey(t.Album, t.Artist), artist: t.Artist, album: t.Album,
 			Entity: library.Entity{Kind: library.KindAlbum, Artist: artist, Title: t.Album}})
 	}
 	if t.Title != "" {
-		all = append(all, keyed{key: matchKey(t.Title, t.Artist), artist: t.Artist, Entity: library.Entity{Kind: library.KindTrack, Artist: artist,
-			Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}})
+		all = append(all, keyed{key: matchKey(t.Title, t.Artist), artist: t.Artist,
+			Entity: library.Entity{Kind: library.KindTrack, Artist: artist,
+				Title: t.Title, Album: t.Album, Duration: t.Duration, ISRC: t.ISRC, MBID: t.RecordingMBID}})
 	}
 	return all
 }
 
-// FindEntities looks at listens that it has not looked at before, some thousand at a time, for entities that are new. It
-// says whether there may be more.
+// FindEntities looks at listens that it has not looked at before, some thousand at a time, for entities that are
+// new. It says whether there may be more.
 func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 	if fresh, err := s.unlooked(ctx); err != nil || !fresh {
 		return false, err
@@ -84,7 +86,8 @@ func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return err
 		}
-		heard, err := list(ctx, tx, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate
+		heard, err := list(ctx, tx, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc,
+			recording_mbid, approximate
 			FROM listens WHERE id > $1 ORDER BY id LIMIT $2`, last, lookAtOnce)
 		if err != nil || len(heard) == 0 {
 			return err
@@ -95,9 +98,11 @@ func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 	return more && err == nil, err
 }
 
-// unlooked says whether there are listens that have not been looked at, without standing in the way of those who write.
+// unlooked says whether there are listens that have not been looked at, without standing in the way of those who
+// write.
 func (s *Store) unlooked(ctx context.Context) (fresh bool, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM listens WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = ''), 0))").Scan(&fresh)
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM listens WHERE id > coalesce((SELECT last "+
+		"FROM enrichment_marks WHERE name = ''), 0))").Scan(&fresh)
 	return fresh, local(err)
 }
 
@@ -110,10 +115,12 @@ func mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) 
 }
 
 func setMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
-	return execTx(ctx, tx, "INSERT INTO enrichment_marks (name, last) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET last = excluded.last", name, last)
+	return execTx(ctx, tx, "INSERT INTO enrichment_marks (name, last) VALUES ($1, $2) ON CONFLICT (name) DO "+
+		"UPDATE SET last = excluded.last", name, last)
 }
 
-// addEntities stores what listens tell of: entities that are new, what is new of those that are known, and their names.
+// addEntities stores what listens tell of: entities that are new, what is new of those that are known, and their
+// names.
 func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) error {
 	var order []entityKey
 	told, names, called := map[entityKey]*keyed{}, []any{}, map[entityName]bool{}
@@ -144,21 +151,25 @@ func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) 
 	rows := make([]any, 0, 9*len(fresh))
 	for i, k := range fresh {
 		e := told[k]
-		rows = append(rows, next+int64(i), e.Kind, e.key, e.Artist, e.Title, e.Album, e.Duration.Milliseconds(), e.ISRC, e.MBID)
+		rows = append(rows, next+int64(i), e.Kind, e.key, e.Artist, e.Title, e.Album, e.Duration.Milliseconds(),
+			e.ISRC, e.MBID)
 	}
-	if err := insertRows(ctx, tx, "INSERT INTO entities (id, kind, match_key, artist, title, album, duration_ms, isrc, mbid)", 9, rows, ""); err != nil {
+	if err := insertRows(ctx, tx, "INSERT INTO entities (id, kind, match_key, artist, title, album, duration_ms, "+
+		"isrc, mbid)", 9, rows, ""); err != nil {
 		return err
 	}
 	for k, e := range known {
 		if !e.learn(told[k].Entity) {
 			continue
 		}
-		if err := execTx(ctx, tx, "UPDATE entities SET album = $1, duration_ms = $2, isrc = $3, mbid = $4 WHERE id = $5",
+		if err := execTx(ctx, tx,
+			"UPDATE entities SET album = $1, duration_ms = $2, isrc = $3, mbid = $4 WHERE id = $5",
 			e.Album, e.Duration.Milliseconds(), e.ISRC, e.MBID, e.id); err != nil {
 			return err
 		}
 	}
-	return insertRows(ctx, tx, "INSERT INTO entity_names (kind, match_key, artist, album)", 4, names, "ON CONFLICT DO NOTHING")
+	return insertRows(ctx, tx, "INSERT INTO entity_names (kind, match_key, artist, album)", 4, names,
+		"ON CONFLICT DO NOTHING")
 }
 
 // learn takes over what is not known of a track yet, and says whether that was anything.
@@ -199,7 +210,8 @@ func knownEntities(ctx context.Context, q querier, keys []entityKey) (map[entity
 	known := make(map[entityKey]*keyed, len(keys))
 	for kind, all := range byKind {
 		for chunk := range slices.Chunk(all, 200) {
-			found, err := list(ctx, q, scanEntity, selectEntity+"WHERE kind = $1 AND match_key IN "+numbered(2, len(chunk)), append([]any{kind}, chunk...)...)
+			found, err := list(ctx, q, scanEntity, selectEntity+"WHERE kind = $1 AND match_key IN "+numbered(2,
+				len(chunk)), append([]any{kind}, chunk...)...)
 			if err != nil {
 				return nil, err
 			}

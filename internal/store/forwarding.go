@@ -28,9 +28,9 @@ func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rul
 // long.
 const forwardAtOnce = 10_000
 
-// StartForwarding stores a forwarding rule. With earlier, what was stored before is enqueued at once, except what the
-// provider has already. It returns how many listens that were, or months. If it breaks off halfway, the next call goes
-// on.
+// StartForwarding stores a forwarding rule. With earlier, what was stored before is enqueued at once, except what
+// the provider has already. It returns how many listens that were, or months. If it breaks off halfway, the next
+// call goes on.
 func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bool) (n int, err error) {
 	err = s.exec(ctx, `INSERT INTO forwarding (user_id, connection, kind, batch, from_at, oldest, since)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (user_id, connection) DO UPDATE
@@ -90,7 +90,8 @@ func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rul
 }
 
 // CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
-func (s *Store) CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (n int, err error) {
+func (s *Store) CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID,
+	from time.Time) (n int, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded, user, conn, millis(from)).Scan(&n)
 	return n, local(err)
 }
@@ -139,8 +140,9 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 		return c, local(err)
 	}
 	var due sql.NullTime
-	err = s.reader.QueryRowContext(ctx, "SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.connection = $2 AND "+
-		queue.HasState(queue.Scheduled, queue.Retrying)+" ORDER BY j.due LIMIT 1", user, conn).Scan(&due)
+	err = s.reader.QueryRowContext(ctx,
+		"SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.connection = $2 AND "+
+			queue.HasState(queue.Scheduled, queue.Retrying)+" ORDER BY j.due LIMIT 1", user, conn).Scan(&due)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -150,8 +152,8 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 	return c, local(err)
 }
 
-// ForwardedListens returns the newest listens with the outcome of forwarding each to a provider: those that are or were
-// forwarded, and those that it reported as well as another provider.
+// ForwardedListens returns the newest listens with the outcome of forwarding each to a provider: those that are or
+// were forwarded, and those that it reported as well as another provider.
 func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.ConnectionID, limit int) (
 	[]delivery.ForwardedListen, error) {
 	scan := func(r scanner) (v delivery.ForwardedListen, err error) {

@@ -48,7 +48,8 @@ func TestEarlierListensAreForwardedOnRequest(t *testing.T) {
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), guess, track("B", 20), track("A", 10))
 	save(t, s, user, "lastfm", track("C", 30.1))
 	save(t, s, addUser(t, s, "Bob", accounts.Member), "spotify", track("E", 50))
-	rule := delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 2, From: at(15), Since: at(0)}
+	rule := delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 2, From: at(15),
+		Since: at(0)}
 	wait := func() int {
 		n, err := s.CountUnforwarded(t.Context(), user, "lastfm", rule.From)
 		require.NoError(t, err)
@@ -141,15 +142,16 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	}
 }
 
-// fates returns a database with a listen whose delivery is in each state, named after it, one that was sent so long ago
-// that its delivery is forgotten, and two that Last.fm reported, one of them alone. It takes two minutes, and returns
-// when it began and the ids of the deliveries.
+// fates returns a database with a listen whose delivery is in each state, named after it, one that was sent so long
+// ago that its delivery is forgotten, and two that Last.fm reported, one of them alone. It takes two minutes, and
+// returns when it began and the ids of the deliveries.
 func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]int64) {
 	t.Helper()
 	start, ids = time.Now().UTC(), map[string]int64{}
 	save(t, s, user, "spotify", track("before the rule", -1))
 	forward(t, s, user, "lastfm", 1, 0)
-	for i, name := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "forgotten", "there"} {
+	for i, name := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "forgotten",
+		"there"} {
 		save(t, s, user, "spotify", track(name, float64(i*10)))
 		all := deliveries(t, s, user)
 		ids[name] = all[len(all)-1].ID

@@ -17,7 +17,8 @@ import (
 
 func quarter(start time.Time, endpoint string, attempts, failures int) metrics.Quarter {
 	return metrics.Quarter{Start: start, Provider: "spotify", Endpoint: endpoint,
-		Tally: metrics.Tally{Attempts: attempts, Failures: failures, Refused: 1, Took: time.Duration(attempts) * time.Second, Open: time.Minute}}
+		Tally: metrics.Tally{Attempts: attempts, Failures: failures, Refused: 1,
+			Took: time.Duration(attempts) * time.Second, Open: time.Minute}}
 }
 
 // What is stored of a quarter twice, as after a restart within it, adds up; what came before is summed by endpoint.
@@ -25,7 +26,8 @@ func TestQuartersAddUp(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
 	for range 2 {
-		require.NoError(t, s.AddQuarters(t.Context(), []metrics.Quarter{quarter(at(0), "GET /a", 3, 1), quarter(at(15), "GET /a", 1, 0), quarter(at(15), "GET /b", 5, 5)}))
+		require.NoError(t, s.AddQuarters(t.Context(), []metrics.Quarter{quarter(at(0), "GET /a", 3, 1),
+			quarter(at(15), "GET /a", 1, 0), quarter(at(15), "GET /b", 5, 5)}))
 	}
 	require.NoError(t, s.AddQuarters(t.Context(), nil))
 	all, err := s.Quarters(t.Context(), at(0), at(0), at(30))
@@ -38,7 +40,8 @@ func TestQuartersAddUp(t *testing.T) {
 
 	all, err = s.Quarters(t.Context(), at(0), at(15), at(15))
 	require.NoError(t, err)
-	require.Equal(t, []metrics.Quarter{want}, all, "the sum of what came before, and nothing of what began at the end")
+	require.Equal(t, []metrics.Quarter{want}, all,
+		"the sum of what came before, and nothing of what began at the end")
 	require.NoError(t, s.AddQuarters(t.Context(), []metrics.Quarter{quarter(at(45), "GET /a", 1, 1)}))
 	all, err = s.Quarters(t.Context(), at(0), at(30), at(60))
 	require.NoError(t, err)
@@ -90,7 +93,8 @@ func BenchmarkQuarters(b *testing.B) {
 }
 
 func run(user int64, stream string, minute float64, result string, rows int) library.Run {
-	r := library.Run{User: user, Connection: "spotify", Stream: stream, Started: at(minute), Took: 1234 * time.Millisecond, Rows: rows, Result: result}
+	r := library.Run{User: user, Connection: "spotify", Stream: stream, Started: at(minute),
+		Took: 1234 * time.Millisecond, Rows: rows, Result: result}
 	if result != "ok" {
 		r.Category, r.Words, r.Detail = resilience.Upstream.String(), "Spotify has trouble", "HTTP 503"
 	}
@@ -101,7 +105,8 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	other := addUser(t, s, "Bob", "member")
-	for _, r := range []library.Run{run(user, "listens", -60, "ok", 9), run(user, "listens", 0, "ok", 3), run(user, "playlists", 0, "ok", 0), run(user, "listens", 5, "retriable", 2),
+	for _, r := range []library.Run{run(user, "listens", -60, "ok", 9), run(user, "listens", 0, "ok", 3),
+		run(user, "playlists", 0, "ok", 0), run(user, "listens", 5, "retriable", 2),
 		run(user, "listens", 20, "fatal", 0), run(other, "listens", 6, "ok", 1)} {
 		require.NoError(t, s.SaveRun(t.Context(), r))
 	}
@@ -116,7 +121,8 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 			break
 		}
 	}
-	require.Equal(t, []library.Run{run(user, "listens", 20, "fatal", 0), run(user, "listens", 5, "retriable", 2), run(user, "playlists", 0, "ok", 0), run(user, "listens", 0, "ok", 3)}, seen)
+	require.Equal(t, []library.Run{run(user, "listens", 20, "fatal", 0), run(user, "listens", 5, "retriable", 2),
+		run(user, "playlists", 0, "ok", 0), run(user, "listens", 0, "ok", 3)}, seen)
 	for _, bad := range []string{"?", "bm9uZQ"} {
 		_, _, err := s.Runs(t.Context(), user, "spotify", at(0), bad, 1)
 		require.ErrorIs(t, err, library.ErrBadCursor)
@@ -124,7 +130,8 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 
 	all, err := s.RunQuarters(t.Context(), user, "spotify", at(0))
 	require.NoError(t, err)
-	require.Equal(t, []library.RunQuarter{{Stream: "listens", Start: at(0), Runs: 2, Rows: 5, Full: 2, Retriable: 1}, {Stream: "listens", Start: at(15), Runs: 1, Fatal: 1},
+	require.Equal(t, []library.RunQuarter{{Stream: "listens", Start: at(0), Runs: 2, Rows: 5, Full: 2, Retriable: 1},
+		{Stream: "listens", Start: at(15), Runs: 1, Fatal: 1},
 		{Stream: "playlists", Start: at(0), Runs: 1}}, all)
 }
 
@@ -133,7 +140,8 @@ func TestRunsGoWithTheirConnectionAndAfterTwoDays(t *testing.T) {
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
 	for _, age := range []time.Duration{time.Hour, 25 * time.Hour, 49 * time.Hour} {
-		require.NoError(t, s.SaveRun(t.Context(), library.Run{User: user, Connection: "spotify", Stream: "listens", Started: time.Now().Add(-age), Result: "ok"}))
+		require.NoError(t, s.SaveRun(t.Context(), library.Run{User: user, Connection: "spotify", Stream: "listens",
+			Started: time.Now().Add(-age), Result: "ok"}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
 	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM runs"))
@@ -153,7 +161,8 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 		began := time.Now()
 		var ids []int64
 		for i := range 6 {
-			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
+				Ref: fmt.Sprint(i)}))
 			time.Sleep(time.Minute)
 		}
 		become(t, s, delivery.Dead, ids[0])
@@ -161,7 +170,8 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 		become(t, s, delivery.Retrying, ids[3])
 		counts, oldest, err = s.Queue().Counts(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, map[queue.State]int{"dead": 1, "done": 1, "parked": 0, "retrying": 1, "running": 0, "scheduled": 3}, counts)
+		require.Equal(t, map[queue.State]int{"dead": 1, "done": 1, "parked": 0, "retrying": 1, "running": 0,
+			"scheduled": 3}, counts)
 		require.True(t, began.Add(2*time.Minute).Equal(oldest), oldest)
 
 		become(t, s, delivery.Running, ids[2])

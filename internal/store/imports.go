@@ -9,7 +9,8 @@ import (
 	"reprise/internal/library"
 )
 
-const selectImport = `SELECT id, user_id, connection, name, file, size, state, entry, entry_row, bytes_done, bytes_total, row_count, added, known, skipped, bad,
+const selectImport = `SELECT id, user_id, connection, name, file, size, state, entry, entry_row, bytes_done,
+	bytes_total, row_count, added, known, skipped, bad,
 	problems, reason, created_at, ended_at FROM imports `
 
 // openImport picks the imports of which something is still to be read.
@@ -17,17 +18,20 @@ const openImport = "state IN ('waiting', 'running')"
 
 func scanImport(r scanner) (v imports.Import, err error) {
 	var created, ended int64
-	err = r.Scan(&v.ID, &v.User, &v.Connection, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow, &v.BytesDone, &v.BytesAll, &v.Rows, &v.Added,
+	err = r.Scan(&v.ID, &v.User, &v.Connection, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow,
+		&v.BytesDone, &v.BytesAll, &v.Rows, &v.Added,
 		&v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason, &created, &ended)
 	v.CreatedAt, v.EndedAt = instant(created), instant(ended)
 	return v, err
 }
 
-// AddImport stores a new import and returns it with its number, or imports.ErrBusy when its person has most open ones.
+// AddImport stores a new import and returns it with its number, or imports.ErrBusy when its person has most open
+// ones.
 func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (imports.Import, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		var open int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM imports WHERE user_id = $1 AND "+openImport, v.User).Scan(&open); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM imports WHERE user_id = $1 AND "+openImport,
+			v.User).Scan(&open); err != nil {
 			return err
 		}
 		if open >= most {
@@ -37,7 +41,8 @@ func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (impo
 		if v.ID, err = nextIDs(ctx, tx, "imports", 1); err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, connection, name, file, size, state, bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, connection, name, file, size, state,
+			bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			v.ID, v.User, v.Connection, v.Name, v.File, v.Size, v.State, v.BytesAll, millis(v.CreatedAt))
 	})
 	return v, err
@@ -65,9 +70,9 @@ func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
 	return kept, err
 }
 
-// SaveImported stores plays, and how far their import has come, in one transaction, and returns the import with what was
-// added. When it is not open any more, it is library.ErrNotFound and nothing is stored. Which part of a stream has been
-// read stays as it is: a file says nothing about that.
+// SaveImported stores plays, and how far their import has come, in one transaction, and returns the import with
+// what was added. When it is not open any more, it is library.ErrNotFound and nothing is stored. Which part of a
+// stream has been read stays as it is: a file says nothing about that.
 func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []library.Listen) (imports.Import, error) {
 	now := v
 	err := s.write(ctx, func(tx *sql.Tx) error {
@@ -79,9 +84,12 @@ func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []libr
 			return err
 		}
 		now.Added, now.Known = v.Added+added, v.Known+len(plays)-added
-		return changed(tx.ExecContext(ctx, `UPDATE imports SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
-			known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, ended_at = $13 WHERE id = $14 AND `+openImport,
-			now.State, now.Entry, now.EntryRow, now.BytesDone, now.BytesAll, now.Rows, now.Added, now.Known, now.Skipped, now.Bad, now.Problems, now.Reason,
+		return changed(tx.ExecContext(ctx, `UPDATE imports
+			SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
+			known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, ended_at = $13 WHERE id = $14
+			AND `+openImport,
+			now.State, now.Entry, now.EntryRow, now.BytesDone, now.BytesAll, now.Rows, now.Added, now.Known,
+			now.Skipped, now.Bad, now.Problems, now.Reason,
 			millis(now.EndedAt), now.ID))
 	})
 	if err != nil {
@@ -100,7 +108,8 @@ func (s *Store) CancelImport(ctx context.Context, user, id int64) (v imports.Imp
 		if !v.Open() {
 			return execTx(ctx, tx, "DELETE FROM imports WHERE id = $1", id)
 		}
-		return execTx(ctx, tx, "UPDATE imports SET state = $1, ended_at = $2 WHERE id = $3", imports.Canceled, millis(time.Now()), id)
+		return execTx(ctx, tx, "UPDATE imports SET state = $1, ended_at = $2 WHERE id = $3", imports.Canceled,
+			millis(time.Now()), id)
 	})
 	return v, err
 }

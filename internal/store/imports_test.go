@@ -42,8 +42,8 @@ func take(t *testing.T, s *Store, v imports.Import, plays ...library.Listen) imp
 	return v
 }
 
-// A row of repeats and others between them, told by the interface at their starts or at their ends, and by the export;
-// in whatever order these come, every play is there once.
+// A row of repeats and others between them, told by the interface at their starts or at their ends, and by the
+// export; in whatever order these come, every play is there once.
 func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

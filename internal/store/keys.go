@@ -20,9 +20,11 @@ func (s *Store) SaveCooldowns(ctx context.Context, waits []resilience.Cooldown) 
 			if w.Until.IsZero() {
 				until = forever
 			}
-			if err := execTx(ctx, tx, `INSERT INTO key_cooldowns (provider, fingerprint, category, until) VALUES ($1, $2, $3, $4)
+			if err := execTx(ctx, tx, `INSERT INTO key_cooldowns (provider, fingerprint, category, until)
+				VALUES ($1, $2, $3, $4)
 				ON CONFLICT (provider, fingerprint) DO UPDATE SET category = excluded.category, until = excluded.until
-				WHERE excluded.until > key_cooldowns.until`, w.Provider, w.Key, w.Category.String(), until); err != nil {
+				WHERE excluded.until > key_cooldowns.until`, w.Provider, w.Key, w.Category.String(),
+				until); err != nil {
 				return err
 			}
 		}
@@ -42,7 +44,8 @@ func (s *Store) Cooldowns(ctx context.Context) ([]resilience.Cooldown, error) {
 		}
 		return w, err
 	}
-	return list(ctx, s.reader, scan, "SELECT provider, fingerprint, category, until FROM key_cooldowns WHERE until > $1 ORDER BY provider, fingerprint", millis(time.Now()))
+	return list(ctx, s.reader, scan, "SELECT provider, fingerprint, category, until FROM key_cooldowns WHERE "+
+		"until > $1 ORDER BY provider, fingerprint", millis(time.Now()))
 }
 
 // ReadmitKeys forgets that keys of a provider were refused.
@@ -54,7 +57,8 @@ func (s *Store) ReadmitKeys(ctx context.Context, provider string) error {
 func (s *Store) ForgetCooldowns(ctx context.Context, keys []resilience.Cooldown) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for _, k := range keys {
-			if err := execTx(ctx, tx, "DELETE FROM key_cooldowns WHERE provider = $1 AND fingerprint = $2", k.Provider, k.Key); err != nil {
+			if err := execTx(ctx, tx, "DELETE FROM key_cooldowns WHERE provider = $1 AND fingerprint = $2",
+				k.Provider, k.Key); err != nil {
 				return err
 			}
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 // SaveListens stores a page of plays and how far reading has come. A play that this provider told of before is left
-// out; one that another provider told of becomes a second source of that listen. It returns how many listens are new.
+// out; one that another provider told of becomes a second source of that listen. It returns how many listens are
+// new.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
@@ -41,9 +42,10 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 	return added, nil
 }
 
-// takeIn stores the plays of a page that this provider has not told of before. It returns those, and how many listens
-// are new.
-func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, page library.Intake) (fresh []*library.Listen, added int, err error) {
+// takeIn stores the plays of a page that this provider has not told of before. It returns those, and how many
+// listens are new.
+func (s *Store) takeIn(ctx context.Context, tx *sql.Tx,
+	page library.Intake) (fresh []*library.Listen, added int, err error) {
 	if fresh, err = unknownPlays(ctx, tx, page); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
@@ -62,8 +64,9 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 		for i := range chunk {
 			args = append(args, chunk[i].SourceID)
 		}
-		ids, err := list(ctx, tx, scan, "SELECT source_id FROM listen_sources WHERE user_id = $1 AND connection = $2 AND source_id IN "+
-			numbered(3, len(chunk)), args...)
+		ids, err := list(ctx, tx, scan,
+			"SELECT source_id FROM listen_sources WHERE user_id = $1 AND connection = $2 AND source_id IN "+
+				numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +85,8 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 	return fresh, nil
 }
 
-func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen) (added int, err error) {
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
+	fresh []*library.Listen) (added int, err error) {
 	m, err := playsAround(ctx, tx, user, fresh)
 	if err != nil {
 		return 0, err
@@ -119,20 +123,24 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 			id, at = p.id, p.at
 		}
 		if p == nil || p.learns(l) {
-			listens = append(listens, id, user, keys[i], l.Title, indexed(l.Artist), indexed(l.Album), millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
+			listens = append(listens, id, user, keys[i], l.Title, indexed(l.Artist), indexed(l.Album),
+				millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
 		}
 		sources = append(sources, user, conn, l.SourceID, id, millis(l.PlayedAt), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
-	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
+	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, "+
+		"duration_ms, isrc, recording_mbid, approximate)",
 		listenWidth, listens, `ON CONFLICT (id) DO UPDATE SET
 			duration_ms = CASE WHEN listens.duration_ms = 0 THEN excluded.duration_ms ELSE listens.duration_ms END,
 			isrc = CASE WHEN listens.isrc = '' THEN excluded.isrc ELSE listens.isrc END,
-			recording_mbid = CASE WHEN listens.recording_mbid = '' THEN excluded.recording_mbid ELSE listens.recording_mbid END`)
+			recording_mbid = CASE WHEN listens.recording_mbid = '' THEN excluded.recording_mbid
+			ELSE listens.recording_mbid END`)
 	if err != nil {
 		return 0, err
 	}
-	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, connection, source_id, listen_id, played_at, stored_at)", sourceWidth, sources, ""); err != nil {
+	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, connection, source_id, listen_id, "+
+		"played_at, stored_at)", sourceWidth, sources, ""); err != nil {
 		return 0, err
 	}
 	for _, r := range m.stored {
@@ -143,8 +151,8 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
 }
 
-// mostIndexed is how long a name may be, in bytes. The names of an artist and an album stand together in an index, for which
-// Postgres takes 2,700; a single one that is longer would hold up everything behind it.
+// mostIndexed is how long a name may be, in bytes. The names of an artist and an album stand together in an index,
+// for which Postgres takes 2,700; a single one that is longer would hold up everything behind it.
 const mostIndexed = 1000
 
 // indexed is a name without what is too much of it.
@@ -155,9 +163,10 @@ func indexed(name string) string {
 	return strings.ToValidUTF8(name[:mostIndexed], "")
 }
 
-// echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles as
-// it likes, but keeps the second. It gives those reports their listens, and says how many they were.
-func echoes(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen, reports []report) (n int, err error) {
+// echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles
+// as it likes, but keeps the second. It gives those reports their listens, and says how many they were.
+func echoes(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen,
+	reports []report) (n int, err error) {
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
@@ -195,7 +204,8 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 		if !r.moved {
 			continue
 		}
-		err := execTx(ctx, tx, "UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND connection = $3 AND source_id = $4",
+		err := execTx(ctx, tx,
+			"UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND connection = $3 AND source_id = $4",
 			r.play.id, user, r.connection, r.sourceID)
 		if err != nil {
 			return err
@@ -209,8 +219,8 @@ func (p *play) learns(l *library.Listen) bool {
 	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
 }
 
-// lull is a time without plays, longer than twice reach, across which stored plays are not looked at: the plays of a
-// page may lie years apart.
+// lull is a time without plays, longer than twice reach, across which stored plays are not looked at: the plays of
+// a page may lie years apart.
 const lull = 24 * time.Hour
 
 // playsAround returns a matcher for the stored plays around those of a page, which are in the order of their time.
@@ -221,7 +231,8 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.L
 		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
 			to++
 		}
-		if err := m.load(ctx, tx, user, fresh[from].PlayedAt.Add(-reach), fresh[to-1].PlayedAt.Add(reach)); err != nil {
+		if err := m.load(ctx, tx, user, fresh[from].PlayedAt.Add(-reach),
+			fresh[to-1].PlayedAt.Add(reach)); err != nil {
 			return nil, err
 		}
 		from = to
@@ -250,15 +261,18 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		last.reports = append(last.reports, &v)
 		return &v, nil
 	}
-	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '', l.recording_mbid <> '', s.connection, s.source_id, s.played_at
+	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '',
+		l.recording_mbid <> '', s.connection, s.source_id, s.played_at
 		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
-		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`, user, millis(from), millis(to))
+		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`,
+		user, millis(from), millis(to))
 	m.stored = append(m.stored, stored...)
 	return err
 }
 
 // PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.
-func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]library.Listen, error) {
+func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.ConnectionID,
+	tracks []string) (map[string]library.Listen, error) {
 	counts := make(map[string]library.Listen, len(tracks))
 	scan := func(r scanner) (l library.Listen, err error) {
 		var at int64
@@ -271,7 +285,8 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.Connect
 		for _, t := range chunk {
 			args = append(args, t)
 		}
-		known, err := list(ctx, s.reader, scan, "SELECT track_id, plays, played_at FROM play_counts WHERE user_id = $1 AND connection = $2 AND track_id IN "+
+		known, err := list(ctx, s.reader, scan, "SELECT track_id, plays, played_at FROM play_counts WHERE user_id "+
+			"= $1 AND connection = $2 AND track_id IN "+
 			numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
@@ -293,12 +308,14 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error 
 		}
 	}
 	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
-		`ON CONFLICT (user_id, connection, track_id) DO UPDATE SET plays = excluded.plays, played_at = excluded.played_at`)
+		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
+			SET plays = excluded.plays, played_at = excluded.played_at`)
 }
 
-// Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end. limit
-// is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
-func (s *Store) Listens(ctx context.Context, user int64, before string, limit int) (page []library.StoredListen, next string, err error) {
+// Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end.
+// limit is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
+func (s *Store) Listens(ctx context.Context, user int64, before string,
+	limit int) (page []library.StoredListen, next string, err error) {
 	at, id := int64(1<<62), int64(0)
 	if before != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(before)
@@ -313,7 +330,8 @@ func (s *Store) Listens(ctx context.Context, user int64, before string, limit in
 			return nil, "", library.ErrBadCursor
 		}
 	}
-	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate
+	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc,
+		recording_mbid, approximate
 		FROM listens WHERE user_id = $1 AND (played_at, id) < ($2, $3)
 		ORDER BY played_at DESC, id DESC LIMIT $4`, user, at, id, limit+1)
 	if err != nil {
@@ -349,8 +367,9 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 		library.Source
 	}
 	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan, "SELECT listen_id, connection, source_id FROM listen_sources WHERE listen_id IN "+
-		numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
+	sources, err := list(ctx, s.reader, scan,
+		"SELECT listen_id, connection, source_id FROM listen_sources WHERE listen_id IN "+
+			numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
 	for _, v := range sources {
 		l := &page[index[v.listen]]
 		l.Sources = append(l.Sources, v.Source)

@@ -16,7 +16,8 @@ import (
 // listen is a play of one track of three minutes.
 func listen(minute float64) library.Listen {
 	return library.Listen{SourceID: fmt.Sprint("play-", minute), PlayedAt: at(minute),
-		Track: library.Track{Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun", Duration: 3 * time.Minute}}
+		Track: library.Track{Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun",
+			Duration: 3 * time.Minute}}
 }
 
 // repeat is n plays of different tracks, so many minutes apart, the newest first.
@@ -75,7 +76,8 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	plays := repeat(600, 3.5)
 	for i := range 3 { // the pages overlap, as after a play that came in between
 		page := plays[i*200 : min((i+1)*200+7, 600)]
-		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: fmt.Sprint("page ", i), Note: "a note"})
+		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
+			Position: fmt.Sprint("page ", i), Note: "a note"})
 		require.NoError(t, err)
 		require.Equal(t, []int{207, 200, 193}[i], added)
 	}
@@ -85,7 +87,8 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	require.Equal(t, "page 2", reading)
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "page 2", Note: "a note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "page 2",
+		Note: "a note"}}, streams)
 	got, _ := all(t, s, user, 1000)
 	require.Len(t, got, 600)
 	for i, l := range got {
@@ -98,12 +101,15 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"listens", "listen_sources", "play_counts", "streams"} {
 		s, user := setup(t)
-		first := library.Intake{User: user, Connection: "spotify", Listens: repeat(3, -60), Position: "before", Note: "before"}
+		first := library.Intake{User: user, Connection: "spotify", Listens: repeat(3, -60), Position: "before",
+			Note: "before"}
 		_, err := s.SaveListens(t.Context(), first)
 		require.NoError(t, err)
 		for _, event := range []string{"INSERT", "UPDATE"} {
-			refuse(t, s, "refuse_"+event, "BEFORE "+event+" ON "+table, map[string]string{"listens": "NEW.title = 'Track 40'",
-				"listen_sources": "NEW.source_id = 'play--200'", "play_counts": "NEW.track_id = 'track 40'", "streams": "NEW.reading = 'after'"}[table])
+			refuse(t, s, "refuse_"+event, "BEFORE "+event+" ON "+table,
+				map[string]string{"listens": "NEW.title = 'Track 40'",
+					"listen_sources": "NEW.source_id = 'play--200'", "play_counts": "NEW.track_id = 'track 40'",
+					"streams": "NEW.reading = 'after'"}[table])
 		}
 		page := repeat(50, 5)
 		for i := range page {
@@ -144,8 +150,10 @@ func TestTheSecondSourceFillsInWhatIsMissing(t *testing.T) {
 	got, _ := all(t, s, user, 10)
 	require.Len(t, got, 1)
 	want := library.StoredListen{ID: got[0].ID, Listen: withSource(bare, ""), Sources: []library.Source{
-		{Connection: "listenbrainz", SourceID: bare.SourceID}, {Connection: "navidrome", SourceID: third.SourceID}, {Connection: "spotify", SourceID: rich.SourceID}}}
-	want.ISRC, want.Duration, want.RecordingMBID = "ISAAA9900001", 3*time.Minute, "0b8e8a3a-1f0e-4d3c-8a57-3f3b1f8f5d5e"
+		{Connection: "listenbrainz", SourceID: bare.SourceID}, {Connection: "navidrome", SourceID: third.SourceID},
+		{Connection: "spotify", SourceID: rich.SourceID}}}
+	want.ISRC, want.Duration, want.RecordingMBID = "ISAAA9900001", 3*time.Minute,
+		"0b8e8a3a-1f0e-4d3c-8a57-3f3b1f8f5d5e"
 	require.Equal(t, want, got[0])
 }
 
@@ -229,7 +237,8 @@ func TestListensRefusesWhatIsNoCursor(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(3, 5)...)
-	for _, cursor := range []string{"!", "Zm9v", "MTIz", "MTIzLg", "LjEyMw", "MS4yLjM", "MTIzLmFiYw", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5LjE", " "} {
+	for _, cursor := range []string{"!", "Zm9v", "MTIz", "MTIzLg", "LjEyMw", "MS4yLjM", "MTIzLmFiYw",
+		"OTk5OTk5OTk5OTk5OTk5OTk5OTk5LjE", " "} {
 		_, _, err := s.Listens(t.Context(), user, cursor, 10)
 		require.ErrorIs(t, err, library.ErrBadCursor, cursor)
 	}
@@ -275,7 +284,9 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 					plays[i].PlayedAt = at(float64(-1000*page) - 5*float64(i))
 					plays[i].SourceID = fmt.Sprint(page, "/", i)
 				}
-				if _, saveErr := s.SaveListens(context.Background(), library.Intake{User: user, Connection: library.ConnectionID(fmt.Sprint("service", n)), Listens: plays}); saveErr != nil {
+				if _, saveErr := s.SaveListens(context.Background(),
+					library.Intake{User: user, Connection: library.ConnectionID(fmt.Sprint("service", n)),
+						Listens: plays}); saveErr != nil {
 					err = saveErr
 				}
 			}

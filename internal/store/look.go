@@ -26,8 +26,8 @@ const (
 	quick                // a server may use it, and only its version is asked for
 )
 
-// LookAt reads a database and changes nothing: not it, nor files beside it. busy says that a server is using it. key may be
-// nil; then it opens nothing.
+// LookAt reads a database and changes nothing: not it, nor files beside it. busy says that a server is using it.
+// key may be nil; then it opens nothing.
 func LookAt(ctx context.Context, at Place, busy bool, key *Key) (Look, error) {
 	e, err := at.engine()
 	if err != nil {
@@ -52,7 +52,8 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 		l.Opens = true
 		return local(err)
 	}
-	err = db.QueryRowContext(ctx, "SELECT (SELECT coalesce(max(version_id), 0) FROM goose_db_version), (SELECT count(*) FROM listens)").Scan(&l.Step, &l.Listens)
+	err = db.QueryRowContext(ctx, "SELECT (SELECT coalesce(max(version_id), 0) FROM goose_db_version), (SELECT "+
+		"count(*) FROM listens)").Scan(&l.Step, &l.Listens)
 	if err != nil {
 		return local(err)
 	}

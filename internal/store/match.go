@@ -12,16 +12,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The limits of the window in which plays of one track at two services count as the same play. A service may report the
-// start or the end of a play, so the window is the track's length, with some slack for clocks.
+// The limits of the window in which plays of one track at two services count as the same play. A service may report
+// the start or the end of a play, so the window is the track's length, with some slack for clocks.
 const (
 	unknownLength = 4 * time.Minute // when neither service reports the length
 	clockSlack    = 30 * time.Second
 	maxWindow     = time.Hour
 )
 
-// reach is how far around a page stored plays are compared: beyond the window, so that a row of repeats that starts or
-// ends outside of the page can be put in order.
+// reach is how far around a page stored plays are compared: beyond the window, so that a row of repeats that starts
+// or ends outside of the page can be put in order.
 const reach = 2 * maxWindow
 
 func window(a, b time.Duration) time.Duration {
@@ -32,8 +32,8 @@ func window(a, b time.Duration) time.Duration {
 	return min(length+clockSlack, maxWindow)
 }
 
-// matchKey returns the same key for the names that services give to the same track: a hash of title and first artist,
-// without case, accents, punctuation, "feat. …" and notes of a remaster.
+// matchKey returns the same key for the names that services give to the same track: a hash of title and first
+// artist, without case, accents, punctuation, "feat. …" and notes of a remaster.
 func matchKey(title, artist string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(normalTitle(title)))
@@ -42,8 +42,8 @@ func matchKey(title, artist string) int64 {
 	return int64(h.Sum64())
 }
 
-// titleMarks begin what services add to a title; artistMarks separate the artists of a track, as services and tags join
-// them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
+// titleMarks begin what services add to a title; artistMarks separate the artists of a track, as services and tags
+// join them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
 var (
 	titleMarks = []string{" (feat", " [feat", " feat. ", " featuring ", " (ft. ", " [ft. ", " (ft ", " ft. ",
 		" (with ", " [with "}
@@ -72,8 +72,8 @@ func firstOf(lower string, marks []string) int {
 	return cut
 }
 
-// remasterAt returns where the note of a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)" and
-// "Title [2011 - Remaster]"; the end if there is none.
+// remasterAt returns where the note of a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)"
+// and "Title [2011 - Remaster]"; the end if there is none.
 func remasterAt(lower string) int {
 	at := strings.LastIndex(lower, "remaster")
 	if at < 0 {
@@ -90,7 +90,8 @@ func remasterAt(lower string) int {
 	return len(lower)
 }
 
-// normal returns the letters and digits of s, in lower case and without accents. A name of symbols only stays as it is.
+// normal returns the letters and digits of s, in lower case and without accents. A name of symbols only stays as it
+// is.
 func normal(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -134,11 +135,12 @@ type report struct {
 }
 
 func newReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) report {
-	return report{connection: conn, teller: tellerOf(string(conn), sourceID), sourceID: sourceID, at: at, length: length}
+	return report{connection: conn, teller: tellerOf(string(conn), sourceID), sourceID: sourceID, at: at,
+		length: length}
 }
 
-// tellerOf returns who reported a play. A provider's export reports the same plays as the provider, under ids of its
-// own, so it counts as another teller.
+// tellerOf returns who reported a play. A provider's export reports the same plays as the provider, under ids of
+// its own, so it counts as another teller.
 func tellerOf(provider, sourceID string) string {
 	if rest, ok := strings.CutPrefix(sourceID, library.FromExport); ok {
 		kind, _, _ := strings.Cut(rest, ":")
@@ -166,11 +168,11 @@ type matcher struct {
 // maxRearranged limits the search for an order of repeats.
 const maxRearranged = 64
 
-// join makes r a source of a listen that another service reported within the window and r's own has not, and reports
-// whether there is one. Each listen takes one play of a provider, so two real plays of a track never become one. In a
-// row of repeats that are closer together than the window, an earlier report of the same provider may belong to another
-// listen; then it moves. So as many plays as possible find their counterpart, whatever their order of arrival (an
-// augmenting path, as in bipartite matching).
+// join makes r a source of a listen that another service reported within the window and r's own has not, and
+// reports whether there is one. Each listen takes one play of a provider, so two real plays of a track never become
+// one. In a row of repeats that are closer together than the window, an earlier report of the same provider may
+// belong to another listen; then it moves. So as many plays as possible find their counterpart, whatever their
+// order of arrival (an augmenting path, as in bipartite matching).
 func (m *matcher) join(r *report, match int64) bool {
 	return join(r, m.known[match], nil)
 }

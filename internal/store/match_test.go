@@ -48,7 +48,8 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 	for _, other := range [][2]string{
 		{"Heroes", "Mando Diao"}, {"Hero", "David Bowie"}, {"Heroes - Live", "David Bowie"}, {"!!!", "!!!"}, {"??",
 			"!!!"},
-		{"Remaster", "David Bowie"}, {"Twenty", "The Eagles"}, {"(feat. Nobody)", "X"}, {"", ""}, {"", "x"}, {"x", ""},
+		{"Remaster", "David Bowie"}, {"Twenty", "The Eagles"}, {"(feat. Nobody)", "X"}, {"", ""}, {"", "x"},
+		{"x", ""},
 	} {
 		key := matchKey(other[0], other[1])
 		require.Empty(t, seen[key], "%s by %s is no other track", other[0], other[1])
@@ -208,8 +209,8 @@ func requireWhole(t testing.TB, s *Store, user int64) {
 		"listens with two plays of one provider")
 }
 
-// TestAnyOrderOfArrival plays an evening at two services, of which each misses some plays, and lets their pages arrive
-// in many orders and sizes. The number of listens must be that of the real plays.
+// TestAnyOrderOfArrival plays an evening at two services, of which each misses some plays, and lets their pages
+// arrive in many orders and sizes. The number of listens must be that of the real plays.
 func TestAnyOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)

@@ -14,8 +14,8 @@ import (
 // gatherFor is how long a channel waits for more messages, so that what happens together is sent together.
 const gatherFor = 2 * time.Second
 
-// enqueueMessages enqueues a message about a notification that has just been opened for each channel of its person that
-// wants it, except the channel that it is about.
+// enqueueMessages enqueues a message about a notification that has just been opened for each channel of its person
+// that wants it, except the channel that it is about.
 func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 	type row struct {
 		id    int64
@@ -31,7 +31,8 @@ func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notifi
 	return err
 }
 
-// enqueueRecovery enqueues a message that a notification is resolved for the channels that sent it, or were to send it.
+// enqueueRecovery enqueues a message that a notification is resolved for the channels that sent it, or were to send
+// it.
 func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 	all, err := list(ctx, tx, scanID, `SELECT channel_id FROM messages
 		WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0)
@@ -64,8 +65,8 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 	return s.enqueueNotify(ctx, tx, n.User, channel, false)
 }
 
-// enqueueNotify enqueues the delivery of a channel's messages. One that waits for later becomes due now; one that is
-// parked, or waits after a failure, only when its channel has been released.
+// enqueueNotify enqueues the delivery of a channel's messages. One that waits for later becomes due now; one that
+// is parked, or waits after a failure, only when its channel has been released.
 func (s *Store) enqueueNotify(ctx context.Context, tx *sql.Tx, user, channel int64, released bool) error {
 	d := delivery.Messages(user, channel)
 	d.Due = time.Now().Add(gatherFor)
@@ -93,7 +94,8 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause,
+			category,
 			title, message, action_url, opened_at, resolved_at, created_at,
 			COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
 				WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
@@ -165,8 +167,8 @@ func dropMessages(ctx context.Context, tx *sql.Tx, id int64) error {
 		millis(time.Now()), id, delivery.Notify)
 }
 
-// EndMessages implements delivery.Store. All of it is one transaction, so that no message falls between the last look
-// and the end.
+// EndMessages implements delivery.Store. All of it is one transaction, so that no message falls between the last
+// look and the end.
 func (s *Store) EndMessages(ctx context.Context, id, channel, seen int64, done bool) (ended bool, err error) {
 	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.End(ctx, id, done) })
 }
@@ -177,8 +179,8 @@ func (s *Store) DeferMessages(ctx context.Context, id, channel, seen int64, unti
 	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.Defer(ctx, id, until) })
 }
 
-// unlessNewer calls then unless a message with an id above seen waits for the channel, in one transaction. It returns
-// whether it called it.
+// unlessNewer calls then unless a message with an id above seen waits for the channel, in one transaction. It
+// returns whether it called it.
 func (s *Store) unlessNewer(ctx context.Context, channel, seen int64, then func(queue.Jobs) error) (did bool,
 	err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {

@@ -12,8 +12,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the database up to date. Before the first step on a database that already holds something, the engine
-// keeps a copy. A database of a newer version is not touched, nor is one that was written with another key.
+// migrate brings the database up to date. Before the first step on a database that already holds something, the
+// engine keeps a copy. A database of a newer version is not touched, nor is one that was written with another key.
 func (s *Store) migrate(ctx context.Context) error {
 	files, err := s.steps(s.files)
 	if err != nil {
@@ -28,7 +28,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		return fmt.Errorf("read the database's version: %w", local(err))
 	}
 	if have > newest {
-		return fmt.Errorf("the database %s was written by a newer version of Reprise (step %d, this one knows %d). Install that version again, or put back the copy that was made before the upgrade", s.engine, have, newest)
+		return fmt.Errorf("the database %s was written by a newer version of Reprise (step %d, this one knows "+
+			"%d). Install that version again, or put back the copy that was made before the upgrade", s.engine, have,
+			newest)
 	}
 	if have == 0 {
 		if _, err := p.Up(ctx); err != nil {

@@ -53,7 +53,8 @@ func steps(t testing.TB, another string) fs.FS {
 // bak is the name of the copy that is made before the step after this version's.
 func bak(t testing.TB) string { return fmt.Sprintf("%s.%d.bak", FileName, newest(t)) }
 
-const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\nALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
+const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\n" +
+	"ALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
 
 // atThisVersion returns the folder of a database of this version that holds something.
 func atThisVersion(t testing.TB) string {
@@ -128,7 +129,8 @@ func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
 	before := snapshot(t, dir)
 	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, ""))
 	require.EqualError(t, err, "the database "+in(t, dir).String()+" was written by a newer version of Reprise "+
-		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1, newest(t))+"Install that version again, or put back the copy that was made before the upgrade")
+		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1,
+			newest(t))+"Install that version again, or put back the copy that was made before the upgrade")
 	require.Equal(t, before, snapshot(t, dir))
 }
 
@@ -144,7 +146,8 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 func TestAFailedStepIsUndone(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
-	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret),
+		steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
 	require.ErrorContains(t, err, "upgrade the database: ")
 	s := requireData(t, dir, steps(t, ""))
 	require.Equal(t, newest(t), version(t, s))

@@ -15,8 +15,10 @@ import (
 )
 
 func notice(user int64, cause string) notify.Notification {
-	return notify.Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: notify.Error, Category: "auth",
-		Title: "Title", Message: "Message.", Detail: "Detail", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, CreatedAt: at(1)}
+	return notify.Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: notify.Error,
+		Category: "auth",
+		Title:    "Title", Message: "Message.", Detail: "Detail",
+		Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, CreatedAt: at(1)}
 }
 
 func openNotices(t testing.TB, s *Store, user int64) []notify.Notification {
@@ -50,7 +52,8 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 
 	for i, differ := range []func(*notify.Notification){
 		func(n *notify.Notification) { n.Cause = "contract" }, func(n *notify.Notification) { n.Generation = 2 },
-		func(n *notify.Notification) { n.Connection = "listenbrainz" }, func(n *notify.Notification) { n.User = addUser(t, s, "Bob", accounts.Member) },
+		func(n *notify.Notification) { n.Connection = "listenbrainz" },
+		func(n *notify.Notification) { n.User = addUser(t, s, "Bob", accounts.Member) },
 	} {
 		n := notice(user, "auth")
 		differ(&n)
@@ -101,7 +104,8 @@ func TestAResolvedNotificationOpensAnew(t *testing.T) {
 	require.Len(t, all, 1)
 
 	again := notice(user, "still failing")
-	again.Severity, again.Category, again.Title, again.Message, again.Detail = notify.Warning, "upstream", "New", "New message.", "New detail"
+	again.Severity, again.Category, again.Title, again.Message, again.Detail = notify.Warning, "upstream", "New",
+		"New message.", "New detail"
 	again.Action, again.CreatedAt = notify.Action{Label: "Look at it", URL: "/connections/spotify"}, at(60)
 	got, opened, err := s.OpenNotification(t.Context(), again)
 	require.NoError(t, err)
@@ -118,7 +122,8 @@ func TestResolvingByCauses(t *testing.T) {
 	open := func() (open []string) {
 		for _, user := range []int64{alice, bob} {
 			for _, n := range openNotices(t, s, user) {
-				open = append(open, map[int64]string{alice: "alice ", bob: "bob "}[user]+string(n.Connection)+" "+n.Cause)
+				open = append(open, map[int64]string{alice: "alice ",
+					bob: "bob "}[user]+string(n.Connection)+" "+n.Cause)
 			}
 		}
 		return open
@@ -136,10 +141,12 @@ func TestResolvingByCauses(t *testing.T) {
 	_, _, err := s.OpenNotification(t.Context(), other)
 	require.NoError(t, err)
 
-	closed, err := s.ResolveNotifications(t.Context(), alice, "spotify", "contract:listens", "still failing", "unheard of")
+	closed, err := s.ResolveNotifications(t.Context(), alice, "spotify", "contract:listens", "still failing",
+		"unheard of")
 	require.NoError(t, err)
 	require.Len(t, closed, 2)
-	require.Equal(t, []string{"alice spotify auth", "alice listenbrainz auth", "bob spotify auth", "bob spotify contract:listens", "bob spotify still failing"}, open())
+	require.Equal(t, []string{"alice spotify auth", "alice listenbrainz auth", "bob spotify auth",
+		"bob spotify contract:listens", "bob spotify still failing"}, open())
 	closed, err = s.ResolveNotifications(t.Context(), alice, "spotify", "still failing")
 	require.NoError(t, err)
 	require.Empty(t, closed, "each is closed once")

@@ -21,9 +21,9 @@ type engine interface {
 	String() string
 	// exists says whether something is kept there already; it makes nothing.
 	exists(context.Context) (bool, error)
-	// connect makes the pools of connections. The writer is one connection, so that what runs in its transactions runs
-	// one after the other, and the reader cannot write. alone makes sure that no other server has the database; where that
-	// is done by a file of the data directory, there is nothing to do here.
+	// connect makes the pools of connections. The writer is one connection, so that what runs in its transactions
+	// runs one after the other, and the reader cannot write. alone makes sure that no other server has the
+	// database; where that is done by a file of the data directory, there is nothing to do here.
 	connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error)
 	// intact finds damage.
 	intact(context.Context, *sql.DB) error

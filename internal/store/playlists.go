@@ -10,21 +10,26 @@ import (
 	"reprise/internal/library"
 )
 
-const selectPlaylist = "SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position FROM playlists "
+const selectPlaylist = "SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, " +
+	"position FROM playlists "
 
 func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
-	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active, &p.Position)
+	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,
+		&p.Position)
 	return p, err
 }
 
 // Playlists returns a user's playlists: by provider and, within one, in its order; those that are gone come last.
 func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error) {
-	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, connection, position, id", user)
+	return list(ctx, s.reader, scanPlaylist,
+		selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, connection, position, id", user)
 }
 
 // ProviderPlaylists returns a user's playlists of one provider.
-func (s *Store) ProviderPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error) {
-	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, conn)
+func (s *Store) ProviderPlaylists(ctx context.Context, user int64,
+	conn library.ConnectionID) ([]library.StoredPlaylist, error) {
+	return list(ctx, s.reader, scanPlaylist,
+		selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, conn)
 }
 
 // Playlist returns one playlist of a user with its tracks, or library.ErrNotFound.
@@ -39,22 +44,27 @@ func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPla
 		t.Duration = time.Duration(ms) * time.Millisecond
 		return t, err
 	}
-	tracks, err := list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
+	tracks, err := list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid,
+		source_id
 		FROM playlist_tracks WHERE playlist_id = $1 ORDER BY position`, id)
 	return p, tracks, err
 }
 
 // SavePlaylist stores a playlist with all its tracks, in place of those it had.
-func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track) error {
+func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist,
+	position int, tracks []library.Track) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := nextIDs(ctx, tx, "playlists", 1)
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO playlists (id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position)
+		err = tx.QueryRowContext(ctx, `INSERT INTO playlists (id, user_id, connection, source_id, name, snapshot,
+			track_count, shrunk_to, active, position)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
-			ON CONFLICT (user_id, connection, source_id) DO UPDATE SET name = excluded.name, snapshot = excluded.snapshot,
-			track_count = excluded.track_count, shrunk_to = -1, active = 1, position = excluded.position RETURNING id`,
+			ON CONFLICT (user_id, connection, source_id) DO UPDATE
+			SET name = excluded.name, snapshot = excluded.snapshot,
+			track_count = excluded.track_count, shrunk_to = -1, active = 1, position = excluded.position
+			RETURNING id`,
 			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
 		if err != nil {
 			return err
@@ -65,10 +75,12 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.Conne
 		const width = 9
 		args := make([]any, 0, len(tracks)*width)
 		for i, t := range tracks {
-			args = append(args, id, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC, t.RecordingMBID, t.SourceID)
+			args = append(args, id, i, t.Title, t.Artist, t.Album, t.Duration.Milliseconds(), t.ISRC, t.RecordingMBID,
+				t.SourceID)
 		}
 		err = insertRows(ctx, tx, `INSERT INTO playlist_tracks
-			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`, width, args, "")
+			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`, width,
+			args, "")
 		return errors.Join(err, s.enqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10)))
 	})
 }
@@ -77,7 +89,8 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.Conne
 func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var user int64
-		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name, id).Scan(&user)
+		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name,
+			id).Scan(&user)
 		if err != nil {
 			return found(err)
 		}
@@ -85,7 +98,8 @@ func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error
 	})
 }
 
-// MovePlaylists notes the places of playlists, by their numbers. What is the same in them is not written anywhere again.
+// MovePlaylists notes the places of playlists, by their numbers. What is the same in them is not written anywhere
+// again.
 func (s *Store) MovePlaylists(ctx context.Context, places map[int64]int) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for id, position := range places {

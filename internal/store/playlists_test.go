@@ -13,8 +13,9 @@ import (
 func tracks(n int) []library.Track {
 	all := make([]library.Track, n)
 	for i := range all {
-		all[i] = library.Track{Title: fmt.Sprint("Track ", i), Artist: "Artist", Album: "Album", Duration: time.Duration(i) * time.Second,
-			ISRC: "isrc", RecordingMBID: "mbid", SourceID: fmt.Sprint("id ", i)}
+		all[i] = library.Track{Title: fmt.Sprint("Track ", i), Artist: "Artist", Album: "Album",
+			Duration: time.Duration(i) * time.Second,
+			ISRC:     "isrc", RecordingMBID: "mbid", SourceID: fmt.Sprint("id ", i)}
 	}
 	return all
 }
@@ -27,7 +28,8 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	stored, err := s.ProviderPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	p.TrackCount = 430
-	want := library.StoredPlaylist{ID: stored[0].ID, Connection: "spotify", Playlist: p, Position: 4, Active: true, ShrunkTo: -1}
+	want := library.StoredPlaylist{ID: stored[0].ID, Connection: "spotify", Playlist: p, Position: 4, Active: true,
+		ShrunkTo: -1}
 	require.Equal(t, []library.StoredPlaylist{want}, stored)
 	got, songs, err := s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
@@ -46,7 +48,8 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(2)))
 	got, songs, err = s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
-	require.Equal(t, library.StoredPlaylist{ID: want.ID, Connection: "spotify", Playlist: p, Active: true, ShrunkTo: -1}, got)
+	require.Equal(t, library.StoredPlaylist{ID: want.ID, Connection: "spotify", Playlist: p, Active: true,
+		ShrunkTo: -1}, got)
 	require.Equal(t, tracks(2), songs)
 
 	require.NoError(t, s.SetGone(t.Context(), want.ID))
@@ -61,7 +64,7 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrNotFound, "another person's")
 }
 
-func TestAPlaylistWhoseTracksCannotBeStoredKeepsTheOldOnes(t *testing.T) {
+func TestAFailedSaveKeepsAPlaylistsTracks(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	p := library.Playlist{SourceID: "p", Name: "Rain"}
@@ -81,9 +84,11 @@ func TestPlaylistsComeInTheOrderOfTheirProvider(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	for i, name := range []string{"c", "a", "b"} {
-		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: name, Name: name}, i, nil))
+		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: name, Name: name},
+			i, nil))
 	}
-	require.NoError(t, s.SavePlaylist(t.Context(), user, "navidrome", library.Playlist{SourceID: "n", Name: "n"}, 9, nil))
+	require.NoError(t, s.SavePlaylist(t.Context(), user, "navidrome", library.Playlist{SourceID: "n", Name: "n"}, 9,
+		nil))
 	stored, err := s.Playlists(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, "n c a b", joined(stored))

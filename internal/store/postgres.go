@@ -32,13 +32,16 @@ const connectWithin = 10 * time.Second
 func newPostgres(address string) (postgres, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil { // whose text may hold the password
-		return postgres{}, errors.New("database_url is no address of a Postgres server, or something behind its ? is wrong, such as sslmode or the file of a certificate. It looks like postgres://user:password@host:5432/database")
+		return postgres{}, errors.New("database_url is no address of a Postgres server, or something behind its ? " +
+			"is wrong, such as sslmode or the file of a certificate. It looks like " +
+			"postgres://user:password@host:5432/database")
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectWithin
 	}
 	// A connection whose other end has vanished is noticed within a minute, on either side.
-	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}}).DialContext
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second,
+		Interval: 10 * time.Second, Count: 3}}).DialContext
 	// River's times are texts without a zone.
 	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
@@ -49,8 +52,8 @@ func (p postgres) String() string {
 	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
 }
 
-// oneServer takes the lock that a server has on the schema that it keeps everything in, and says whether there is none.
-// The number makes it our own.
+// oneServer takes the lock that a server has on the schema that it keeps everything in, and says whether there is
+// none. The number makes it our own.
 const oneServer = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
 
 func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error) {
@@ -58,8 +61,8 @@ func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.
 		if !alone {
 			return nil
 		}
-		// The lock belongs to the connection that writes: whoever does not have it cannot write, also after a connection was
-		// lost and made anew. The server may take a moment to notice that the one before is gone.
+		// The lock belongs to the connection that writes: whoever does not have it cannot write, also after a
+		// connection was lost and made anew. The server may take a moment to notice that the one before is gone.
 		if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
 			return err
 		}
@@ -102,8 +105,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return pgConn{made.(*stdlib.Conn)}, nil
 }
 
-// pgConn stores texts of upstreams without the characters that Postgres refuses and SQLite keeps: a single one would
-// hold up everything behind it.
+// pgConn stores texts of upstreams without the characters that Postgres refuses and SQLite keeps: a single one
+// would hold up everything behind it.
 type pgConn struct{ *stdlib.Conn }
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -136,7 +139,8 @@ func (p postgres) intact(context.Context, *sql.DB) error { return nil }
 
 func (p postgres) look(ctx context.Context, _ looking, key *Key) (l Look, err error) {
 	return l, p.ask(ctx, func(db *sql.DB) error {
-		return l.read(ctx, db, "SELECT count(*) FROM (VALUES ('goose_db_version'), ('facts'), ('listens')) t (name) WHERE to_regclass(name) IS NOT NULL", key)
+		return l.read(ctx, db, "SELECT count(*) FROM (VALUES ('goose_db_version'), ('facts'), ('listens')) t "+
+			"(name) WHERE to_regclass(name) IS NOT NULL", key)
 	})
 }
 

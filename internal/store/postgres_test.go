@@ -73,7 +73,7 @@ func TestEverythingOnPostgres(t *testing.T) {
 	postgrestest.Again(t, ".")
 }
 
-func TestATextThatPostgresCannotKeepIsKeptWithoutWhatItRefuses(t *testing.T) {
+func TestPostgresDropsCharactersItRefuses(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {
 		t.Skip("SQLite keeps every text")

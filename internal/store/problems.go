@@ -56,7 +56,8 @@ func sqliteProblem(code int, other string) string {
 
 const noSchema = "3F000"
 
-const noServer = "The database server cannot be reached. Look whether it runs, and whether the address in database_url is right, and its sslmode; nothing that was stored is lost."
+const noServer = "The database server cannot be reached. Look whether it runs, and whether the address in " +
+	"database_url is right, and its sslmode; nothing that was stored is lost."
 
 const inUse = "Another program is using the database. Make sure that only one server runs on it."
 
@@ -68,13 +69,17 @@ func postgresProblem(code, other string) string {
 	case code == "55P03":
 		return inUse
 	case code == "53300":
-		return "The database server has no connection left for Reprise, which needs five. Let it have more (max_connections)."
+		return "The database server has no connection left for Reprise, which needs five. Let it have more " +
+			"(max_connections)."
 	case code == "25006", code == "42501":
-		return "The database cannot be written. Make the user in database_url the owner of the database, and use a server that is no copy of another."
+		return "The database cannot be written. Make the user in database_url the owner of the database, and use " +
+			"a server that is no copy of another."
 	case code == "3D000", code == noSchema:
-		return "There is no such database on that server. Make it (createdb -O USER NAME), or correct the name in database_url."
+		return "There is no such database on that server. Make it (createdb -O USER NAME), or correct the name in " +
+			"database_url."
 	case code == "42704", code == "08P01":
-		return "The database server does not know a setting of the connection. Look at what is behind the ? in database_url, and name the server itself, not a program that shares connections, such as PgBouncer."
+		return "The database server does not know a setting of the connection. Look at what is behind the ? in " +
+			"database_url, and name the server itself, not a program that shares connections, such as PgBouncer."
 	case strings.HasPrefix(code, "28"):
 		return "The database server refuses the user or the password in database_url. Correct them."
 	case code == "XX001", code == "XX002":
@@ -93,7 +98,8 @@ func unreachable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok && !errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, net.ErrClosed)
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, net.ErrClosed)
 }
 
 func isCode(err error, codes ...int) bool {

@@ -20,7 +20,8 @@ type querier interface {
 }
 
 // list reads all rows of a query.
-func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string,
+	args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, local(err)

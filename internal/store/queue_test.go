@@ -34,9 +34,10 @@ type worker[T river.JobArgs] struct {
 
 func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
 
-// startQueue works the deliveries to a provider, so many at once, until the returned function is called, which waits
-// for those under way. It needs a bubble.
-func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int, do func(id int64) error) (stop func()) {
+// startQueue works the deliveries to a provider, so many at once, until the returned function is called, which
+// waits for those under way. It needs a bubble.
+func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int,
+	do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker[plays]{do: do})

@@ -21,11 +21,13 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	connect(t, s, user, "spotify")
 	connect(t, s, user, "navidrome")
 	require.NoError(t, s.SavePending(t.Context(), connection(user, "spotify")))
-	_, err := s.AddChannel(t.Context(), notify.Channel{User: user, Kind: "ntfy", URL: "ntfy://ntfy.sh/topic", Wishes: notify.DefaultWishes()})
+	_, err := s.AddChannel(t.Context(), notify.Channel{User: user, Kind: "ntfy", URL: "ntfy://ntfy.sh/topic",
+		Wishes: notify.DefaultWishes()})
 	require.NoError(t, err)
 	_, err = s.Vapid(t.Context(), func() (string, error) { return "a signing key", nil })
 	require.NoError(t, err)
-	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Connection: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Connection: "spotify",
+		Verifier: "verifier", CreatedAt: at(0)}))
 }
 
 func TestEverySealedColumnIsListed(t *testing.T) {
@@ -36,23 +38,28 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 	all := `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND c.type NOT IN ('INTEGER', 'BIGINT')`
 	if postgrestest.On() {
-		all = "SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema() AND data_type <> 'bigint'"
+		all = "SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = " +
+			"current_schema() AND data_type <> 'bigint'"
 	}
 	columns, err := list(t.Context(), s.reader, scan, all)
 	require.NoError(t, err)
 	require.Greater(t, len(columns), 50)
 	var sealed, listed []string
 	for _, column := range columns {
-		table, name := filepath.Ext("." + column[:len(column)-len(filepath.Ext(column))])[1:], filepath.Ext(column)[1:]
-		if number(t, s, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE $1", table, name), s.key.id+":%") > 0 {
+		table, name := filepath.Ext("." + column[:len(column)-len(filepath.Ext(column))])[1:],
+			filepath.Ext(column)[1:]
+		if number(t, s, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE $1", table, name),
+			s.key.id+":%") > 0 {
 			sealed = append(sealed, column)
 		}
 	}
 	for _, c := range sealedColumns {
 		listed = append(listed, c.table+"."+c.column)
 	}
-	require.ElementsMatch(t, listed, sealed, "what is sealed, and what Rotate knows of; each column needs a secret in sealEverything")
-	require.PanicsWithValue(t, "store: the column of users.name.1 has to be listed in sealedColumns before anything is sealed for it",
+	require.ElementsMatch(t, listed, sealed,
+		"what is sealed, and what Rotate knows of; each column needs a secret in sealEverything")
+	require.PanicsWithValue(t,
+		"store: the column of users.name.1 has to be listed in sealedColumns before anything is sealed for it",
 		func() { s.key.seal([]byte("x"), "users.name.1") })
 }
 
@@ -99,7 +106,8 @@ func TestAKeyChangesForAllSecretsOrForNone(t *testing.T) {
 	sealEverything(t, s, user)
 	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%")
 	// The last column's secret was moved there from another row.
-	require.NoError(t, s.exec(t.Context(), "UPDATE oauth_states SET verifier = (SELECT credentials FROM connections LIMIT 1)"))
+	require.NoError(t, s.exec(t.Context(),
+		"UPDATE oauth_states SET verifier = (SELECT credentials FROM connections LIMIT 1)"))
 	_, err := s.Rotate(t.Context(), testKey(t, "another-key-of-the-tests"))
 	require.EqualError(t, err, "open secret of oauth_states.verifier.a.state: it was changed or moved")
 	require.Equal(t, good, number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%"))

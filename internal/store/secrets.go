@@ -16,9 +16,9 @@ import (
 // ErrWrongKey says that a secret was sealed with another key than the one given.
 var ErrWrongKey = errors.New("the secret key is not the one that this database was written with")
 
-// Key seals the secrets of a database: AES-256-GCM, with a random nonce for each, under a key derived from the secret
-// key by HKDF. A sealed text names the key by its id, and is bound to its place, so that moved to another row or
-// column it does not open.
+// Key seals the secrets of a database: AES-256-GCM, with a random nonce for each, under a key derived from the
+// secret key by HKDF. A sealed text names the key by its id, and is bound to its place, so that moved to another
+// row or column it does not open.
 type Key struct {
 	id   string
 	aead cipher.AEAD

@@ -50,13 +50,17 @@ func TestNewKeyRefusesAShortSecret(t *testing.T) {
 	require.NotEqual(t, NewSecret(), NewSecret())
 }
 
-func TestASecretMovedToAnotherRowOrColumnDoesNotOpen(t *testing.T) {
+func TestASecretOpensOnlyInItsPlace(t *testing.T) {
 	t.Parallel()
 	moves := map[string]string{
-		"another user's row":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND connection = 'spotify') WHERE user_id = 2",
-		"another provider's":  "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE user_id = 1 AND connection = 'listenbrainz') WHERE user_id = 2",
-		"the waiting one's":   "UPDATE connections SET credentials = (SELECT credentials FROM pending_connections WHERE user_id = 2) WHERE user_id = 2",
-		"an earlier verifier": "UPDATE connections SET credentials = (SELECT verifier FROM oauth_states) WHERE user_id = 2",
+		"another user's row": "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE " +
+			"user_id = 1 AND connection = 'spotify') WHERE user_id = 2",
+		"another provider's": "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE " +
+			"user_id = 1 AND connection = 'listenbrainz') WHERE user_id = 2",
+		"the waiting one's": "UPDATE connections SET credentials = (SELECT credentials FROM pending_connections " +
+			"WHERE user_id = 2) WHERE user_id = 2",
+		"an earlier verifier": "UPDATE connections SET credentials = (SELECT verifier FROM oauth_states) WHERE " +
+			"user_id = 2",
 	}
 	for name, move := range moves {
 		s, alice := setup(t)
@@ -66,7 +70,8 @@ func TestASecretMovedToAnotherRowOrColumnDoesNotOpen(t *testing.T) {
 		connect(t, s, alice, "listenbrainz")
 		connect(t, s, bob, "spotify")
 		require.NoError(t, s.SavePending(t.Context(), connection(bob, "spotify")))
-		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "state", User: bob, Connection: "spotify", Verifier: `{"token":"x"}`}))
+		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "state", User: bob, Connection: "spotify",
+			Verifier: `{"token":"x"}`}))
 		_, err := s.Connection(t.Context(), bob, "spotify")
 		require.NoError(t, err)
 		_, err = s.writer.Exec(move)
@@ -82,17 +87,20 @@ func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
 	user := addUser(t, s, "Alice", accounts.Admin)
-	secrets := []string{"the-access-token", "the-refresh-token", "the-app-password", "the-next-token", "the-waiting-token", "the-verifier", "the-session-token",
+	secrets := []string{"the-access-token", "the-refresh-token", "the-app-password", "the-next-token",
+		"the-waiting-token", "the-verifier", "the-session-token",
 		testSecret}
 	c := connection(user, "spotify")
-	c.Credentials = library.Credentials{"access_token": secrets[0], "refresh_token": secrets[1], "password": secrets[2]}
+	c.Credentials = library.Credentials{"access_token": secrets[0], "refresh_token": secrets[1],
+		"password": secrets[2]}
 	c, err := s.SaveConnection(t.Context(), c)
 	require.NoError(t, err)
 	c.Credentials = library.Credentials{"access_token": secrets[3]}
 	require.NoError(t, s.SaveCredentials(t.Context(), c))
 	c.Credentials = library.Credentials{"access_token": secrets[4]}
 	require.NoError(t, s.SavePending(t.Context(), c))
-	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Connection: "spotify", Verifier: secrets[5], CreatedAt: at(0)}))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Connection: "spotify",
+		Verifier: secrets[5], CreatedAt: at(0)}))
 	require.NoError(t, s.Sessions().Commit(secrets[6], []byte("session data"), time.Now().Add(time.Hour)))
 
 	requireNone := func(when string) {
@@ -105,7 +113,8 @@ func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
 	}
 	require.Contains(t, snapshot(t, dir)[FileName+"-wal"], "spotify", "the write-ahead log holds what was written")
 	requireNone("while open")
-	for _, column := range []string{"credentials FROM connections", "credentials FROM pending_connections", "verifier FROM oauth_states", "value FROM facts"} {
+	for _, column := range []string{"credentials FROM connections", "credentials FROM pending_connections",
+		"verifier FROM oauth_states", "value FROM facts"} {
 		var sealed string
 		require.NoError(t, s.reader.QueryRow("SELECT "+column).Scan(&sealed))
 		require.True(t, strings.HasPrefix(sealed, s.key.id+":"), "%s names its key", column)

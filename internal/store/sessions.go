@@ -69,6 +69,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 		s.exec(ctx, "DELETE FROM quarters WHERE start_at <= $1", millis(now.Add(-metrics.KeepQuarters))),
 		s.tidyActivity(ctx, now),
 		s.exec(ctx, `DELETE FROM messages WHERE ended_at > 0 AND ended_at <= $1 AND NOT EXISTS
-			(SELECT 1 FROM notifications n WHERE n.id = messages.notification_id AND n.resolved_at = 0)`, millis(now.AddDate(0, 0, -30))),
+			(SELECT 1 FROM notifications n WHERE n.id = messages.notification_id AND n.resolved_at = 0)`,
+			millis(now.AddDate(0, 0, -30))),
 	)
 }

@@ -21,8 +21,8 @@ import (
 // FileName is the database's name in the data directory.
 const FileName = "reprise.db"
 
-// sqliteFile is a database in a file, with a write-ahead log beside it. That only one server uses it is for the data directory
-// to see to.
+// sqliteFile is a database in a file, with a write-ahead log beside it. That only one server uses it is for the
+// data directory to see to.
 type sqliteFile struct{ path string }
 
 func newSQLite(dir string) sqliteFile { return sqliteFile{filepath.Join(dir, FileName)} }
@@ -35,8 +35,8 @@ func (f sqliteFile) exists(context.Context) (bool, error) {
 }
 
 func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err error) {
-	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be written,
-	// or none can be made, SQLite says so when it is used.
+	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be
+	// written, or none can be made, SQLite says so when it is used.
 	_ = private(f.path)
 	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate")); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
@@ -51,7 +51,9 @@ func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err 
 }
 
 func dsn(path, more string) string {
-	return address(path) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" + more
+	return address(path) +
+		"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&" +
+		more
 }
 
 // address is a path as SQLite's URLs have it.
@@ -86,8 +88,8 @@ func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {
 	return local(err)
 }
 
-// keep writes a consistent copy of the database beside it, <name>.<step>.bak, that is there whole or not at all. One left
-// by an upgrade that broke off is replaced.
+// keep writes a consistent copy of the database beside it, <name>.<step>.bak, that is there whole or not at all.
+// One left by an upgrade that broke off is replaced.
 func (f sqliteFile) keep(ctx context.Context, writer *sql.DB, step int64) error {
 	path := fmt.Sprintf("%s.%d.bak", f.path, step)
 	part := path + ".part"
@@ -112,8 +114,8 @@ func private(path string) error {
 	return f.Close()
 }
 
-// look reads a database that was not closed, as after a power cut, as a copy in the folder for temporary files: reading
-// it in its place would change the files beside it.
+// look reads a database that was not closed, as after a power cut, as a copy in the folder for temporary files:
+// reading it in its place would change the files beside it.
 func (f sqliteFile) look(ctx context.Context, how looking, key *Key) (Look, error) {
 	switch how {
 	case quick:
@@ -154,7 +156,8 @@ func lookAtFile(ctx context.Context, dsn, check string, key *Key) (l Look, err e
 	if err != nil {
 		return l, local(err)
 	}
-	return l, l.read(ctx, db, "SELECT count(*) FROM sqlite_master WHERE name IN ('goose_db_version', 'facts', 'listens')", key)
+	return l, l.read(ctx, db,
+		"SELECT count(*) FROM sqlite_master WHERE name IN ('goose_db_version', 'facts', 'listens')", key)
 }
 
 func duplicate(from, to string) error {

@@ -23,7 +23,8 @@ func TestOneFirstAccountOfTwenty(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
-			_, errs[i] = s.AddUser(context.Background(), accounts.User{Name: fmt.Sprint("user ", i), Role: accounts.Admin}, true)
+			_, errs[i] = s.AddUser(context.Background(),
+				accounts.User{Name: fmt.Sprint("user ", i), Role: accounts.Admin}, true)
 		})
 	}
 	wg.Wait()
@@ -78,7 +79,8 @@ func TestUsers(t *testing.T) {
 func TestAnAuthorizationRequestServesOnce(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	want := oauth.State{ID: "id", Session: "session", User: user, Connection: "spotify", Verifier: "verifier", ReturnTo: "/here", CreatedAt: at(5)}
+	want := oauth.State{ID: "id", Session: "session", User: user, Connection: "spotify", Verifier: "verifier",
+		ReturnTo: "/here", CreatedAt: at(5)}
 	require.NoError(t, s.SaveState(t.Context(), want))
 	require.Error(t, s.SaveState(t.Context(), want), "an id stands for one request")
 	var taken, missed atomic.Int32
@@ -102,7 +104,8 @@ func TestStopsAreRestored(t *testing.T) {
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
 	stop := func(stream string, generation int64) resilience.Stop {
-		return resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app", Stream: stream}, Generation: generation,
+		return resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
+			Stream: stream}, Generation: generation,
 			Category: resilience.Auth, Since: at(3)}
 	}
 	stops := func() []resilience.Stop {
@@ -135,16 +138,20 @@ func TestHoldsAreNeverShortened(t *testing.T) {
 	s, user := setup(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	hold := func(user int64, stream string, category resilience.Category, until time.Duration) resilience.Hold {
-		return resilience.Hold{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app", Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
+		return resilience.Hold{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
+			Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
 	}
-	for _, h := range []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(user, "", resilience.RateLimit, time.Minute),
-		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour), hold(user, library.Listens, resilience.Upstream, time.Hour),
+	for _, h := range []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour),
+		hold(user, "", resilience.RateLimit, time.Minute),
+		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour),
+		hold(user, library.Listens, resilience.Upstream, time.Hour),
 		hold(user, library.Playlists, resilience.Upstream, -time.Second)} {
 		require.NoError(t, s.SaveHold(t.Context(), h))
 	}
 	got, err := s.Holds(t.Context())
 	require.NoError(t, err)
-	require.ElementsMatch(t, []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour),
+	require.ElementsMatch(t, []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour),
+		hold(0, "", resilience.Quota, 3*time.Hour),
 		hold(user, library.Listens, resilience.Upstream, time.Hour)}, got, "those that have not ended")
 }
 
@@ -155,13 +162,17 @@ func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
 	wait := func(provider, key string, category resilience.Category, until time.Duration) resilience.Cooldown {
 		return resilience.Cooldown{Provider: provider, Key: key, Category: category, Until: now.Add(until)}
 	}
-	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.Quota, time.Hour),
-		wait("youtube", "b", resilience.Quota, time.Minute), wait("fanarttv", "a", resilience.RateLimit, time.Minute), wait("youtube", "c", resilience.Quota, -time.Second)}))
-	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.RateLimit, time.Minute),
+	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.Quota,
+		time.Hour),
+		wait("youtube", "b", resilience.Quota, time.Minute), wait("fanarttv", "a", resilience.RateLimit, time.Minute),
+		wait("youtube", "c", resilience.Quota, -time.Second)}))
+	require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{wait("youtube", "a", resilience.RateLimit,
+		time.Minute),
 		wait("youtube", "b", resilience.Quota, time.Hour)}))
 	got, err := s.Cooldowns(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []resilience.Cooldown{wait("fanarttv", "a", resilience.RateLimit, time.Minute), wait("youtube", "a", resilience.Quota, time.Hour),
+	require.Equal(t, []resilience.Cooldown{wait("fanarttv", "a", resilience.RateLimit, time.Minute),
+		wait("youtube", "a", resilience.Quota, time.Hour),
 		wait("youtube", "b", resilience.Quota, time.Hour)}, got, "those that have not ended")
 }
 
@@ -173,7 +184,8 @@ func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
 	require.Empty(t, reading)
 	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, "advice", "detail"))
 	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
-	want := library.StreamRecord{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note", Advice: "advice", Detail: "detail"}
+	want := library.StreamRecord{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note",
+		Advice: "advice", Detail: "detail"}
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{want}, streams)
@@ -225,8 +237,10 @@ func TestTidyRemovesWhatNobodyCanUse(t *testing.T) {
 		c := connection(user, library.ConnectionID(name))
 		c.CreatedAt = now.Add(-age)
 		require.NoError(t, s.SavePending(t.Context(), c))
-		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name, Provider: name}, Until: now.Add(-age)}))
-		require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
+		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name,
+			Provider: name}, Until: now.Add(-age)}))
+		require.NoError(t, s.SaveCooldowns(t.Context(),
+			[]resilience.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
 	for _, table := range []string{"sessions", "oauth_states", "pending_connections", "holds", "key_cooldowns"} {

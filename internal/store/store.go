@@ -1,8 +1,8 @@
 // Package store holds everything that outlives the process. It has all SQL but that of the queue (internal/queue).
 //
-// It promises that what belongs together is written in one transaction, that secrets are sealed before they reach the
-// disk, and that an error of the database is a *resilience.LocalError whose sentence says what to do. The engine is
-// SQLite or Postgres, with one writer and several readers; every query is the same on both.
+// It promises that what belongs together is written in one transaction, that secrets are sealed before they reach
+// the disk, and that an error of the database is a *resilience.LocalError whose sentence says what to do. The
+// engine is SQLite or Postgres, with one writer and several readers; every query is the same on both.
 //
 // A Store is safe for concurrent use.
 package store
@@ -33,8 +33,9 @@ type Store struct {
 
 const readers = 4
 
-// Open opens a database, makes it where there is none, and brings it up to date (see migrate). Every error is a sentence
-// for the person who starts the server. A database at a Postgres server is kept to this store until it is closed.
+// Open opens a database, makes it where there is none, and brings it up to date (see migrate). Every error is a
+// sentence for the person who starts the server. A database at a Postgres server is kept to this store until it is
+// closed.
 func Open(ctx context.Context, at Place, key *Key) (*Store, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -72,8 +73,8 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return s.Ping(ctx)
 }
 
-// OpenBeside opens a database beside a server that may be using it, for accounts only: it has no key and no queue. It is
-// taken as it is, and one that this program would first have to bring up to date is refused.
+// OpenBeside opens a database beside a server that may be using it, for accounts only: it has no key and no queue.
+// It is taken as it is, and one that this program would first have to bring up to date is refused.
 func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 	e, err := at.engine()
 	if err != nil {
@@ -86,7 +87,9 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 	case !look.Sound:
 		return nil, damaged(e)
 	case look.Step != look.Newest:
-		return nil, fmt.Errorf("the database %s is of another version of Reprise than this program (step %d, this one knows %d). Start this version's server once, or use the program that the server runs", e, look.Step, look.Newest)
+		return nil, fmt.Errorf("the database %s is of another version of Reprise than this program (step %d, this "+
+			"one knows %d). Start this version's server once, or use the program that the server runs", e, look.Step,
+			look.Newest)
 	}
 	s := &Store{engine: e}
 	if s.writer, s.reader, err = e.connect(ctx, false); err != nil {
@@ -97,7 +100,8 @@ func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 }
 
 func damaged(e engine) error {
-	return fmt.Errorf("the database %s is damaged. Put back a copy of it (files beside it that end in .bak are copies made before an upgrade), or move it away to start anew", e)
+	return fmt.Errorf("the database %s is damaged. Put back a copy of it (files beside it that end in .bak are "+
+		"copies made before an upgrade), or move it away to start anew", e)
 }
 
 // The fact that tells whether a key is the right one.
@@ -108,7 +112,8 @@ func (s *Store) checkKey(ctx context.Context) error {
 	var sealed string
 	err := s.reader.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", keyCheck).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err = s.writer.ExecContext(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2)", keyCheck, s.key.seal([]byte("reprise"), keyCheckPlace))
+		_, err = s.writer.ExecContext(ctx, "INSERT INTO facts (name, value) VALUES ($1, $2)", keyCheck,
+			s.key.seal([]byte("reprise"), keyCheckPlace))
 		return local(err)
 	}
 	if err != nil {

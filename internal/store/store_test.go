@@ -78,7 +78,8 @@ func at(minutes float64) time.Time {
 // connection is a proved connection that has not been saved.
 func connection(user int64, conn library.ConnectionID) library.Connection {
 	return library.Connection{User: user, ID: conn, AccountID: "id-1", Account: "alice", App: "app",
-		Credentials: library.Credentials{"token": "credential-of-" + string(conn)}, AuthorizedAt: at(1), ExpiresAt: at(2),
+		Credentials: library.Credentials{"token": "credential-of-" + string(conn)}, AuthorizedAt: at(1),
+		ExpiresAt: at(2),
 		CreatedAt: at(3)}
 }
 

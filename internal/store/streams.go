@@ -27,7 +27,8 @@ func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord
 // Reading returns how far reading a stream has come; empty before the first page.
 func (s *Store) Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error) {
 	var reading string
-	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND connection = $2 AND stream = $3",
+	err := s.reader.QueryRowContext(ctx,
+		"SELECT reading FROM streams WHERE user_id = $1 AND connection = $2 AND stream = $3",
 		user, conn, stream).Scan(&reading)
 	if err = found(err); err == library.ErrNotFound {
 		err = nil
@@ -36,7 +37,8 @@ func (s *Store) Position(ctx context.Context, user int64, conn library.Connectio
 }
 
 // SavePosition notes how far reading a stream has come, and what a person should know about its data.
-func (s *Store) SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error {
+func (s *Store) SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading,
+	note string) error {
 	return s.exec(ctx, savePosition, user, conn, stream, reading, note)
 }
 
@@ -44,31 +46,38 @@ const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
 
 // SaveSuccess notes that a run of a stream came to its end, and forgets the failures before it.
-func (s *Store) SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time) error {
+func (s *Store) SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string,
+	at time.Time) error {
 	return s.exec(ctx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, connection, stream) DO UPDATE SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
+		ON CONFLICT (user_id, connection, stream) DO UPDATE
+		SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
 		user, conn, stream, millis(at))
 }
 
 // SaveFailure keeps what a person needs to know about the latest failure of a stream.
-func (s *Store) SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream, advice, detail string) error {
+func (s *Store) SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream, advice,
+	detail string) error {
 	return s.exec(ctx, upsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
 		user, conn, stream, advice, detail)
 }
 
-// SaveStop keeps a stop, so that a restart does not send a dead credential again. When the connection has moved on to
-// another generation meanwhile, or is gone, nothing is kept: the stop speaks about a credential that nobody uses.
+// SaveStop keeps a stop, so that a restart does not send a dead credential again. When the connection has moved on
+// to another generation meanwhile, or is gone, nothing is kept: the stop speaks about a credential that nobody
+// uses.
 func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
-	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, connection, $3, $4, $5 FROM connections
+	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, connection, $3, $4, $5
+		FROM connections
 		WHERE user_id = $1 AND connection = $2 AND generation = $6
-		ON CONFLICT (user_id, connection, stream) DO UPDATE SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
+		ON CONFLICT (user_id, connection, stream) DO UPDATE
+		SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
 		v.Key.User, v.Key.Connection, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
 }
 
 // ClearStops forgets the stops of a connection, when its person wants it tried again.
 func (s *Store) ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error {
-	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2", user, conn)
+	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2",
+		user, conn)
 }
 
 // Stops returns all stops.
@@ -81,8 +90,10 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 		v.Category, v.Since = resilience.ParseCategory(category), instant(since)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, c.app, s.stream, c.generation, s.stop_category, s.stop_since
-		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.connection = s.connection WHERE s.stop_category <> ''`)
+	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, c.app, s.stream, c.generation,
+		s.stop_category, s.stop_since
+		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.connection = s.connection
+		WHERE s.stop_category <> ''`)
 }
 
 // SaveHold keeps a dictated wait, so that it is kept across a restart.
@@ -91,8 +102,10 @@ func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
 	if h.Key.User == 0 { // all connections to the provider
 		about = h.Key.Provider
 	}
-	return s.exec(ctx, `INSERT INTO holds (connection, app, user_id, stream, category, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (connection, app, user_id, stream) DO UPDATE SET category = excluded.category, since = excluded.since,
+	return s.exec(ctx, `INSERT INTO holds (connection, app, user_id, stream, category, since, until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (connection, app, user_id, stream) DO UPDATE
+		SET category = excluded.category, since = excluded.since,
 		until = CASE WHEN excluded.until > holds.until THEN excluded.until ELSE holds.until END`,
 		about, h.Key.App, h.Key.User, h.Key.Stream, h.Category.String(), millis(h.Since), millis(h.Until))
 }
@@ -107,7 +120,8 @@ func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
 		v.Category, v.Since, v.Until = resilience.ParseCategory(category), instant(since), instant(until)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, "SELECT connection, app, user_id, stream, category, since, until FROM holds WHERE until > $1", millis(time.Now()))
+	return list(ctx, s.reader, scan, "SELECT connection, app, user_id, stream, category, since, until FROM holds "+
+		"WHERE until > $1", millis(time.Now()))
 }
 
 // appOwner returns the provider whose app a connection shares with others. A channel shares its with nobody.

@@ -102,14 +102,15 @@ func byConnection(held map[string]table) map[string]table {
 	return all
 }
 
-func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
+func TestAnUpgradeKeepsEveryRow(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir, held := oldDatabase(t)
 	require.NoError(t, openIn(t, dir).Close())
 
 	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
-	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".1.bak"), nil), "the copy is the database as it was")
+	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".1.bak"), nil),
+		"the copy is the database as it was")
 	held = byConnection(held)
 	now := contents(t, filepath.Join(dir, FileName), held)
 	steps := now["goose_db_version"].rows
@@ -119,7 +120,8 @@ func TestADatabaseOfThePreviousVersionIsUpgradedWhole(t *testing.T) {
 	delete(now, "goose_db_version")
 	require.Equal(t, held, now)
 	all := contents(t, filepath.Join(dir, FileName), nil)
-	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards", "copies", "track_matches", "entities", "entity_names",
+	for _, name := range []string{"river_job", "river_leader", "river_queue", "deliveries", "forwarding", "forwards",
+		"copies", "track_matches", "entities", "entity_names",
 		"enrichment_marks", "enrichment", "digests", "digest_people"} {
 		require.Contains(t, all, name)
 		require.Empty(t, all[name].rows, name)
@@ -142,7 +144,8 @@ func TestConnectionsGetIdsWithoutLosingARow(t *testing.T) {
 	}
 	require.Equal(t, 39, full, "tables with something in them")
 	require.NoError(t, openIn(t, dir).Close())
-	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".9.bak"), nil), "the copy is the database as it was")
+	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".9.bak"), nil),
+		"the copy is the database as it was")
 	held = byConnection(held)
 	now := contents(t, filepath.Join(dir, FileName), held)
 	delete(held, "goose_db_version")
@@ -164,7 +167,7 @@ func TestConnectionsGetIdsWithoutLosingARow(t *testing.T) {
 	require.Len(t, gaps, 1)
 }
 
-func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
+func TestAnUpgradedDatabaseReadsAsBefore(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir, _ := oldDatabase(t)
@@ -186,8 +189,9 @@ func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
 	require.Equal(t, map[string]library.Credentials{
 		"1 spotify 2 false":      {"access_token": "alices-access", "refresh_token": "alices-refresh"},
 		"1 listenbrainz 1 false": {"token": "credential-of-listenbrainz"},
-		"2 navidrome 1 false":    {"url": "http://nas.lan:4533", "username": "böb", "password": "quote ' and \" mark", "auth": "token"},
-		"2 spotify 1 true":       {"token": "credential-of-spotify"},
+		"2 navidrome 1 false": {"url": "http://nas.lan:4533", "username": "böb", "password": "quote ' and \" mark",
+			"auth": "token"},
+		"2 spotify 1 true": {"token": "credential-of-spotify"},
 	}, credentials)
 	waiting, err := s.Pending(t.Context(), 1, "spotify")
 	require.NoError(t, err)
@@ -227,15 +231,17 @@ func requireOldData(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Len(t, open, 2)
 	require.NotEqual(t, open[0].AcknowledgedAt, open[1].AcknowledgedAt)
-	_, opened, err := s.OpenNotification(t.Context(), notify.Notification{User: 1, Connection: "spotify", Cause: "auth", Generation: 2, CreatedAt: at(99)})
+	_, opened, err := s.OpenNotification(t.Context(), notify.Notification{User: 1, Connection: "spotify",
+		Cause: "auth", Generation: 2, CreatedAt: at(99)})
 	require.NoError(t, err)
 	require.False(t, opened, "what was said is not said again")
 
 	// The pages that were read before are known, and what is new gets numbers of its own.
-	require.Equal(t, 1, save(t, s, 2, "navidrome", library.Listen{SourceID: "nd-0", PlayedAt: at(0)}, library.Listen{SourceID: "new", PlayedAt: at(50)}))
+	require.Equal(t, 1, save(t, s, 2, "navidrome", library.Listen{SourceID: "nd-0", PlayedAt: at(0)},
+		library.Listen{SourceID: "new", PlayedAt: at(50)}))
 }
 
-func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
+func TestForwardingReachesListensBeforeAnUpgrade(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir, _ := oldDatabase(t)

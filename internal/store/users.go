@@ -21,7 +21,8 @@ func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accounts.User, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		var all, same int
-		err := tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0) FROM users",
+		err := tx.QueryRowContext(ctx,
+			"SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0) FROM users",
 			nameKey(u.Name)).Scan(&all, &same)
 		switch {
 		case err != nil:
@@ -34,7 +35,8 @@ func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accou
 		if u.ID, err = nextIDs(ctx, tx, "users", 1); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO users (id, name, name_key, password_hash, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+		_, err = tx.ExecContext(ctx,
+			"INSERT INTO users (id, name, name_key, password_hash, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
 			u.ID, u.Name, nameKey(u.Name), u.PasswordHash, u.Role, millis(u.CreatedAt))
 		return err
 	})

@@ -1,5 +1,6 @@
-// Package supysonictest starts a real Subsonic server for tests: Debian's Supysonic, on loopback, with a few tones for
-// music. It speaks API 1.10.2: it refuses token authentication with code 10, and returns nothing from createPlaylist.
+// Package supysonictest starts a real Subsonic server for tests: Debian's Supysonic, on loopback, with a few tones
+// for music. It speaks API 1.10.2: it refuses token authentication with code 10, and returns nothing from
+// createPlaylist.
 //
 // A machine without the server fails the test with a sentence that says what to install; no test is skipped.
 package supysonictest
@@ -26,8 +27,8 @@ const readyWithin = 2 * time.Minute
 
 const needs = "This test needs the Debian packages supysonic python3-waitress ffmpeg (apt-get install them)."
 
-// Titles are the tracks that every server has, in the order of their numbers on the album. Their artist is "The Tones",
-// their album "Test Signals".
+// Titles are the tracks that every server has, in the order of their numbers on the album. Their artist is "The
+// Tones", their album "Test Signals".
 var Titles = []string{"Low", "Middle", "High"}
 
 // Server is one running server with one user and the tracks of [Titles]. It ends with its test.
@@ -257,7 +258,8 @@ func (s *Server) AllPlaylists() (all []Playlist) {
 
 func (s *Server) api(method string, params url.Values, v any) {
 	s.t.Helper()
-	for k, value := range map[string]string{"u": s.Username, "p": s.Password, "c": "test", "v": "1.10.2", "f": "json"} {
+	for k, value := range map[string]string{"u": s.Username, "p": s.Password, "c": "test", "v": "1.10.2",
+		"f": "json"} {
 		params.Set(k, value)
 	}
 	resp, err := http.PostForm(s.URL+"/rest/"+method+".view", params)
