@@ -99,20 +99,13 @@ type Runner struct {
 
 // New returns a Runner.
 func New(c Config) *Runner {
-	r := &Runner{c: c, wake: make(chan struct{}, 1)}
-	r.Set(c.Options)
-	return r
-}
-
-// Set changes the options. It must not be called while the Runner runs.
-func (r *Runner) Set(opt Options) {
-	if opt.Every == 0 {
-		opt.Every = every
+	if c.Options.Every == 0 {
+		c.Options.Every = every
 	}
-	if opt.Zone == nil {
-		opt.Zone = time.Local
+	if c.Options.Zone == nil {
+		c.Options.Zone = time.Local
 	}
-	r.c.Options = opt
+	return &Runner{c: c, wake: make(chan struct{}, 1)}
 }
 
 // Options returns the options, with defaults filled in.
