@@ -1,5 +1,5 @@
-// Package internal holds no code. Its tests check the rules for the whole repository: which package may import which, and
-// the style that every file keeps.
+// Package internal holds no code. Its tests check the rules for the whole repository: which package may import which,
+// and the style that every file keeps.
 package internal
 
 import (
@@ -40,8 +40,9 @@ var arrows = map[string][]string{
 	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	"internal/alerts": {"internal/activity", "internal/events", "internal/library", "internal/notify",
 		"internal/providers", "internal/resilience"},
-	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/library",
-		"internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/resilience"},
+	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events",
+		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
+		"internal/resilience"},
 	// It sends what notify has to tell.
 	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
@@ -58,7 +59,9 @@ var arrows = map[string][]string{
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
 	// The store satisfies the interfaces of those that keep something, with their types.
-	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest", "internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
+		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",

@@ -17,7 +17,7 @@ type object = map[string]any
 
 const stamp = "2026-11-20T21:04:11.000Z"
 
-// connection is one of the server's, in a state, with everything that it can carry.
+// connection returns a connection in a state, with all fields set.
 func connection(state string, category any) object {
 	alerted := state == "needs_reconnect" || state == "needs_admin"
 	told := ""
@@ -59,7 +59,7 @@ func provider(name string, inBrowser bool) object {
 			{"Name": "plain", "Label": "Unprotected", "Help": "", "Kind": "checkbox", "Optional": true, "Or": ""}}}
 }
 
-// details is the page of a connection, with or without what is sent there.
+// details returns the page of a connection, with or without forwarding and archive.
 func details(c, forward, archive object) object {
 	owed := 0
 	if forward != nil {
@@ -69,7 +69,7 @@ func details(c, forward, archive object) object {
 		"Activity": happened(), "Runs": nil}
 }
 
-// happened are lines of the log of activity: what a person did, a trouble, and its end.
+// happened returns entries of the activity log: an action, a problem, and its end.
 func happened() []object {
 	did := object{"ID": "1", "At": stamp, "Message": "Alice paused Spotify.", "Trouble": false, "End": false}
 	return []object{did, without(did, "ID", "2", "Message", "Spotify asked for a wait, and gets it. It lasts "+
@@ -83,7 +83,7 @@ func token(scope string, used, expires any, expired bool) object {
 		"GoodFor": "reading", "Lead": "It is good for reading."}
 }
 
-// imports are files in each of the states that an import can be in.
+// imports returns an import in each state.
 func imports() []object {
 	all := []object{}
 	for i, state := range []string{"waiting", "running", "done", "failed", "canceled"} {
@@ -97,14 +97,14 @@ func imports() []object {
 	return all
 }
 
-// outages are gaps: without a loss, with one, and with one that was filled.
+// outages returns gaps: without a loss, with one, and with one that was filled.
 func outages() []object {
 	whole := object{"From": stamp, "To": stamp, "LostTo": nil, "FilledAt": nil, "Recovered": 41, "Filled": 0}
 	lost := without(whole, "LostTo", stamp)
 	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
 }
 
-// digests is the page of digests, with one in each state.
+// digests returns the page of digests, with one in each state.
 func digests() object {
 	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002",
 		"Currency": "USD"}
@@ -125,7 +125,7 @@ func digests() object {
 				"Cost", nil)}}
 }
 
-// forwarding is the forwarding of listens to a provider, with a listen in each of the ways it can go.
+// forwarding returns the forwarding to a provider, with a listen for each outcome.
 func forwarding(enabled bool, earlier int) object {
 	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2,
 		"Refused": 1, "There": 4, "NextAttemptAt": stamp,
@@ -170,7 +170,7 @@ func deliveries() object {
 		"RedriveAll": "/deliveries/redrive", "Takers": nil}
 }
 
-// enrichment are sources of facts: one that is asked, one that stopped, and one that is not set up.
+// enrichment returns sources of facts: one at work, one that stopped, and one that is not set up.
 func enrichment() []object {
 	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing",
 		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
@@ -181,7 +181,7 @@ func enrichment() []object {
 			"Total", 0, "Retry", false)}
 }
 
-// music are pages of an album of which everything is known, of a track of which nothing is, and of an artist.
+// music returns the pages of an album with all facts, of a track without any, and of an artist.
 func music() []any {
 	told := []object{}
 	for _, state := range []string{"done", "not_there", "failed", "waiting"} {
@@ -198,7 +198,7 @@ func music() []any {
 	return []any{whole, bare, without(whole, "Kind", "artist", "Portrait", true)}
 }
 
-// without is an object with other values.
+// without returns a copy of o with other values.
 func without(o object, pairs ...any) object {
 	changed := maps.Clone(o)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -207,8 +207,7 @@ func without(o object, pairs ...any) object {
 	return changed
 }
 
-// copies are a playlist's copies: one that was written, one that could not be, one that goes out, and one not
-// asked for.
+// copies returns a playlist's copies: written, failed, scheduled, and not asked for.
 func copies() []object {
 	tracks := []object{}
 	for _, how := range []string{"isrc", "mbid", "name", "score", ""} {
@@ -251,7 +250,7 @@ func wishes() object {
 			{"Value": "warning", "Label": "Warnings too"}}}
 }
 
-// layouts are what the server fills the pages with: for each page, its most and its least.
+// layouts returns the data of all pages: for each page, with all parts and with as few as possible.
 func layouts() map[string][]any {
 	ms := int64(241_000)
 	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun",
@@ -355,7 +354,7 @@ func layouts() map[string][]any {
 	}
 }
 
-// inline is what the content policy forbids.
+// inline matches what the content policy forbids.
 var inline = regexp.MustCompile(`(?i)<style|\sstyle=|<script(?:[^>]*)>[^<]|\son[a-z]+\s*=|javascript:`)
 
 // spaces are what a browser shows as one space.
@@ -377,7 +376,7 @@ func render(t *testing.T, name string, page any, user any) string {
 	return spaces.ReplaceAllString(b.String(), " ") // as a browser does
 }
 
-// A name that a template asks for and its data does not have is an error of Render.
+// Render fails if the data of a page lacks a name that its template uses.
 func TestEveryPageRenders(t *testing.T) {
 	t.Parallel()
 	paths, err := fs.Glob(files, "templates/pages/*.html")
@@ -412,7 +411,7 @@ func TestEveryPageRenders(t *testing.T) {
 	require.Error(t, (&Pages{}).Render(&bytes.Buffer{}, "nothing", nil))
 }
 
-func TestNoTemplateHasAnythingInline(t *testing.T) {
+func TestTemplatesHaveNoInlineCode(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, fs.WalkDir(files, "templates", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -428,8 +427,8 @@ func TestNoTemplateHasAnythingInline(t *testing.T) {
 	}
 }
 
-// What an alert above says already is not said again by its connection, and its button is not shown twice.
-func TestAnAlertIsSaidOnce(t *testing.T) {
+// A connection does not repeat what the banner says, nor its button.
+func TestAlertIsShownOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Offers": nil, "Listens": nil,

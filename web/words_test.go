@@ -25,8 +25,8 @@ func TestWords(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Every state of a connection has its own word and its own shape; the two that need a person share theirs.
-func TestEveryStateHasAWordAndAShape(t *testing.T) {
+// Each state has its own word and its own shape, except that the two that need a person share a shape.
+func TestConnectionStatesHaveWordsAndShapes(t *testing.T) {
 	t.Parallel()
 	shapes, words := map[string]string{}, map[string]bool{}
 	shape := regexp.MustCompile(`(?s)state-[a-z_]+"><svg[^>]*>(.*?)</svg> ([^<]+)<`)
@@ -42,8 +42,7 @@ func TestEveryStateHasAWordAndAShape(t *testing.T) {
 	require.Len(t, words, 8)
 }
 
-// So has every state of a delivery.
-func TestEveryStateOfADeliveryHasAWordAndAShape(t *testing.T) {
+func TestDeliveryStatesHaveWordsAndShapes(t *testing.T) {
 	t.Parallel()
 	html := render(t, "deliveries", deliveries(), object{"Name": "Ann", "Role": "member"})
 	shapes, words := map[string]bool{}, map[string]bool{}
@@ -57,7 +56,7 @@ func TestEveryStateOfADeliveryHasAWordAndAShape(t *testing.T) {
 	require.Len(t, words, 6)
 }
 
-func TestTooFewTracksAreSaidPlainly(t *testing.T) {
+func TestCopyWithTooFewTracksSaysSo(t *testing.T) {
 	t.Parallel()
 	html := render(t, "playlist", layouts()["playlist"][0], object{"Name": "Ann", "Role": "member"})
 	require.Contains(t, html, "Nothing was written: only 4 of 5 tracks are on Navidrome.")

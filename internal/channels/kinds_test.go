@@ -138,6 +138,9 @@ func TestEveryKindIsComplete(t *testing.T) {
 			require.Contains(t, []string{"text", "url", "password"}, f.Kind, "%s, %s", k.Name, f.Name)
 		}
 	}
+	openapi, err := os.ReadFile("../../web/openapi.yaml")
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(openapi), "enum: ["+strings.Join(names, ", ")+"]"), "kinds in openapi.yaml")
 	for _, all := range [][]string{names, schemes} {
 		require.Len(t, slices.Compact(slices.Sorted(slices.Values(all))), len(all), "nothing twice in %v", all)
 	}

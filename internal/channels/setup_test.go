@@ -28,12 +28,12 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// receiver is a phone that hears what ntfy is told.
+// receiver is a phone with the ntfy app.
 type receiver struct {
 	mu     sync.Mutex
 	got    []told
 	calls  []time.Time
-	answer func(told) (int, http.Header, string) // nil takes everything
+	answer func(told) (int, http.Header, string) // nil accepts everything
 }
 
 type told struct {
@@ -63,7 +63,12 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	if status == http.StatusOK {
 		r.got = append(r.got, m)
 	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(text))), Request: req}, nil
+	return &http.Response{
+		StatusCode: status,
+		Header:     header,
+		Body:       io.NopCloser(bytes.NewReader([]byte(text))),
+		Request:    req,
+	}, nil
 }
 
 func (r *receiver) answering(status int, header http.Header) {
@@ -78,7 +83,7 @@ func (r *receiver) taking() {
 	r.answer = nil
 }
 
-// heard are the titles that have arrived since the last time.
+// heard returns the titles that have arrived since the last time.
 func (r *receiver) heard() (titles []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +125,8 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		h := &house{t: t, dir: t.TempDir(), phone: &receiver{}, counted: map[string]int{}}
 		h.start()
 		t.Cleanup(func() { h.stop() })
-		u, err := h.db.AddUser(t.Context(), accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
+		u, err := h.db.AddUser(t.Context(),
+			accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 		require.NoError(t, err)
 		h.user = u.ID
 		ch, err := h.Add(t.Context(), h.wants(notify.Channel{}))
@@ -157,10 +163,18 @@ func (h *house) start() {
 	pull := syncer.NewSyncer(syncer.Options{}, guard, h.db, bus)
 	const address = "https://reprise.example.org"
 	h.kept = &keptStore{ChannelStore: h.db}
-	h.Courier = notify.NewCourier(notify.CourierOptions{Store: h.kept,
-		Sender: channels.New(channels.Config{Client: client, BaseURL: address}), Guard: guard, Notifier: h.notifier,
-		Bus: bus, Log: log, BaseURL: address, Name: delivery.ChannelName,
-		Service: func(string) string { return "Spotify" }, Told: h.count})
+	h.Courier = notify.NewCourier(notify.CourierOptions{
+		Store:    h.kept,
+		Sender:   channels.New(channels.Config{Client: client, BaseURL: address}),
+		Guard:    guard,
+		Notifier: h.notifier,
+		Bus:      bus,
+		Log:      log,
+		BaseURL:  address,
+		Name:     delivery.ChannelName,
+		Service:  func(string) string { return "Spotify" },
+		Told:     h.count,
+	})
 	h.carried = delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
 		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{Poll: 2 * time.Second})
 	run, cancel := context.WithCancel(ctx)
@@ -185,7 +199,7 @@ func (h *house) restart() {
 	h.start()
 }
 
-// away lets a long time pass in which the server does not run: every poll of the queue costs real time.
+// away waits with the server stopped, because every poll of the queue costs real time.
 func (h *house) away(d time.Duration) {
 	h.stop()
 	h.pass(d)
@@ -200,8 +214,12 @@ func (h *house) pass(d time.Duration) {
 // trouble opens a notification.
 func (h *house) trouble(cause string, s notify.Severity) {
 	h.t.Helper()
-	require.NoError(h.t, h.notifier.Open(context.Background(), notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: s, Category: "auth",
-		Title: "Trouble: " + cause, Message: "Something needs you.", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}}))
+	require.NoError(h.t, h.notifier.Open(
+		context.Background(),
+		notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: s, Category: "auth",
+			Title: "Trouble: " + cause, Message: "Something needs you.",
+			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}},
+	))
 }
 
 func (h *house) over(cause string) {

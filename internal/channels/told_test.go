@@ -13,7 +13,7 @@ import (
 	"reprise/internal/notify"
 )
 
-func TestACauseIsToldOnceOverTicksAndRestarts(t *testing.T) {
+func TestACauseIsSentOnceAcrossRestarts(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		for range 20 {
 			h.trouble("auth", notify.Error)
@@ -28,7 +28,7 @@ func TestACauseIsToldOnceOverTicksAndRestarts(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotWantedIsNotTold(t *testing.T) {
+func TestUnwantedNotificationsAreNotSent(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.trouble("a", notify.Info)
 		h.pass(time.Minute)
@@ -37,7 +37,7 @@ func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 	})
 }
 
-func TestARecoveryIsToldWithItsDuration(t *testing.T) {
+func TestARecoveryIsSentWithItsDuration(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.trouble("auth", notify.Error)
 		h.pass(time.Minute)
@@ -53,7 +53,7 @@ func TestARecoveryIsToldWithItsDuration(t *testing.T) {
 	})
 }
 
-func TestWhatIsOverBeforeItWasToldIsNotToldAtAll(t *testing.T) {
+func TestWhatIsOverBeforeItWasSentIsNotSent(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.trouble("auth", notify.Error)
 		h.over("auth")
@@ -69,7 +69,7 @@ func TestWhatIsOverBeforeItWasToldIsNotToldAtAll(t *testing.T) {
 	})
 }
 
-func TestManyThingsAtOnceAreOneDigest(t *testing.T) {
+func TestManyNotificationsAtOnceAreOneDigest(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		for cause := range strings.SplitSeq("a b c d e", " ") {
 			h.trouble(cause, notify.Warning)
@@ -95,7 +95,7 @@ func TestAFloodIsGathered(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsAPersonIsToldInTheMiddleOfAFlood(t *testing.T) {
+func TestErrorsAreSentDuringAFlood(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		for cause := range strings.SplitSeq("a b c d e f g", " ") {
 			h.trouble(cause, notify.Warning)
@@ -111,7 +111,7 @@ func TestWhatNeedsAPersonIsToldInTheMiddleOfAFlood(t *testing.T) {
 	})
 }
 
-func TestQuietHoursWait(t *testing.T) {
+func TestMessagesWaitForTheEndOfQuietHours(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) { // a bubble begins at midnight UTC
 		ch := h.state()
 		ch.QuietFrom, ch.QuietTo, ch.Zone, ch.ErrorsAtNight = 22*60, 90, "Europe/Vienna", true
@@ -135,7 +135,7 @@ func TestQuietHoursWait(t *testing.T) {
 	})
 }
 
-func TestAFailureThatPassesIsTriedAgain(t *testing.T) {
+func TestARetriableFailureIsRetried(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusServiceUnavailable, nil)
 		h.trouble("auth", notify.Error)
@@ -153,7 +153,7 @@ func TestAFailureThatPassesIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestAWaitThatIsAskedForIsKept(t *testing.T) {
+func TestADictatedWaitIsKept(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusTooManyRequests, http.Header{"Retry-After": {"1800"}})
 		h.trouble("a", notify.Error)
@@ -171,7 +171,7 @@ func TestAWaitThatIsAskedForIsKept(t *testing.T) {
 	})
 }
 
-func TestAFatalFailureStopsTheChannelUntilItIsMended(t *testing.T) {
+func TestAFatalFailureStopsTheChannel(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusForbidden, nil)
 		h.trouble("auth", notify.Error)
@@ -194,7 +194,7 @@ func TestAFatalFailureStopsTheChannelUntilItIsMended(t *testing.T) {
 	})
 }
 
-func TestOneBadMessageIsDroppedAndTheRestGoesOut(t *testing.T) {
+func TestABadMessageIsDroppedTheRestIsSent(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.mu.Lock()
 		h.phone.answer = func(m told) (int, http.Header, string) {
@@ -213,7 +213,7 @@ func TestOneBadMessageIsDroppedAndTheRestGoesOut(t *testing.T) {
 	})
 }
 
-func TestWhatCouldNotBeSentForDaysIsCounted(t *testing.T) {
+func TestMessagesUnsentForDaysAreCounted(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusServiceUnavailable, nil)
 		h.trouble("old", notify.Error)
@@ -244,7 +244,7 @@ func TestARemovedChannelIsForgotten(t *testing.T) {
 	})
 }
 
-func TestChannelsOfTheSettingsComeAndGoWithThem(t *testing.T) {
+func TestChannelsOfTheSettingsFollowThem(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		named := []notify.Channel{h.wants(notify.Channel{}), h.wants(notify.Channel{})}
 		named[1].URL = "ntfy://ntfy.example.org/other"

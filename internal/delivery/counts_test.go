@@ -21,7 +21,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// taker is a store that takes what it is told, and whose copies have changed meanwhile or not.
+// taker is a store that accepts everything, and whose copies have changed meanwhile or not.
 type taker struct {
 	Store
 	changed bool

@@ -1,23 +1,27 @@
-// Package delivery carries what is owed to providers: listens, playlists, the archive.
+// Package delivery delivers listens, playlists, months of the archive and messages to providers and channels.
 //
-// A delivery is written down in the transaction of the data it stems from, before anything is attempted, and survives
-// whatever happens to the process. River is the queue; this package says what is carried, what an outcome leads to, and
-// what a person can do about it.
+// A delivery is enqueued in the transaction of the data that it stems from, before any attempt, and survives the death
+// of the process. River is the queue; this package says what is delivered, what follows from an outcome, and what a
+// person can do about it.
 //
 // # Promises
 //
-// At least once: a delivery is done when its provider has taken it, and a process that dies before that takes it
-// again. Where a provider keeps what is sent twice as two, it is asked what it has before anything is sent again.
-// What is asked for twice is one delivery (an idempotency key over provider, person, kind and payload).
+// At least once: a delivery is done when its provider has taken it, and is attempted again when the process dies before
+// that. A provider that would count a listen twice is asked what it has before a second attempt. What is asked for
+// twice is one delivery: its idempotency key is a hash of provider, person, kind and payload.
 //
-// In order: the deliveries to one person's account at a provider go out one after the other, the oldest first; history
-// after what is new.
+// In order: the deliveries to one connection are made one after the other, the oldest first, and history after what is
+// new.
 //
-// Every call goes through the guard that also stands before reading. A wait that the guard names postpones a delivery
-// and uses none of its attempts up; so does parking, which waits for a person. One bad item is put aside, and the
-// rest goes on.
+// Every call goes through the guard that all calls go through. A wait that the guard asks for postpones a delivery and
+// uses up no attempt, and so does parking, which waits for a person. A bad item is put aside, and the others go on.
 //
 // # States
 //
-// The states and what leads from one to another are the table in state.go, drawn in docs/deliveries.md.
+// The states and transitions are the table in state.go, drawn in docs/deliveries.md.
+//
+// # Parts
+//
+// [Deliveries] is what the rest of the program uses. It has a runner, which opens queues and takes care of old
+// deliveries, and a worker, which makes attempts. The worker has a deliverer for each kind.
 package delivery

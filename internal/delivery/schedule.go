@@ -17,7 +17,7 @@ const (
 	mostJitter  = 5 * time.Minute
 )
 
-// nominal is the wait after n failures without its jitter: it doubles from First to Max.
+// nominal returns the wait after n failures without its jitter. It doubles from First to Max.
 func (s Schedule) nominal(n int) time.Duration {
 	d := s.First
 	for i := 1; i < n && d < s.Max; i++ {
@@ -26,8 +26,8 @@ func (s Schedule) nominal(n int) time.Duration {
 	return min(d, s.Max)
 }
 
-// Delay is the wait after n failures: a quarter more or less, but at most five minutes, and never longer than Max. It
-// still varies there.
+// Delay returns the wait after n failures with its jitter: a quarter more or less, at most five minutes, and never
+// longer than Max. At Max it varies below.
 func (s Schedule) Delay(n int) time.Duration {
 	d := s.nominal(n)
 	j := min(time.Duration(float64(d)*jitterShare), mostJitter)
@@ -35,7 +35,7 @@ func (s Schedule) Delay(n int) time.Duration {
 	return low + time.Duration(rand.Float64()*float64(high-low))
 }
 
-// Attempts is how many attempts fit into Age; at least one.
+// Attempts returns how many attempts fit into Age; at least one.
 func (s Schedule) Attempts() int {
 	const most = 10_000
 	n, total := 1, time.Duration(0)

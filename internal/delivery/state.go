@@ -23,13 +23,13 @@ const (
 // States are all states, in the order in which people see them.
 var States = []State{Scheduled, Running, Retrying, Parked, Dead, Done}
 
-// Transition is a way from one state to another.
+// Transition is a change from one state to another.
 type Transition struct {
-	From, To State  // an empty From is the beginning, an empty To the end
+	From, To State  // an empty From is before the delivery, an empty To after it
 	When     string // without colon or semicolon, which older versions of Mermaid do not read
 }
 
-// Transitions are all there are.
+// Transitions are all transitions.
 var Transitions = []Transition{
 	{"", Scheduled, "written down with its data"},
 	{"", Dead, "refused by itself in a batch that was taken"},

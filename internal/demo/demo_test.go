@@ -98,7 +98,7 @@ func parse[T any](b bundle, r reply, status int) T {
 func (b bundle) switchTo(provider string, m Mode) {
 	b.t.Helper()
 	require.NoError(b.t, b.Switch(provider, m))
-	require.Equal(b.t, m, b.Mode(provider))
+	require.Equal(b.t, m, b.mode(provider))
 }
 
 // The one call of each upstream that needs no body and works at first.
@@ -193,8 +193,8 @@ func TestSwitchRefusesWhatThereIsNot(t *testing.T) {
 	require.ErrorContains(t, b.Switch(Navidrome, "strange"), "strange")
 	require.Error(t, b.Switch(Navidrome, WrongAccount))
 	require.Error(t, b.Switch(Spotify, ReadOnly))
-	require.Equal(t, Normal, b.Mode(Navidrome))
-	require.Empty(t, b.Mode("tidal"))
+	require.Equal(t, Normal, b.mode(Navidrome))
+	require.Empty(t, b.mode("tidal"))
 	require.Empty(t, b.Calls("tidal"))
 }
 
@@ -270,7 +270,7 @@ func TestPlayAndLive(t *testing.T) {
 	require.Equal(t, played.Title,
 		b.recent(b.Spotify.Authorize(Alice, "user-read-recently-played").AccessToken, "limit=1").Items[0].Track.Name)
 	require.Equal(t, played.Title, b.listens("count=1").Listens[0].Metadata.Track)
-	atHome := b.PlayAtHome()
+	atHome := b.playAtHome()
 	require.Equal(t, atHome.Title, b.listens("count=1").Listens[0].Metadata.Track)
 	require.Equal(t, before+2, b.listenCount())
 

@@ -154,5 +154,5 @@ func TestOurAdapterUnderstandsFanartTV(t *testing.T) {
 	require.Equal(t, resilience.RateLimit, resilience.Classify(err).Category, "%v", err)
 	require.Equal(t, 401, b.fanart("/v3/music/"+band.MBID, "somebody-else").status)
 	require.Equal(t, 404, b.fanart("/v3/music/"+uuid("nobody"), b.FanartTV.Keys[0]).status)
-	require.NotContains(t, b.FanartTV.KeyCalls(), 0)
+	require.NotContains(t, b.FanartTV.keyCalls(), 0)
 }

@@ -20,8 +20,8 @@ type FanartTVServer struct {
 	ft   *fanartTV
 }
 
-// KeyCalls returns how many requests came with each of Keys.
-func (s FanartTVServer) KeyCalls() []int {
+// keyCalls returns how many requests came with each of Keys.
+func (s FanartTVServer) keyCalls() []int {
 	s.ft.mu.Lock()
 	defer s.ft.mu.Unlock()
 	return slices.Clone(s.ft.used)

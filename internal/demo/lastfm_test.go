@@ -197,7 +197,7 @@ func TestLastFMRefusals(t *testing.T) {
 	require.Equal(t, 9, recent(200), "what was revoked stays revoked")
 	b.switchTo(LastFM, Revoked)
 	key = b.LastFM.Authorize(Alice)
-	require.Equal(t, Normal, b.Mode(LastFM), "a new consent ends it")
+	require.Equal(t, Normal, b.mode(LastFM), "a new consent ends it")
 	require.Zero(t, recent(200))
 
 	bad := url.Values{"method": {"user.getInfo"}, "api_key": {b.LastFM.ClientID}, "sk": {key}, "api_sig": {"wrong"}}

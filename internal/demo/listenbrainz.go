@@ -25,8 +25,8 @@ func (s ListenBrainzServer) Token(account string) string {
 	return s.lb.tokenLocked(account)
 }
 
-// Submitted returns what was accepted by submit-listens, in the order of arrival, repeats included.
-func (s ListenBrainzServer) Submitted() []Play {
+// submitted returns what was accepted by submit-listens, in the order of arrival, repeats included.
+func (s ListenBrainzServer) submitted() []Play {
 	s.lb.mu.Lock()
 	defer s.lb.mu.Unlock()
 	return slices.Clone(s.lb.submitted)
@@ -50,16 +50,16 @@ func (s ListenBrainzServer) Listens(account string) []Play {
 	return all
 }
 
-// Refuse makes submit-listens answer 400 from now on to every call that holds a track of one of these titles, as it
+// refuse makes submit-listens answer 400 from now on to every call that holds a track of one of these titles, as it
 // does to one bad listen among many. Without titles nothing is refused any more.
-func (s ListenBrainzServer) Refuse(titles ...string) {
+func (s ListenBrainzServer) refuse(titles ...string) {
 	s.lb.mu.Lock()
 	defer s.lb.mu.Unlock()
 	s.lb.refused = slices.Clone(titles)
 }
 
-// Submissions counts the calls of submit-listens among the last 10,000 requests, whatever was answered.
-func (s ListenBrainzServer) Submissions() int {
+// submissions counts the calls of submit-listens among the last 10,000 requests, whatever was answered.
+func (s ListenBrainzServer) submissions() int {
 	n := 0
 	for _, c := range s.lb.list() {
 		if c.Path == submitPath {

@@ -61,7 +61,7 @@ func (lb *listenBrainz) submit(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, object{"status": "ok"})
 }
 
-// refuses reports whether a call holds a track that Refuse has named.
+// refuses reports whether a call holds a track that refuse has named.
 func (lb *listenBrainz) refuses(s *submission) bool {
 	lb.mu.Lock()
 	defer lb.mu.Unlock()

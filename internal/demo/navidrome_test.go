@@ -245,9 +245,9 @@ func TestNavidromePasswordChange(t *testing.T) {
 	r, _ := b.native("/api/scrobble", token)
 	require.Equal(t, 401, r.status)
 	require.Equal(t, 401, b.login("demo-password-alice").status)
-	require.Equal(t, Revoked, b.Mode(Navidrome))
+	require.Equal(t, Revoked, b.mode(Navidrome))
 
 	require.JSONEq(t, `"ok"`, string(b.rest("ping", b.with())["status"]), "the new password heals")
-	require.Equal(t, Normal, b.Mode(Navidrome))
+	require.Equal(t, Normal, b.mode(Navidrome))
 	require.Equal(t, 40, code(t, b.rest("ping", old)))
 }

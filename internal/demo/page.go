@@ -43,7 +43,7 @@ func (w *World) Handler(prefix string) http.Handler {
 	mux.HandleFunc("POST "+prefix+"/play", func(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.PostFormValue("home") == "1":
-			w.PlayAtHome()
+			w.playAtHome()
 		case r.PostFormValue("phone") == "1":
 			w.PlayOnPhone()
 		case r.PostFormValue("like") == "1":
@@ -140,8 +140,8 @@ func (w *World) state(rw http.ResponseWriter, _ *http.Request) {
 	o[LastFM].(object)["client_secret"] = w.LastFM.ClientSecret
 	o[YouTube].(object)["auth_url"], o[YouTube].(object)["token_url"] = w.YouTube.AuthURL, w.YouTube.TokenURL
 	o[YouTube].(object)["client_id"], o[YouTube].(object)["client_secret"] = w.YouTube.ClientID, w.YouTube.ClientSecret
-	o[YouTube].(object)["keys"], o[YouTube].(object)["key_calls"] = w.YouTube.Keys, w.YouTube.KeyCalls()
-	o[FanartTV].(object)["keys"], o[FanartTV].(object)["key_calls"] = w.FanartTV.Keys, w.FanartTV.KeyCalls()
+	o[YouTube].(object)["keys"], o[YouTube].(object)["key_calls"] = w.YouTube.Keys, w.YouTube.keyCalls()
+	o[FanartTV].(object)["keys"], o[FanartTV].(object)["key_calls"] = w.FanartTV.Keys, w.FanartTV.keyCalls()
 	o[OpenAI].(object)["keys"], o[OpenAI].(object)["model"] = w.OpenAI.Keys, w.OpenAI.Model
 	o[ListenBrainz].(object)["tokens"] = object{Alice: w.ListenBrainz.Token(Alice), Bob: w.ListenBrainz.Token(Bob)}
 	o[Navidrome].(object)["passwords"] = object{Alice: w.Navidrome.Password(Alice), Bob: w.Navidrome.Password(Bob)}

@@ -40,7 +40,7 @@ func TestPageSwitches(t *testing.T) {
 	r := b.press(h, http.MethodPost, "/demo/switch", "provider=navidrome&mode=revoked")
 	require.Equal(t, http.StatusSeeOther, r.Code)
 	require.Equal(t, "/demo#navidrome", r.Header().Get("Location"))
-	require.Equal(t, Revoked, b.Mode(Navidrome))
+	require.Equal(t, Revoked, b.mode(Navidrome))
 	html := b.press(h, http.MethodGet, "/demo", "").Body.String()
 	require.Contains(t, html, "demo-password-alice-2")
 	require.Contains(t, html, `<button name="mode" value="revoked" aria-pressed="true"`)

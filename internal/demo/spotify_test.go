@@ -226,7 +226,7 @@ func TestRevokedIsForGoodAndANewConsentHeals(t *testing.T) {
 	b.switchTo(Spotify, Revoked)
 
 	fresh := b.connect("")
-	require.Equal(t, Normal, b.Mode(Spotify))
+	require.Equal(t, Normal, b.mode(Spotify))
 	require.Equal(t, 200, b.me(fresh.AccessToken).status)
 	require.Equal(t, 401, b.me(old.AccessToken).status)
 	_, err := b.refresh(old.RefreshToken)

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Playlist is a playlist of one account at Navidrome.
-type Playlist struct {
+// listing is a playlist of one account at Navidrome.
+type listing struct {
 	ID, Name string
 	Songs    []string // ids
 	Titles   []string // of the songs
 }
 
-// Playlists returns the account's own playlists, the oldest first.
-func (s NavidromeServer) Playlists(account string) []Playlist {
-	var all []Playlist
+// playlists returns the account's own playlists, the oldest first.
+func (s NavidromeServer) playlists(account string) []listing {
+	var all []listing
 	for _, l := range s.nd.home.playlistsOf(Navidrome, account) {
-		p := Playlist{ID: l.id, Name: l.name}
+		p := listing{ID: l.id, Name: l.name}
 		for _, id := range l.tracks {
 			t := &s.nd.home.cat.tracks[id]
 			p.Songs, p.Titles = append(p.Songs, t.navidromeID), append(p.Titles, t.title)

@@ -47,7 +47,7 @@ func TestPlaylistsAreWritten(t *testing.T) {
 	b := setup(t, Options{})
 	songs := b.search("", "songCount", "4")
 	ids := []string{songs[0].ID, songs[1].ID, songs[2].ID}
-	before := b.Navidrome.Playlists(Alice)
+	before := b.Navidrome.playlists(Alice)
 	require.Len(t, before, 3)
 
 	type whole struct {
@@ -62,8 +62,8 @@ func TestPlaylistsAreWritten(t *testing.T) {
 	require.NotEqual(t, made.ID, again.ID)
 	holds := func(want ...string) {
 		t.Helper()
-		all := b.Navidrome.Playlists(Alice)
-		i := slices.IndexFunc(all, func(p Playlist) bool { return p.ID == made.ID })
+		all := b.Navidrome.playlists(Alice)
+		i := slices.IndexFunc(all, func(p listing) bool { return p.ID == made.ID })
 		require.Equal(t, want, append([]string{all[i].Name}, all[i].Songs...))
 	}
 	holds("Rain", ids[0], ids[1])
@@ -76,7 +76,7 @@ func TestPlaylistsAreWritten(t *testing.T) {
 		b.with("playlistId", made.ID, "name", "Sun", "songIndexToRemove", "0", "songIdToAdd", ids[0]))
 	holds("Sun", ids[2], ids[0])
 
-	garage := b.Navidrome.Playlists(Bob)[0].ID
+	garage := b.Navidrome.playlists(Bob)[0].ID
 	for _, method := range []string{"updatePlaylist", "createPlaylist"} {
 		require.Equal(t, 50, code(t, b.post(method, b.with("playlistId", garage, "name", "Mine"))))
 		require.Equal(t, 70, code(t, b.post(method, b.with("playlistId", "none", "name", "Mine"))))
@@ -89,7 +89,7 @@ func TestPlaylistsAreWritten(t *testing.T) {
 		require.JSONEq(t, `"ok"`, string(b.post("deletePlaylist", b.with("id", id))["status"]))
 		require.Equal(t, 70, code(t, b.post("deletePlaylist", b.with("id", id))))
 	}
-	require.Equal(t, before, b.Navidrome.Playlists(Alice))
+	require.Equal(t, before, b.Navidrome.playlists(Alice))
 }
 
 func TestScrobblesAreKeptTwice(t *testing.T) {
@@ -109,7 +109,7 @@ func TestScrobblesAreKeptTwice(t *testing.T) {
 func TestPlaylistsAreReadWhileTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t, Options{})
-	id := b.Navidrome.Playlists(Alice)[0].ID
+	id := b.Navidrome.playlists(Alice)[0].ID
 	song := b.search("Roygbiv")[0].ID
 	var wg sync.WaitGroup
 	for range 4 {
@@ -121,10 +121,10 @@ func TestPlaylistsAreReadWhileTheyAreWritten(t *testing.T) {
 		wg.Go(func() {
 			for range 10 {
 				b.post("getPlaylist", b.with("id", id))
-				b.Navidrome.Playlists(Alice)
+				b.Navidrome.playlists(Alice)
 			}
 		})
 	}
 	wg.Wait()
-	require.Len(t, b.Navidrome.Playlists(Alice)[0].Songs, 18+40)
+	require.Len(t, b.Navidrome.playlists(Alice)[0].Songs, 18+40)
 }

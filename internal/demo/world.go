@@ -184,8 +184,8 @@ func (w *World) Switch(provider string, m Mode) error {
 	return nil
 }
 
-// Mode returns how an upstream behaves now; empty for an unknown one.
-func (w *World) Mode(provider string) Mode {
+// mode returns how an upstream behaves now; empty for an unknown one.
+func (w *World) mode(provider string) Mode {
 	g := w.gates[provider]
 	if g == nil {
 		return ""
@@ -205,8 +205,8 @@ func (w *World) Calls(provider string) []Call {
 // Play lets Alice play a song at this moment, on Spotify and therefore in ListenBrainz.
 func (w *World) Play() Play { return w.home.play(Alice, false, w.opts.Now()) }
 
-// PlayAtHome lets Alice play a song at this moment on Navidrome, which sends it on to ListenBrainz.
-func (w *World) PlayAtHome() Play { return w.home.play(Alice, true, w.opts.Now()) }
+// playAtHome lets Alice play a song at this moment on Navidrome, which sends it on to ListenBrainz.
+func (w *World) playAtHome() Play { return w.home.play(Alice, true, w.opts.Now()) }
 
 // PlayOnPhone lets Alice play a song at this moment on her phone, which sends it to Last.fm alone.
 func (w *World) PlayOnPhone() Play { return w.home.playOnPhone(Alice, w.opts.Now()) }

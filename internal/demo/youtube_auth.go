@@ -40,8 +40,8 @@ func (s YouTubeServer) Authorize(account string, scopes ...string) *oauth2.Token
 	}
 }
 
-// KeyCalls returns how many requests came with each of Keys.
-func (s YouTubeServer) KeyCalls() []int {
+// keyCalls returns how many requests came with each of Keys.
+func (s YouTubeServer) keyCalls() []int {
 	s.yt.mu.Lock()
 	defer s.yt.mu.Unlock()
 	return slices.Clone(s.yt.used)

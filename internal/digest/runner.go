@@ -99,11 +99,11 @@ type Runner struct {
 
 // New returns a Runner.
 func New(c Config) *Runner {
-	if c.Options.Every == 0 {
-		c.Options.Every = every
+	if c.Every == 0 {
+		c.Every = every
 	}
-	if c.Options.Zone == nil {
-		c.Options.Zone = time.Local
+	if c.Zone == nil {
+		c.Zone = time.Local
 	}
 	return &Runner{c: c, wake: make(chan struct{}, 1)}
 }

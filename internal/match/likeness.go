@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// How alike titles can be at most that differ by more than spelling.
+// The largest similarity of titles that differ by more than spelling.
 const (
-	unlikeWords  = 0.60 // another word, or a number or a version more
-	extraWords   = 0.89 // a word more
-	noSubtitle   = 0.91 // one has a subtitle in brackets that the other has not
+	unlikeWords  = 0.60 // another word, or an extra number or version
+	extraWords   = 0.89 // an extra word
+	noSubtitle   = 0.91 // only one has a subtitle in brackets
 	lessDetail   = 0.93 // "Live" and "Live in Rome"
-	fillersApart = 0.97 // "the" or "and" more
+	fillersApart = 0.97 // an extra "the" or "and"
 )
 
-// like says how alike two titles are, 0 to 1, without regard to which versions they tell.
+// like returns the similarity of two titles, 0 to 1, whatever their versions.
 func (t *title) like(o *title) float64 {
 	if t.plain == "" || o.plain == "" {
 		return 0
@@ -37,29 +37,29 @@ func (t *title) like(o *title) float64 {
 	return min(names, likeWords(t.told, o.told))
 }
 
-// leavesOut says whether o has a subtitle and t has none. A number, as in "(Part 2)", is no subtitle.
+// leavesOut reports whether o has a subtitle and t has none. A number, as in "(Part 2)", is no subtitle.
 func (t *title) leavesOut(o *title) bool {
 	return len(t.main) == len(t.name) && len(o.main) < len(o.name) && !countsIn(o.name)
 }
 
-// countsIn says whether one of the words has a digit.
+// countsIn reports whether one of the words has a digit.
 func countsIn(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.ContainsFunc(w, unicode.IsNumber) })
 }
 
-// subset says whether one has all the words of the other.
+// subset reports whether one has all words of the other.
 func subset(a, b []string) bool { return within(a, b) || within(b, a) }
 
 func within(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }
 
-// fillers are the words that titles are written with or without.
+// fillers are words that titles are written with or without.
 var fillers = wordSet("the a an and")
 
-// likeWords says how alike two rows of words are: the part of the letters that they share, where words that differ
-// like typing errors count as shared but for the wrong letters. What both begin and end with is taken as shared; only
-// what is left between is compared.
+// likeWords returns the similarity of two rows of words: the share of letters in common. The words that both begin and
+// end with are in common, and only those between are compared; words that differ by typing errors count as in common
+// except for the wrong letters.
 func likeWords(a, b []string) float64 {
 	all := max(letters(a), letters(b))
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -84,7 +84,7 @@ func likeWords(a, b []string) float64 {
 	return min(part(left), unlikeWords)
 }
 
-// extra is how alike titles can be of which one has these words more.
+// extra returns the largest similarity of two titles when one has these extra words.
 func extra(words []string) float64 {
 	filling := true
 	for _, w := range words {
@@ -100,7 +100,7 @@ func extra(words []string) float64 {
 	return extraWords
 }
 
-// typos counts the wrong letters between words that differ by typing errors only, word for word or written together.
+// typos counts the wrong letters between words that differ only by typing errors, word for word or as one word.
 func typos(a, b []string) (wrong int, ok bool) {
 	if len(a) != len(b) {
 		return typo(strings.Join(a, ""), strings.Join(b, ""))
@@ -115,8 +115,8 @@ func typos(a, b []string) (wrong int, ok bool) {
 	return wrong, true
 }
 
-// typo counts the wrong letters between two words; ok is false when they are two words rather than one misspelt: more
-// than a quarter is wrong, so that words of three letters are always two, they count something, or they tell a version.
+// typo counts the wrong letters between two words. ok is false if they are different words rather than one misspelt:
+// more than a quarter is wrong (so words of three letters are always different), or one is a number or a version.
 func typo(a, b string) (wrong int, ok bool) {
 	if a == b {
 		return 0, true
@@ -137,8 +137,8 @@ func letters(words []string) (n int) {
 	return n
 }
 
-// sharedPart is how much of one row of words is in the other, by letters, wherever it stands there; of the row for
-// which that is more.
+// sharedPart returns the share of letters of one row of words that is in the other, in any order; the larger one of
+// both directions.
 func sharedPart(a, b []string) float64 { return max(partWithin(a, b), partWithin(b, a)) }
 
 func partWithin(a, b []string) float64 {
@@ -151,15 +151,15 @@ func partWithin(a, b []string) float64 {
 	return float64(n) / float64(max(1, letters(a)))
 }
 
-// How alike artists can be at most.
+// The largest similarity of artists that differ.
 const (
 	someOfThem  = 0.90 // one side leaves some out
 	oneInCommon = 0.55 // each side has others
-	// sameArtist is the part of the letters that has to agree in a misspelt name: one in eight may be wrong.
+	// sameArtist is the share of letters that must agree in a misspelt name: one in eight may be wrong.
 	sameArtist = 0.87
 )
 
-// like says how alike two credits are, 0 to 1, in whatever order and joined by whatever; 0 means somebody else.
+// like returns the similarity of two credits, 0 to 1, whatever their order and punctuation; 0 means different artists.
 func (a *artists) like(o *artists) float64 {
 	if a.bag == o.bag || a.plain == o.plain {
 		return 1
@@ -197,12 +197,12 @@ func likeName(a, b string) float64 {
 	return strictly(like, 3)
 }
 
-// same says whether both are known and the same album, in whatever edition.
+// same reports whether both are known and the same album, whatever the edition.
 func (a *album) same(o *album) bool {
 	return a.name != "" && a.name == o.name && a.version == o.version
 }
 
-// like says how alike two albums are, 0 to 1.
+// like returns the similarity of two albums, 0 to 1.
 func (a *album) like(o *album) float64 {
 	switch {
 	case a.name == "" || o.name == "":
@@ -218,11 +218,12 @@ func (a *album) like(o *album) float64 {
 	return 0
 }
 
-// longest is how many letters of a word are compared; nothing that long is misspelt rather than different.
+// longest is how many letters of a word are compared. Longer words are different rather than misspelt.
 const longest = 64
 
-// distance is the number of letters to insert, drop, replace or swap with their neighbour to make a into b (optimal
-// string alignment, the restricted form of Damerau-Levenshtein). Words of more than 64 letters are wholly different.
+// distance returns the number of letters to insert, drop, replace or swap with their neighbour to turn a into b
+// (optimal string alignment, the restricted form of Damerau-Levenshtein). Words of more than 64 letters are wholly
+// different.
 func distance(a, b string) int {
 	var ra, rb [longest]rune
 	n, okA := runes(&ra, a)

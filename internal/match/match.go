@@ -1,5 +1,6 @@
-// Package match tells which track of a service's catalogue is the same recording as a track of ours. It is pure: no
-// calls, no state, and the same answer in both directions.
+// Package match finds the track of a service's catalogue that is the same recording as a track of ours.
+//
+// It is pure: it makes no calls, keeps no state, and gives the same answer in both directions.
 package match
 
 import (
@@ -11,19 +12,19 @@ import (
 	"reprise/internal/library"
 )
 
-// How says by what a track was recognised.
+// How is what a track was matched by.
 type How string
 
-// The ways to recognise a track, the surest first.
+// The ways to match a track, the surest first.
 const (
-	ByISRC    How = "isrc"  // both carry the same ISRC
-	ByMBID    How = "mbid"  // both carry the same MusicBrainz recording id
+	ByISRC    How = "isrc"  // both have the same ISRC
+	ByMBID    How = "mbid"  // both have the same MusicBrainz recording id
 	ByName    How = "name"  // the same title, artists and length, whatever the spelling
-	ByScore   How = "score" // alike enough, and nothing else is
-	ByNothing How = ""      // not recognised
+	ByScore   How = "score" // similar enough, and no other candidate is
+	ByNothing How = ""      // not matched
 )
 
-// Result is what was chosen for one track.
+// Result is the match of one track.
 type Result struct {
 	Track library.Track
 	Found library.Track // the candidate that is Track; zero with ByNothing
@@ -31,9 +32,9 @@ type Result struct {
 	Score float64 // 0 to 1: how sure it is; 1 for all but ByScore, 0 with ByNothing
 }
 
-// What each part weighs in the score of a pair. The title tells most; the artists have passed a gate of their own by
-// then; a length tells versions of a song from each other; the album is worth little, because one recording stands on
-// many. The same title and artists alone, 0.80, are not enough.
+// The weights of the parts of a pair's score. The title weighs most. The artists have been compared before, the length
+// separates versions of a song, and the album weighs little, because a recording is on many. The same title and artists
+// alone, 0.80, are not enough.
 const (
 	titleWeight  = 0.50
 	artistWeight = 0.30
@@ -42,31 +43,30 @@ const (
 )
 
 const (
-	// scoreFloor is the score from which a pair counts as the same track. The table in match_test.go chose it: below
-	// lie the titles of one artist that differ in a word, above the same title with a typing error in it.
+	// scoreFloor is the score from which a pair counts as the same track, chosen by the table in match_test.go:
+	// titles of one artist that differ in a word are below, the same title with a typing error is above.
 	scoreFloor = 0.85
-	// scoreMargin is how much better than every clearly different candidate the best one has to be. It is less than
-	// what the album weighs, so that the album can decide.
+	// scoreMargin is how much better the best candidate must be than every clearly different one. It is less than
+	// albumWeight, so that the album can decide.
 	scoreMargin = 0.04
-	// versionCost is taken off when only one side says "live" or "radio edit" of the same length. With it a pair gets
-	// over the floor on the same album only.
+	// versionCost is subtracted when only one side says "live" or "radio edit" at the same length. Such a pair passes
+	// scoreFloor only on the same album.
 	versionCost = 0.13
-	// unknownPart is what a length or an album is worth that one side does not tell.
+	// unknownPart is the similarity of a length or an album that one side does not have.
 	unknownPart = 0.5
 )
 
-// How far lengths may lie apart: services measure one recording with up to three seconds of difference, and fade-outs
-// and gaps make up to ten, or three percent of something long.
+// The differences of lengths: services measure one recording up to three seconds apart, and fade-outs and gaps make up
+// to ten seconds, or three percent of a long recording.
 const (
 	sameLength  = 3 * time.Second
 	likeLength  = 10 * time.Second
 	likePercent = 3
 )
 
-// Choose says which of the candidates is t: the one with its ISRC or MusicBrainz id, else the one with its title,
-// artists and length, else the one that is clearly most like it, else none. It never guesses: where two clearly
-// different recordings are about equally like t, it is none. Among equals it is the one on the same album, then the
-// first.
+// Choose returns the candidate that is t: the one with its ISRC or MusicBrainz id, else the one with its title, artists
+// and length, else the one that is clearly the most similar, else none. It never guesses: if two clearly different
+// recordings are about equally similar to t, it returns none. Among equals it prefers the same album, then the first.
 func Choose(t library.Track, candidates []library.Track) Result {
 	want := recordingOf(t)
 	for _, by := range []struct {
@@ -85,8 +85,8 @@ func Choose(t library.Track, candidates []library.Track) Result {
 	return Result{Track: t}
 }
 
-// withID is the index of the candidate with the same identifier, or -1. An identifier is not believed when the titles
-// contradict it: files are tagged wrongly, and numbers are assigned twice.
+// withID returns the index of the candidate with the same identifier, or -1. An identifier does not count when the
+// titles contradict it: files are tagged wrongly, and identifiers are assigned twice.
 func withID(want *recording, of func(library.Track) string, candidates []library.Track) int {
 	best, bestRank := -1, -1.0
 	id := of(want.Track)
@@ -112,8 +112,8 @@ func withID(want *recording, of func(library.Track) string, candidates []library
 	return best
 }
 
-// withName is the index of the candidate that is most like want by its names and its length, and the score: 1 when
-// nothing but the spelling differs. It is -1 when none is like enough, or when it would be a guess.
+// withName returns the index of the candidate whose names and length are the most similar to want's, and the score: 1
+// if only the spelling differs. The index is -1 if none is similar enough, or if it would be a guess.
 func withName(want *recording, candidates []library.Track) (i int, score float64) {
 	type hit struct {
 		*recording
@@ -148,10 +148,10 @@ func withName(want *recording, candidates []library.Track) (i int, score float64
 	if top.exact {
 		return top.i, 1
 	}
-	return top.i, min(top.score, 0.99) // 1 stands for what needs no second look
+	return top.i, min(top.score, 0.99) // 1 is for matches that need no second look
 }
 
-// cmpScore orders scores; what differs by less than a rounding error is equal.
+// cmpScore compares scores. Scores that differ by less than a rounding error are equal.
 func cmpScore(a, b float64) int {
 	switch d := a - b; {
 	case math.Abs(d) < 1e-9:
@@ -162,7 +162,7 @@ func cmpScore(a, b float64) int {
 	return 1
 }
 
-// sameNames says whether title, artists and length agree. Where a length is unknown, the album has to agree instead.
+// sameNames reports whether title, artists and length agree. If a length is unknown, the album must agree instead.
 func sameNames(a, b *recording) bool {
 	if a.title.plain == "" || a.title.plain != b.title.plain || a.artists().like(b.artists()) < 1 {
 		return false
@@ -176,8 +176,8 @@ func sameNames(a, b *recording) bool {
 	return a.album().name == b.album().name
 }
 
-// likeness is the score of a pair, 0 to 1, the same in both directions. It is 0 for what can not be the same track: by
-// somebody else, in another version, of another length.
+// likeness returns the score of a pair, 0 to 1, the same in both directions. It is 0 for different artists, versions or
+// lengths.
 func likeness(a, b *recording) float64 {
 	length, ok := likeLengths(a, b)
 	if !ok {
@@ -185,7 +185,7 @@ func likeness(a, b *recording) float64 {
 	}
 	title := strictly(a.title.like(&b.title), 2)
 	if title*titleWeight+artistWeight+lengthWeight+albumWeight < scoreFloor {
-		return 0 // whatever the rest says
+		return 0 // the rest cannot make up for it
 	}
 	artist := a.artists().like(b.artists())
 	if artist == 0 {
@@ -199,16 +199,15 @@ func likeness(a, b *recording) float64 {
 	return title*titleWeight + artist*artistWeight + length*lengthWeight + album*albumWeight - cost
 }
 
-// strictly makes what is missing to a full likeness count that many times: one letter of ten is more than a tenth of a
-// reason to doubt.
+// strictly multiplies the dissimilarity by a factor: one wrong letter of ten is more than a tenth of a reason to doubt.
 func strictly(like, by float64) float64 { return max(0, 1-by*(1-like)) }
 
-// lengths is how far apart the lengths are; known is false when a side does not tell its own.
+// lengths returns the difference of the lengths; known is false if a side has none.
 func lengths(a, b *recording) (apart time.Duration, known bool) {
 	return (a.Duration - b.Duration).Abs(), a.Duration > 0 && b.Duration > 0
 }
 
-// likeLengths is 1 for the same length and falls to 0.4 at the most that may lie between; ok is false beyond.
+// likeLengths returns 1 for the same length, down to 0.4 at the largest difference; ok is false beyond.
 func likeLengths(a, b *recording) (like float64, ok bool) {
 	apart, known := lengths(a, b)
 	most := max(likeLength, max(a.Duration, b.Duration)/100*likePercent)
@@ -223,9 +222,9 @@ func likeLengths(a, b *recording) (like float64, ok bool) {
 	return 1 - 0.6*float64(apart-sameLength)/float64(most-sameLength), true
 }
 
-// likeVersions says whether a and b can be the same version, and what that costs. A live recording may be called so on
-// one side only, and a radio edit too; then the same length has to speak for it. All others, like an instrumental or a
-// remix, often have the length of the plain one and are something else.
+// likeVersions reports whether a and b can be the same version, and what to subtract from the score. Only one side
+// may call a live recording or a radio edit so; then the lengths must be the same. Other versions, like an
+// instrumental or a remix, often have the length of the plain one and are different recordings.
 func likeVersions(a, b *recording) (cost float64, ok bool) {
 	va, vb := versions(a, b)
 	if va == vb {
@@ -236,8 +235,8 @@ func likeVersions(a, b *recording) (cost float64, ok bool) {
 	return versionCost, oneSided && (va^vb)&^(live|edited) == 0 && known && apart <= sameLength
 }
 
-// versions is what a and b say of their version, in title, artist and album. Titles of the same words say the same,
-// wherever the brackets stand.
+// versions returns the versions of a and b by their titles, artists and albums. Titles of the same words have the same
+// version, wherever the brackets are.
 func versions(a, b *recording) (version, version) {
 	va, vb := a.title.version, b.title.version
 	if a.title.plain == b.title.plain {
@@ -247,15 +246,15 @@ func versions(a, b *recording) (version, version) {
 		vb | b.artists().version | b.album().version&toldByAlbum
 }
 
-// clearlyDiffer says whether a and b, both like the wanted track, can not be one recording.
+// clearlyDiffer reports whether a and b, both similar to the wanted track, cannot be one recording.
 func clearlyDiffer(a, b *recording) bool {
 	va, vb := versions(a, b)
 	_, near := likeLengths(a, b)
 	return va != vb || !near || a.title.plain != b.title.plain
 }
 
-// believable says whether the names allow that a and b, which have an identifier in common, are the same: half of one
-// title has to be in the other. Names in different scripts can not contradict each other.
+// believable reports whether the names of a and b, which have an identifier in common, allow that they are the same:
+// half of one title must be in the other. Names in different scripts do not contradict each other.
 func believable(a, b *recording) bool {
 	if a.title.plain == "" || b.title.plain == "" {
 		return true
@@ -266,7 +265,7 @@ func believable(a, b *recording) bool {
 	return a.title.like(&b.title) >= 0.5 || sharedPart(a.title.name, b.title.name) >= 0.5
 }
 
-// isrcOf is the track's ISRC without hyphens, in capitals; empty when what stands there is none.
+// isrcOf returns the track's ISRC without hyphens, in capitals; empty if it is not valid.
 func isrcOf(t library.Track) string {
 	id := t.ISRC
 	if len(id) != 12 || strings.ContainsAny(id, "- ") {
@@ -280,7 +279,7 @@ func isrcOf(t library.Track) string {
 	return id
 }
 
-// mbidOf is the track's MusicBrainz id in small letters; empty when what stands there is none.
+// mbidOf returns the track's MusicBrainz id in lower case; empty if it is not valid.
 func mbidOf(t library.Track) string {
 	id := strings.ToLower(strings.TrimSpace(t.RecordingMBID))
 	if len(id) != 36 || strings.Trim(id, "0-") == "" {
@@ -289,7 +288,7 @@ func mbidOf(t library.Track) string {
 	return id
 }
 
-// Sure says which of the candidates is t, if that needs no judgement: an id or the full name agrees.
+// Sure returns the candidate that is t by its id or its full name, without a score.
 func Sure(t library.Track, candidates []library.Track) (library.Track, bool) {
 	m := Choose(t, candidates)
 	return m.Found, m.How != ByNothing && m.How != ByScore

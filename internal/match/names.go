@@ -11,11 +11,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The names are taken apart here more finely than for the match key of the store, which only has to tell plays of the
-// same minute apart. That key is kept in the database, so it can not change; these rules may.
+// These rules split names more finely than the store's match key, which only separates plays of the same minute. That
+// key is stored in the database and cannot change; these rules may.
 
-// recording is a track with its names taken apart. Artists and album are read when they are first asked for: most
-// candidates are out by their title.
+// recording is a track with its names parsed. Artists and album are parsed on first use: the title rules out most
+// candidates.
 type recording struct {
 	library.Track
 	title   title
@@ -41,15 +41,15 @@ func (r *recording) album() *album {
 	return r.release
 }
 
-// title is a title taken apart. "Song, Pt. 2 (The Sun) [feat. Ann] - Live in Rome / Remastered 2011" has the name
-// [song part 2 the sun], of which [song part 2] is main, the version live, told by the words [live rome], and a guest.
+// title is a parsed title. "Song, Pt. 2 (The Sun) [feat. Ann] - Live in Rome / Remastered 2011" has the name
+// [song part 2 the sun], its main part [song part 2], the version live, by the words [live rome], and a guest.
 type title struct {
 	name    []string // all words but those below
-	main    []string // those of name that stand outside of brackets and after no dash
-	told    []string // the words that tell the version
+	main    []string // those of name outside of brackets and not after a dash
+	told    []string // the words of the version
 	plain   string   // name and told without spaces: equal for every spelling of a title
 	version version
-	guests  []string // "feat. …", each as it stands there
+	guests  []string // "feat. …", each as written
 }
 
 func readTitle(s string) title {
@@ -82,7 +82,7 @@ func withoutThe(words []string) []string {
 	return words
 }
 
-// read sorts the parts of a folded title: what stands in brackets, what follows a dash, and the rest.
+// read parses the parts of a folded title: in brackets, after a dash, and the rest.
 func (t *title) read(s string) {
 	for s != "" {
 		open := strings.IndexAny(s, "([{")
@@ -113,7 +113,7 @@ func splitDashes(s string) []string {
 	return strings.Split(s, " -")
 }
 
-// closing is where the bracket that s begins with is closed, or the end of s.
+// closing returns where the bracket that s begins with is closed, or the end of s.
 func closing(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -132,7 +132,7 @@ func closing(s string) int {
 // featMarks begin the guests in a title or an artist.
 var featMarks = []string{" feat. ", " feat ", " ft. ", " ft ", " featuring "}
 
-// plainly takes a part that stands outside of brackets.
+// plainly parses a part outside of brackets.
 func (t *title) plainly(s string) {
 	for _, mark := range featMarks {
 		if i := strings.Index(s, mark); i > 0 {
@@ -145,8 +145,8 @@ func (t *title) plainly(s string) {
 	t.main = append(t.main, t.name[from:]...)
 }
 
-// remark takes a part in brackets or after a dash: guests, a version, something that says nothing about the recording,
-// or more of the name.
+// remark parses a part in brackets or after a dash: guests, a version, a note that does not concern the recording, or
+// more of the name.
 func (t *title) remark(s string) {
 	var room [8]string
 	words := titleWords(room[:0], s)
@@ -187,8 +187,8 @@ func (t *title) remark(s string) {
 
 func isRemaster(w string) bool { return strings.HasPrefix(w, "remaster") }
 
-// masteredIn is where the year of the remaster stands that is spoken of at i, or -1. Other years are of concerts, and
-// tell versions from each other.
+// masteredIn returns the index of the year of the remaster at i, or -1. Other years are of concerts, and separate
+// versions.
 func masteredIn(words []string, i int) int {
 	if i >= 0 {
 		// "remastered 2011", "2011 digital remaster", "remastered in 2011"
@@ -205,17 +205,17 @@ func isYear(w string) bool {
 	return len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && strings.Trim(w[2:], "0123456789") == ""
 }
 
-// artists is who made a recording.
+// artists are the artists of a recording.
 type artists struct {
 	names   []string // all of them, guests too, each once and without spaces
-	lead    string   // those that are no guests, in the order of the alphabet
+	lead    string   // without guests, sorted
 	guests  []string
 	plain   string // names in their order, without spaces
-	bag     string // the words of all names, in the order of the alphabet: "Utada Hikaru" is "Hikaru Utada"
+	bag     string // the words of all names, sorted: "Utada Hikaru" is "Hikaru Utada"
 	version version
 }
 
-// readArtists takes apart what a provider has joined, and adds the guests that a title names.
+// readArtists parses the artists that a provider has joined, and adds the guests in a title.
 func readArtists(s string, titleGuests []string) *artists {
 	var a artists
 	var lead, words []string
@@ -230,10 +230,10 @@ func readArtists(s string, titleGuests []string) *artists {
 	return &a
 }
 
-// maxNames is how many artists of one recording are looked at.
+// maxNames is how many artists of a recording are compared.
 const maxNames = 32
 
-// isArtistMark says whether a character stands between artists.
+// isArtistMark reports whether a character separates artists.
 func isArtistMark(r rune) bool { return strings.ContainsRune(",;/&+|•×、", r) }
 
 // joins are the words between artists, and feats those before guests.
@@ -264,8 +264,8 @@ func (a *artists) add(folded string, lead, bag *[]string, guest bool) {
 	}
 }
 
-// addName adds the name of these words, less its articles: "Tyler, The Creator" is "Tyler the Creator", but The The
-// is nobody else.
+// addName adds the name of these words without its articles: "Tyler, The Creator" is "Tyler the Creator". The The stays
+// as it is.
 func (a *artists) addName(words []string, lead, bag *[]string, guest bool) {
 	if len(words) == 0 || len(a.names) == maxNames {
 		return
@@ -299,11 +299,10 @@ type album struct {
 	version version
 }
 
-// toldByAlbum are the versions of which whole albums are made. Others in an album's name, like "Single", say nothing
-// about its tracks.
+// toldByAlbum are the versions that an album's name gives its tracks. Others, like "Single", do not concern the tracks.
 const toldByAlbum = live | acoustic | instrumental | karaoke | remix
 
-// liveAt are the words that follow "Live" in the name of an album, which may also be "Live Through This".
+// liveAt are the words after "Live" in the name of a live album, unlike "Live Through This".
 var liveAt = wordSet("at in from")
 
 func readAlbum(s string) *album {
@@ -320,7 +319,7 @@ func readAlbum(s string) *album {
 	return &a
 }
 
-// fold makes letters small and plain: without accents, full-width forms and ligatures. Marks that make another letter,
+// fold converts letters to lower case, without accents, full-width forms and ligatures. Marks that make another letter,
 // as in Japanese or Hindi, stay.
 func fold(s string) string {
 	if isASCII(s) {
@@ -356,12 +355,12 @@ func isASCII(s string) bool {
 	return true
 }
 
-// latin says whether a folded name has a Latin letter.
+// latin reports whether a folded name has a Latin letter.
 func latin(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
 }
 
-// foldings are the letters and signs that Unicode does not take apart by itself.
+// foldings are the letters and signs that Unicode does not decompose.
 var foldings = map[rune]string{
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'ß': "ss", 'đ': "d", 'ð': "d", 'þ': "th", 'ł': "l", 'ı': "i", 'ħ': "h", 'ς': "σ",
 	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '−': "-",

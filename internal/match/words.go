@@ -7,7 +7,7 @@ import (
 )
 
 // splitWords appends the words of a folded name to dst: runs of letters and digits. Apostrophes and the dots of
-// initials do not end a word ("don't", "R.E.M."); "$" and "!" within one stand for the letters they look like.
+// initials do not end a word ("don't", "R.E.M."); "$" and "!" within one are the letters they look like.
 func splitWords(dst []string, s string) []string {
 	start, piece, rough := -1, 0, false // piece counts letters since the last dot
 	before := rune(0)
@@ -64,7 +64,7 @@ func letterFollows(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// titleWords appends the words of a folded title, or of a part of it, spelt in one way: "&" and "'n'" are "and", and
+// titleWords appends the words of a folded title, or of a part of it, in one spelling: "&" and "'n'" are "and", and
 // "Pt. II" is "part 2".
 func titleWords(dst []string, s string) []string {
 	for i := strings.IndexByte(s, '&'); i >= 0; i = strings.IndexByte(s, '&') {
@@ -88,7 +88,7 @@ func appendTitleWords(dst []string, s string) []string {
 	return dst
 }
 
-// spelling is the one spelling of a short word; counted words are the numbers of parts and volumes.
+// spelling returns the one spelling of a short word; counted words are the numbers of parts and volumes.
 func spelling(w string, counted bool) string {
 	switch w {
 	case "n":
@@ -120,14 +120,14 @@ func spelling(w string, counted bool) string {
 	return w
 }
 
-// counting are the words that are numbers after "part".
+// counting are words that are numbers after "part".
 var counting = map[string]string{
 	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5",
 	"six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
 	"i": "1", "v": "5", "x": "10",
 }
 
-// version is a set of what makes a recording another one than the plain recording of the same song.
+// version is a set of properties that make a recording different from the plain recording of the same song.
 type version uint16
 
 const (
@@ -146,7 +146,7 @@ const (
 	otherwise // some other version
 )
 
-// versionWords tell a version where they stand in brackets or after a dash.
+// versionWords are the words for a version in brackets or after a dash.
 var versionWords = func() map[string]version {
 	words := map[string]version{}
 	for v, list := range map[version]string{
@@ -171,12 +171,12 @@ var versionWords = func() map[string]version {
 	return words
 }()
 
-// noteWords make up remarks that say nothing about the recording.
+// noteWords are the words of remarks that do not concern the recording.
 var noteWords = wordSet(`original album main master mastered remaster remastered version ver mix edition mono stereo
 	explicit clean bonus track tracks deluxe digital digitally official video audio lyric lyrics visualizer visualiser
 	music hd hq 4k anniversary expanded special super limited collectors standard ep th the full lp`)
 
-// tellsNothing are the words that a version is told with or without.
+// tellsNothing are words that a version is written with or without.
 var tellsNothing = wordSet("version ver mix the a at in from on recording recorded digital digitally")
 
 func wordSet(list string) map[string]bool {

@@ -16,9 +16,8 @@ import (
 	"reprise/internal/library"
 )
 
-// Every call of the API needs a right; what is not for everybody answers nobody, and no token more than its scope
-// says.
-func TestEveryRouteOfTheAPINeedsARight(t *testing.T) {
+// Calls without a session or a token get 401, and calls with a token of too small a scope get 403.
+func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.as(0)
@@ -95,8 +94,8 @@ func (h *household) mayScrape(r *http.Request) bool {
 	return w.Code == http.StatusOK
 }
 
-// An administrator's token is no more than a member's as soon as its owner is none any more.
-func TestAnAdministratorsTokenEndsWithTheRole(t *testing.T) {
+// A token of full scope is no more than a member's once its owner is no administrator any more.
+func TestAdminTokenLosesItsScopeWithTheRole(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		member := h.other("Ben")
@@ -166,8 +165,8 @@ func TestWhoMayScrape(t *testing.T) {
 	})
 }
 
-// Whoever watches the process learns when it no longer does its work, and that it lives all the same.
-func TestReadyMeansThatTheDatabaseAnswersAndTheLoopsTick(t *testing.T) {
+// The process is alive all the time, but ready only while it does its work.
+func TestReadyNeedsDatabaseAndTickingLoops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		is := func(status int, words string) {

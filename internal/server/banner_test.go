@@ -12,9 +12,8 @@ import (
 	"reprise/internal/notify"
 )
 
-// TestNoBannerAboveThePageThatMendsItsCause: not when the page is opened, and not when its script brings it up to
-// date.
-func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
+// The banner stays hidden when the script of that page refreshes it.
+func TestBannerIsHiddenOnThePageThatSolvesIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify",
@@ -33,9 +32,8 @@ func TestNoBannerAboveThePageThatMendsItsCause(t *testing.T) {
 	})
 }
 
-// TestANoticeHasOneButton: what is asked for without urgency is asked for by a button, too, where it is not the
-// page itself.
-func TestANoticeHasOneButton(t *testing.T) {
+// A notice that is not urgent has a button, too, except on the page that it leads to.
+func TestNoticeHasOneButton(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect",
@@ -52,8 +50,8 @@ func TestANoticeHasOneButton(t *testing.T) {
 	})
 }
 
-// TestWhoHasSeenANotificationGoesOnWithTheNext: the focus does not fall back to the top of the page.
-func TestWhoHasSeenANotificationGoesOnWithTheNext(t *testing.T) {
+// The focus does not go back to the top of the page.
+func TestAcknowledgingMovesTheFocusToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for _, cause := range []string{"a", "b", "c"} {

@@ -77,7 +77,7 @@ func (h *household) ask(method, path, body string) (int, string) {
 	return rec.Code, rec.Body.String()
 }
 
-func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
+func TestChannelLifecycle(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	h.tells()
@@ -142,7 +142,7 @@ func TestAChannelIsAddedChangedTestedAndRemoved(t *testing.T) {
 	require.Contains(t, answer, "added the channel My phone.")
 }
 
-func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
+func TestInvalidChannelsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	h.tells()
@@ -170,7 +170,7 @@ func TestAChannelThatCannotBeIsRefusedInWords(t *testing.T) {
 	require.NotContains(t, html, "secret99")
 }
 
-func TestWhatWaitsForAChannelIsShownByItsNameAndKind(t *testing.T) {
+func TestChannelDeliveriesShowNameAndKind(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	h.tells()

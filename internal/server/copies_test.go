@@ -13,7 +13,7 @@ import (
 	"reprise/internal/library"
 )
 
-// playlist stores a playlist that Spotify has, and returns its number.
+// playlist stores a playlist of Spotify, and returns its ID.
 func (h *household) playlist(name string, titles ...string) string {
 	h.t.Helper()
 	var tracks []library.Track
@@ -29,7 +29,7 @@ func (h *household) playlist(name string, titles ...string) string {
 	return strconv.FormatInt(all[i].ID, 10)
 }
 
-func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
+func TestPlaylistCopyIsWrittenWithAReport(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
@@ -63,7 +63,7 @@ func TestAPlaylistIsWrittenAndTheReportSaysWhatWasFound(t *testing.T) {
 	})
 }
 
-func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
+func TestTooFewMatchesWriteNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One", "Two", "Three")
@@ -76,7 +76,7 @@ func TestTooFewMatchesWriteNothingAndSaySo(t *testing.T) {
 	})
 }
 
-func TestAPlaylistThatCannotBeWrittenThereIsRefused(t *testing.T) {
+func TestPlaylistCopyIsRefusedWhereNotTaken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		id := h.playlist("Rain", "One")

@@ -12,7 +12,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
+func TestDeadLetterIsRedrivenByHand(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.far.refuses = "Poison"
@@ -53,7 +53,7 @@ func TestADeadLetterIsShownAndRedrivenByHand(t *testing.T) {
 	})
 }
 
-func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
+func TestDiscardAsksWhatIsLostFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/listenbrainz/forwarding", `{}`, http.StatusOK)
@@ -80,7 +80,7 @@ func TestADeliveryIsDiscardedAfterAskingWhatThatMeans(t *testing.T) {
 	})
 }
 
-func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
+func TestRedriveAllAsksWithTheNumberFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{Schedule: delivery.Schedule{First: time.Minute}})
 		h.far.fail(errBox)
@@ -112,7 +112,7 @@ func TestAllThatIsShownIsRedrivenAfterTheirNumberWasSeen(t *testing.T) {
 	})
 }
 
-func TestAFilterThatMeansNothingIsRefusedWithWhatThereIs(t *testing.T) {
+func TestUnknownFilterNamesAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for query, want := range map[string]string{
@@ -142,7 +142,7 @@ func TestAFilterThatMeansNothingIsRefusedWithWhatThereIs(t *testing.T) {
 	})
 }
 
-func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
+func TestParkedDeliveriesSayWhatTheyWaitFor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.far.fail(answer(http.StatusUnauthorized, resilience.Auth, resilience.ScopeConnection, ""))
@@ -178,8 +178,8 @@ func TestWhatIsParkedSaysForWhomItWaits(t *testing.T) {
 	})
 }
 
-// Nobody may add to what waits once that is too much, and everybody learns when to try again.
-func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
+// A full backlog takes nothing more, and the answer says when to try again.
+func TestRequestsAboveTheBacklogLimitGet429(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{BacklogLimit: 3})
 		h.hear("One", "Two", "Three", "Four", "Five", "Six")
@@ -201,7 +201,7 @@ func TestTheRequestAboveTheBacklogGets429(t *testing.T) {
 	})
 }
 
-func TestAnotherPersonsDeliveriesAreNobodyElses(t *testing.T) {
+func TestDeliveriesOfOthersAreNotFound(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)

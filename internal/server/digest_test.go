@@ -50,7 +50,7 @@ func (h *household) withModel(w *writer) {
 	h.restart()
 }
 
-// write lets the model write what is due.
+// write runs the digests until those that are due are written.
 func (h *household) write() {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func (h *household) write() {
 	running.Wait()
 }
 
-func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
+func TestDigestShowsItsPromptAndCost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		far := &writer{text: "A <b>calm</b> week.\n\nMostly Sigur Rós."}
@@ -120,7 +120,7 @@ func TestADigestIsShownWithWhatWasSentAndWhatItCost(t *testing.T) {
 	})
 }
 
-func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
+func TestDigestsAreSwitchedPerUser(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.withModel(&writer{text: "A calm week."})
@@ -138,7 +138,7 @@ func TestDigestsAreSwitchedByEachPerson(t *testing.T) {
 	})
 }
 
-func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
+func TestDigestPageWithoutAModelSaysHowToGetOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		page := h.page("/digest")
@@ -155,8 +155,8 @@ func TestWithoutAModelThePageSaysHowToGetOne(t *testing.T) {
 	})
 }
 
-// What stands in the way is said to each in their own words, and only an administrator is shown the settings.
-func TestAnObstacleIsSaidToEachInTheirWords(t *testing.T) {
+// Only an administrator sees which setting is wrong.
+func TestDigestObstacleDependsOnTheRole(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		far := &writer{text: "A calm week.",

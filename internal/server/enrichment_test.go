@@ -24,14 +24,14 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// facts is a source of facts that is not asked by these tests; what it told is stored by hand.
+// facts is a source of facts that these tests do not call; they store its answers.
 type facts struct{}
 
 func (facts) Enrich(context.Context, library.Entity) (library.Facts, error) {
 	return library.Facts{}, library.ErrNotThere
 }
 
-// enriched gives a household two sources, of which the second is not set up, and a cache of pictures.
+// enriched gives a household two sources, the second one not set up, and a cache of pictures.
 func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider) {
 	h.t.Helper()
 	var err error
@@ -61,13 +61,13 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	return guard, source
 }
 
-// source is what the API says of the first source.
+// source returns the first source from the API.
 func (h *household) source() map[string]any {
 	h.t.Helper()
 	return h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"].([]any)[0].(map[string]any)
 }
 
-func TestTheStateOfASourceOfFactsIsSaidInWords(t *testing.T) {
+func TestStatesOfASourceOfFacts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call(http.MethodGet, "/enrichment", "", http.StatusOK)["sources"])
@@ -143,7 +143,7 @@ func (full) NextTask(context.Context, string) (enrich.Task, error) {
 		Err: errors.New("full")}
 }
 
-func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
+func TestLocalTroubleIsShownWithTheSource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		guard, source := h.enriched()
@@ -170,7 +170,7 @@ func TestTroubleOfOurOwnIsSaidWhereASourceIsShown(t *testing.T) {
 	})
 }
 
-func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
+func TestMusicPageShowsFactsAndTheirSources(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.enriched()
@@ -223,7 +223,7 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
 
-		// A picture that had to make room leaves a page without it, and no broken one.
+		// A page does not link to a picture that the cache has dropped.
 		h.Art, err = art.Open(art.Options{Dir: t.TempDir()})
 		require.NoError(t, err)
 		h.restart()
@@ -234,7 +234,7 @@ func TestAPageOfMusicSaysWhatIsKnownAndByWhom(t *testing.T) {
 	})
 }
 
-func TestWhoWasNeverAskedIsNotSaidToKnowNothing(t *testing.T) {
+func TestSourceThatWasNotAskedIsShownAsSuch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.enriched()

@@ -16,7 +16,7 @@ import (
 	"reprise/internal/events"
 )
 
-func TestForwardingIsSwitchedOnAndAccountedFor(t *testing.T) {
+func TestForwardingIsSwitchedOnAndCounted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.hear("One", "Two", "Three")
@@ -58,8 +58,8 @@ func TestForwardingIsSwitchedOnAndAccountedFor(t *testing.T) {
 	})
 }
 
-// To switch on what is on is no reason to leave out what was heard meanwhile and is read late.
-func TestSwitchingOnTwiceLosesNothing(t *testing.T) {
+// Switching forwarding on again does not skip listens that were read in between.
+func TestForwardingTwiceLosesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
@@ -71,7 +71,7 @@ func TestSwitchingOnTwiceLosesNothing(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
+func TestForwardingIsRefusedWhereNotTaken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for provider, status := range map[string]int{"spotify": http.StatusUnprocessableEntity,
@@ -86,7 +86,7 @@ func TestWhatCannotBeForwardedIsRefusedInWords(t *testing.T) {
 	})
 }
 
-func TestManyEarlierListensAreAskedForOnceMore(t *testing.T) {
+func TestSendingManyEarlierListensAsksFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		titles := make([]string, 2000+1)
@@ -104,7 +104,7 @@ func TestManyEarlierListensAreAskedForOnceMore(t *testing.T) {
 	})
 }
 
-func TestTheArchiveShowsItsMonths(t *testing.T) {
+func TestArchivePageShowsMonths(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/s3"), "There is nothing to archive yet.")
@@ -127,8 +127,8 @@ func TestTheArchiveShowsItsMonths(t *testing.T) {
 	})
 }
 
-// A browser is told that something has changed, and looks again.
-func TestABrowserIsToldOfDeliveries(t *testing.T) {
+// The event says only that something changed; the browser fetches the page again.
+func TestBrowsersReceiveDeliveryEvents(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, delivery.Options{})
 	srv := httptest.NewServer(h)

@@ -26,7 +26,7 @@ func (h *household) asked(endpoint string, n int, outcome resilience.Outcome) {
 	}
 }
 
-func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
+func TestHealthPageShowsTheStateOfServices(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		page := h.page("/health")
@@ -60,7 +60,7 @@ func TestTheHealthPageSaysWhatIsTheCase(t *testing.T) {
 	})
 }
 
-func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
+func TestHealthPageNamesChannels(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for range 4 {
@@ -71,7 +71,7 @@ func TestAChannelHasItsNameOnTheHealthPage(t *testing.T) {
 	})
 }
 
-func TestADayThatIsOverIsLookedAt(t *testing.T) {
+func TestHealthPageOfAPastDay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		now := time.Now()
@@ -119,7 +119,7 @@ func (failing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("connection refused")
 }
 
-func TestAnAdministratorClosesABreakerWhereItIsSeen(t *testing.T) {
+func TestAdministratorResetsBreakerOnHealthPage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		admin, ben := h.user, h.other("Ben")
@@ -160,7 +160,7 @@ func (h *household) submitFrom(from, path, name, value string) *httptest.Respons
 	return w
 }
 
-func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
+func TestHealthAPIForMonitors(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Empty(t, h.call("GET", "/health", "", 200)["endpoints"])
@@ -197,7 +197,7 @@ func TestAMonitorReadsHowEndpointsDo(t *testing.T) {
 	})
 }
 
-func TestTheRunsOfTheLastDayStandOnTheConnectionsPage(t *testing.T) {
+func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "nothing ran")

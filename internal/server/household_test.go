@@ -36,7 +36,7 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// services are the far side of the network: what takes listens, playlists and months.
+// services are the simulated providers that take listens, playlists and months.
 type services struct {
 	mu      sync.Mutex
 	fails   error           // what every call ends in; nil for none
@@ -113,7 +113,7 @@ func (s *services) Keep(context.Context, string, string, []byte) (string, error)
 	return "etag", s.fails
 }
 
-// answer is a service's answer that its table explains.
+// answer returns a provider's error answer with its meaning.
 func answer(status int, category resilience.Category, scope resilience.Scope, advice string) error {
 	return &resilience.AnswerError{Endpoint: "POST /submit", Status: status, Message: "no",
 		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: category, Scope: scope, Advice: advice}}
@@ -131,15 +131,14 @@ type household struct {
 	session []*http.Cookie
 }
 
-// catalogue lists the endpoints of the household's services that the roll-up tells apart.
+// catalogue lists the endpoints of the household's providers in the roll-up.
 var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify",
 	Endpoints: []metrics.Endpoint{{Host: "api.spotify.com", Name: "GET /v1/me"},
 		{Host: "api.spotify.com", Name: "GET /v1/me/playlists"}}},
 	{Name: "navidrome", Endpoints: []metrics.Endpoint{{Name: "GET /rest/ping"}}}}}
 
-// newHousehold furnishes a server for a person who has connected services that take listens (listenbrainz, two at
-// a time, and
-// lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
+// newHousehold returns a server for a user who has connected providers that take listens (listenbrainz, two at a time,
+// and lastfm), playlists (navidrome) and months (s3), and one whose listens are read (spotify).
 func newHousehold(t *testing.T, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
@@ -223,14 +222,14 @@ func (h *household) other(name string) int64 {
 	return u.ID
 }
 
-// hear lets minutes pass, and Spotify tell of what was played in each.
+// hear waits a minute for each title, and stores them as listens of Spotify.
 func (h *household) hear(titles ...string) {
 	h.t.Helper()
 	time.Sleep(time.Duration(len(titles)) * time.Minute)
 	h.heard(titles...)
 }
 
-// heard lets Spotify tell of plays, the oldest first, a minute apart and the last one just now.
+// heard stores listens of Spotify, the oldest first, a minute apart, the last one just now.
 func (h *household) heard(titles ...string) {
 	h.t.Helper()
 	var plays []library.Listen
@@ -244,7 +243,7 @@ func (h *household) heard(titles ...string) {
 	require.NoError(h.t, err)
 }
 
-// carry lets deliveries go out until nothing more can go now.
+// carry runs deliveries until nothing more is due.
 func (h *household) carry() {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -315,13 +314,13 @@ func (h *household) submit(path string, status int, fields ...string) *httptest.
 	return w
 }
 
-// counts returns the numbers of deliveries by state.
+// states returns the number of deliveries in each state.
 func (h *household) states() map[string]any {
 	h.t.Helper()
 	return h.call(http.MethodGet, "/deliveries", "", http.StatusOK)["counts"].(map[string]any)
 }
 
-// only returns the one delivery that a filter picks.
+// only returns the one delivery that a filter selects.
 func (h *household) only(filter string) map[string]any {
 	h.t.Helper()
 	all := h.call(http.MethodGet, "/deliveries?"+filter, "", http.StatusOK)["deliveries"].([]any)

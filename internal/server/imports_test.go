@@ -12,7 +12,7 @@ import (
 	"reprise/internal/library"
 )
 
-func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
+func TestConnectionPageShowsGaps(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.NotContains(t, h.page("/connections/spotify"), "When it was not read")
@@ -47,7 +47,7 @@ func TestAConnectionsPageSaysWhenItWasNotRead(t *testing.T) {
 	})
 }
 
-func TestOnlyFilesMayBeLarge(t *testing.T) {
+func TestOnlyImportsMayBeLarge(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		large := string(make([]byte, 300<<10))

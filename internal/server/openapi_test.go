@@ -23,7 +23,7 @@ func newServer(t *testing.T) *Server {
 	return s
 }
 
-// The description of the API names every call there is, and none that there is not.
+// The description of the API has every call, and no other.
 func TestOpenAPIAndRoutesAgree(t *testing.T) {
 	var description struct {
 		Paths map[string]map[string]any `yaml:"paths"`

@@ -15,8 +15,7 @@ import (
 
 const password = "a few random words"
 
-// public is a household's server as browsers reach it through a reverse proxy that speaks TLS, with an account
-// that signs in.
+// public returns a household behind a reverse proxy with TLS, with an account that can sign in.
 func public(t *testing.T) *household {
 	t.Helper()
 	h := newHousehold(t, delivery.Options{})
@@ -44,7 +43,7 @@ func (h *household) knock(method, path string, headers ...string) *httptest.Resp
 	return w
 }
 
-func TestTheCookieOfASessionStaysWithTheBrowser(t *testing.T) {
+func TestSessionCookieIsProtected(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	w := h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
@@ -62,9 +61,8 @@ func TestTheCookieOfASessionStaysWithTheBrowser(t *testing.T) {
 	require.False(t, plain.session[0].Secure, "without TLS it would not come back")
 }
 
-// The consent page is another site, and our pages let no form lead there. So who signs in on the way to it is led
-// there by a page of its own.
-func TestSigningInOnTheWayToAConsentPage(t *testing.T) {
+// The consent page is another site, and our pages let no form lead there. So a page in between redirects to it.
+func TestSignInContinuesToAConsentPage(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	w := h.knock(http.MethodGet, "/connect/spotify")
@@ -81,8 +79,8 @@ func TestSigningInOnTheWayToAConsentPage(t *testing.T) {
 	require.Equal(t, "/", w.Header().Get("Location"))
 }
 
-// Many reverse proxies ask by the address they know: then Host is not what stands in the browser's address line.
-func TestAProxyThatAsksByAnotherName(t *testing.T) {
+// Many reverse proxies send the address that they call as Host, not the one in the browser.
+func TestProxyWithAnotherHostName(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
@@ -102,7 +100,7 @@ func TestAProxyThatAsksByAnotherName(t *testing.T) {
 		h.knock(http.MethodGet, "/api/v1/events", append(handshake, "https://music.example.org")...).Code)
 }
 
-func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
+func TestFormsRedirectToWhereTheyCameFrom(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for from, want := range map[string]string{
@@ -119,7 +117,7 @@ func TestAPageComesBackToWhereItsButtonWas(t *testing.T) {
 	})
 }
 
-func TestAConnectionSaysHowOftenItIsRead(t *testing.T) {
+func TestConnectionPageShowsIntervals(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "about every 5 minutes")
@@ -128,7 +126,7 @@ func TestAConnectionSaysHowOftenItIsRead(t *testing.T) {
 	})
 }
 
-func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {
+func TestWrongMethodListsTheAllowedOnes(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for _, c := range []struct{ method, path, allow string }{
@@ -161,8 +159,8 @@ func TestAnAddressSaysWhichRequestsItTakes(t *testing.T) {
 	})
 }
 
-// Monitors that only want to know whether something answers send HEAD.
-func TestAHeadIsAnsweredLikeAGet(t *testing.T) {
+// Some monitors send HEAD.
+func TestHeadIsAnsweredLikeGet(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	server := httptest.NewServer(h)
@@ -175,9 +173,8 @@ func TestAHeadIsAnsweredLikeAGet(t *testing.T) {
 	}
 }
 
-// A provider's consent page leads back to the address, never to the name localhost; so a session has to begin
-// there.
-func TestLocalhostIsLedToTheAddress(t *testing.T) {
+// A provider's consent page redirects to the address, never to the name localhost, so the session must begin there.
+func TestLocalhostRedirectsToTheAddress(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	base, err := url.Parse("http://127.0.0.1:8420")

@@ -6,7 +6,7 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// What the store's own tests do not ask of a Postgres server.
+// The tests of this package ask Postgres what the store's own tests do not.
 func TestEverythingOnPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the tests without the race detector run it")

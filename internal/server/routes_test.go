@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "write what the golden files hold again")
 
 // The list of routes changes only on purpose: programs and bookmarks depend on it.
-func TestTheListOfRoutes(t *testing.T) {
+func TestListOfRoutes(t *testing.T) {
 	t.Parallel()
 	var routes []string
 	for _, r := range newServer(t).echo.Routes() {

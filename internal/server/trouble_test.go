@@ -34,10 +34,8 @@ func (b *broken) CommitCtx(ctx context.Context, token string, data []byte, expir
 	return b.CtxStore.CommitCtx(ctx, token, data, expiry)
 }
 
-// TestADatabaseThatCannotBeUsedIsSaidOnEveryPage: in its own words and with a way to try again, to programs as to
-// people;
-// and instead of a page that was ready, not before or behind it.
-func TestADatabaseThatCannotBeUsedIsSaidOnEveryPage(t *testing.T) {
+// The error has the database's own words and a link to try again. It replaces a page that was ready.
+func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")

@@ -150,9 +150,9 @@ func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paus
 	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, provider))
 }
 
-// DeleteConnection removes a connection and all that belongs to it, except that its listens and playlists stay unless
-// data is set. A listen that another provider also told of stays in any case. What is owed to the provider is parked, or
-// goes with the data; a delivery that is running stays, and carries nothing any more.
+// DeleteConnection removes a connection and all that belongs to it. Its listens and playlists stay unless data is set; a
+// listen that another provider also reported stays in any case. Its deliveries are parked, or removed with the data; a
+// delivery that is running stays, and has no listens any more.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"

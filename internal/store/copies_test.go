@@ -48,7 +48,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		require.False(t, ended, "it has to go on")
 		want.Wanted, want.Written, want.Report, want.WrittenAt = 3, 2, "{1}", time.Now().UTC()
 		require.Equal(t, want, copyOf(t, s, user))
-		require.Equal(t, []string{"navidrome running: 7"}, owed(t, s, user))
+		require.Equal(t, []string{"navidrome running: 7"}, enqueued(t, s, user))
 
 		seen = copyOf(t, s, user)
 		ended, err = s.EndCopy(t.Context(), id, seen, true)
@@ -56,10 +56,10 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		require.True(t, ended)
 		want.Written = 3
 		require.Equal(t, want, copyOf(t, s, user))
-		require.Equal(t, []string{"navidrome done: 7"}, owed(t, s, user),
+		require.Equal(t, []string{"navidrome done: 7"}, enqueued(t, s, user),
 			"in the same transaction, so that the next change finds it done")
 		change()
-		require.Equal(t, []string{"navidrome done: 7", "navidrome scheduled: 7"}, owed(t, s, user))
+		require.Equal(t, []string{"navidrome done: 7", "navidrome scheduled: 7"}, enqueued(t, s, user))
 		require.EqualValues(t, 4, copyOf(t, s, user).Wanted)
 	})
 }
@@ -99,7 +99,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 		require.Equal(t, []int64{1, 2, 3, 4, 5}, wrote)
 		c := copyOf(t, s, user)
 		require.Equal(t, c.Wanted, c.Written)
-		require.Equal(t, []string{"navidrome done: 7", "navidrome done: 7"}, owed(t, s, user))
+		require.Equal(t, []string{"navidrome done: 7", "navidrome done: 7"}, enqueued(t, s, user))
 	})
 }
 

@@ -14,12 +14,12 @@ import (
 	"reprise/internal/queue"
 )
 
-// oneOfEach writes down one delivery to a provider in each state, and returns their numbers by it.
+// oneOfEach enqueues a delivery to a provider in each state, and returns their ids.
 func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery.State]int64 {
 	t.Helper()
 	ids := map[delivery.State]int64{}
 	for _, state := range delivery.States {
-		ids[state] = order(t, s, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive,
+		ids[state] = enqueue(t, s, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive,
 			Ref: string(state)})
 		switch state {
 		case delivery.Parked:
@@ -32,13 +32,13 @@ func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery
 	return ids
 }
 
-func TestDeliveriesAreFoundByWhatTheyAre(t *testing.T) {
+func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	oneOfEach(t, s, bob, "s3")
-	scrobble := order(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
+	scrobble := enqueue(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
 	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
 
 	found := func(f delivery.Filter) (all []int64) {
@@ -96,7 +96,7 @@ func TestADeliveryHasAllItsFields(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(9)
 		now := time.Now().UTC()
-		id := order(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
+		id := enqueue(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
 			Due: now.Add(time.Minute)})
 		want := delivery.Delivery{ID: id, User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
 			Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
@@ -154,7 +154,7 @@ func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestDiscarding(t *testing.T) {
+func TestDiscardRemovesAllButRunning(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
@@ -198,7 +198,7 @@ func TestDiscardedListensMayBeSentLater(t *testing.T) {
 	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
 		Batch: 9, From: at(0), Since: at(0)}, true)
 	require.NoError(t, err)
-	require.Equal(t, []string{"lastfm scheduled: B, C"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm scheduled: B, C"}, enqueued(t, s, user))
 }
 
 func TestDeadLettersAreTriedAgain(t *testing.T) {
@@ -207,11 +207,11 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(3)
 		connect(t, s, user, "lastfm")
-		alone := order(t, s, delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
+		alone := enqueue(t, s, delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection
 		var ids []int64
 		for i := range 3 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i)}))
 		}
 		_, err := s.writer.Exec(`UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1
@@ -258,7 +258,7 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		gone, err := s.Retire(t.Context(), half, time.Time{})
 		require.NoError(t, err)
 		require.Empty(t, gone)
-		require.Equal(t, []string{"lastfm dead: B", "lastfm dead: C", "lastfm scheduled: D"}, owed(t, s, user),
+		require.Equal(t, []string{"lastfm dead: B", "lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
 			"what was done is forgotten")
 
 		become(t, s, delivery.Dead, all[1].ID) // it was looked at again, and has died once more just now
@@ -267,7 +267,7 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		require.Len(t, gone, 1)
 		require.Equal(t, []any{all[1].ID, "bad", 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items},
 			"told, so that the log can tell")
-		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, owed(t, s, user),
+		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
 			"counted from its first death")
 		for _, table := range []string{"river_job", "deliveries"} {
 			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM "+table))

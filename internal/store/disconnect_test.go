@@ -16,8 +16,8 @@ import (
 	"reprise/internal/queue"
 )
 
-// carrying has two people who have listens carried from Spotify to Last.fm, and copies made there.
-func carrying(t testing.TB) (s *Store, alice, bob int64) {
+// forwarding returns a database with two people who forward listens from Spotify to Last.fm, and have copies there.
+func forwarding(t testing.TB) (s *Store, alice, bob int64) {
 	t.Helper()
 	s, alice = setup(t)
 	bob = addUser(t, s, "Bob", accounts.Member)
@@ -41,35 +41,36 @@ func rowsOf(t testing.TB, s *Store, user int64, table string) int {
 
 func TestDeliveriesWaitForAReconnect(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := carrying(t)
+	s, alice, bob := forwarding(t)
 	become(t, s, delivery.Done, deliveries(t, s, alice)[0].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", false))
-	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, owed(t, s, alice),
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, enqueued(t, s, alice),
 		"the copy of a playlist is not wanted any more")
-	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
+	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"},
+		enqueued(t, s, bob))
 	for _, table := range []string{"forwarding", "copies", "track_matches"} {
 		require.Zero(t, rowsOf(t, s, alice, table), table)
 		require.Equal(t, 1, rowsOf(t, s, bob, table), table)
 	}
 	save(t, s, alice, "spotify", track("D", 4))
-	require.Len(t, owed(t, s, alice), 2, "nothing more is owed")
+	require.Len(t, enqueued(t, s, alice), 2, "nothing more is enqueued")
 
 	c := connect(t, s, alice, "lastfm")
 	waiting, err := s.Parked(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []library.Connection{c}, waiting)
 	require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
-	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
+	require.Equal(t, []string{"lastfm done: A, B", "lastfm scheduled: C"}, enqueued(t, s, alice))
 }
 
 func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := carrying(t)
+	s, alice, bob := forwarding(t)
 	all := deliveries(t, s, alice)
 	become(t, s, delivery.Done, all[0].ID)
 	become(t, s, delivery.Dead, all[1].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", true))
-	require.Empty(t, owed(t, s, alice))
+	require.Empty(t, enqueued(t, s, alice))
 	for _, table := range []string{"forwarding", "copies", "track_matches", "forwards", "deliveries"} {
 		require.Zero(t, rowsOf(t, s, alice, table), table)
 		require.NotZero(t, rowsOf(t, s, bob, table), table)
@@ -82,15 +83,14 @@ func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 		Batch: 2, Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
-	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C"}, owed(t, s, alice))
+	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C"}, enqueued(t, s, alice))
 }
 
-// What is being carried while its connection is removed with its data can be neither stopped nor forgotten: it stands
-// there until it has ended, so that it blocks nothing.
+// A delivery that is running while its connection is removed with its data stays until it has ended.
 func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, alice, _ := carrying(t)
+		s, alice, _ := forwarding(t)
 		ids := deliveries(t, s, alice)
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			if id == ids[0].ID {
@@ -101,35 +101,36 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 		})
 		time.Sleep(10 * time.Second)
 		stop()
-		require.Equal(t, []string{"lastfm parked: "}, owed(t, s, alice))
+		require.Equal(t, []string{"lastfm parked: "}, enqueued(t, s, alice))
 		connect(t, s, alice, "lastfm")
 		require.NoError(t, s.Queue().Release(t.Context(), queue.Of(alice, "lastfm")))
 		require.Equal(t, ids[0].ID, taken(t, s, "lastfm")[0])
 		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)
-		require.Empty(t, plays, "it carries nothing any more")
+		require.Empty(t, plays, "it has no listens any more")
 		n, err := s.Queue().Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
 	})
 }
 
-func TestListensThatAreDeletedAreNotOwedAnyMore(t *testing.T) {
+func TestDeletedListensAreNotDelivered(t *testing.T) {
 	t.Parallel()
-	s, alice, bob := carrying(t)
+	s, alice, bob := forwarding(t)
 	save(t, s, alice, "listenbrainz", track("B", 2.1)) // told by another too: it stays
 	all := deliveries(t, s, alice)
 	become(t, s, delivery.Done, all[1].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", true))
-	require.Equal(t, []string{"lastfm scheduled: B", "lastfm done: ", "lastfm scheduled: 7"}, owed(t, s, alice))
-	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what was carried was carried")
+	require.Equal(t, []string{"lastfm scheduled: B", "lastfm done: ", "lastfm scheduled: 7"}, enqueued(t, s, alice))
+	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what is sent stays sent")
 	owing, err := s.Waiting(t.Context(), alice)
 	require.NoError(t, err)
 	require.Equal(t, delivery.Waiting{Listens: 1, Playlists: 1}, owing["lastfm"])
 	plays, err := s.ListensOf(t.Context(), all[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"B"}, titlesOf(plays))
-	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"}, owed(t, s, bob))
+	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"},
+		enqueued(t, s, bob))
 }
 
 func TestDeletedListensLeaveTheArchiveToo(t *testing.T) {

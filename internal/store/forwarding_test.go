@@ -40,7 +40,7 @@ func TestRulesAreKept(t *testing.T) {
 	require.Equal(t, []delivery.Rule{archive}, rules)
 }
 
-func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
+func TestEarlierListensAreForwardedOnRequest(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	guess := track("Guess", 25)
@@ -61,15 +61,15 @@ func TestEarlierListensAreCarriedOnRequest(t *testing.T) {
 	}
 	require.Equal(t, 2, wait())
 	require.Zero(t, carry(false))
-	require.Empty(t, owed(t, s, user))
+	require.Empty(t, enqueued(t, s, user))
 	require.Equal(t, 2, carry(true))
-	require.Equal(t, []string{"lastfm scheduled: B, D"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm scheduled: B, D"}, enqueued(t, s, user))
 	require.Zero(t, wait())
 	require.Zero(t, carry(true), "what is written down already is not written down again")
 	rule.From = at(0)
 	require.Equal(t, 1, wait())
 	require.Equal(t, 1, carry(true))
-	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm scheduled: B, D", "lastfm scheduled: A"}, enqueued(t, s, user))
 	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM river_job WHERE priority = 3"),
 		"history goes out after what is new")
 	save(t, s, user, "spotify", track("F", time.Since(at(0)).Minutes()))
@@ -102,7 +102,7 @@ func TestEarlierMonthsAreArchived(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	require.Equal(t, []string{"s3 scheduled: 2025-12", "s3 scheduled: 2026-01", "s3 scheduled: 2026-06"},
-		owed(t, s, user))
+		enqueued(t, s, user))
 	for _, d := range deliveries(t, s, user) {
 		require.False(t, d.Due.After(time.Now()), "at once")
 	}
@@ -141,9 +141,9 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	}
 }
 
-// fates has one listen whose delivery is in each state, named after it, one that was sent so long ago that its
-// delivery is forgotten, and two that Last.fm tells of, one of them by itself. It takes two minutes, and returns when
-// it began and the numbers of the deliveries.
+// fates returns a database with a listen whose delivery is in each state, named after it, one that was sent so long ago
+// that its delivery is forgotten, and two that Last.fm reported, one of them alone. It takes two minutes, and returns
+// when it began and the ids of the deliveries.
 func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]int64) {
 	t.Helper()
 	start, ids = time.Now().UTC(), map[string]int64{}
@@ -177,7 +177,7 @@ func fates(t *testing.T, s *Store, user int64) (start time.Time, ids map[string]
 	return start, ids
 }
 
-func TestWhatBecameOfEachListen(t *testing.T) {
+func TestTheOutcomeOfEachListen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
@@ -186,10 +186,10 @@ func TestWhatBecameOfEachListen(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, delivery.ForwardingCounts{Sent: 2, Waiting: 3, Parked: 1, Refused: 1, There: 1,
 			Next: start.Add(time.Minute)}, account)
-		carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
+		forwarded, err := s.ForwardedListens(t.Context(), user, "lastfm", 100)
 		require.NoError(t, err)
 		outcomes := map[string]string{}
-		for _, c := range carried {
+		for _, c := range forwarded {
 			outcomes[c.Title] = c.Outcome
 			require.Equal(t, ids[c.Title], c.Delivery, c.Title)
 			switch c.Title {
@@ -219,7 +219,7 @@ func TestNothingForwardedCountsNothing(t *testing.T) {
 	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
 	require.Zero(t, account)
-	carried, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
+	forwarded, err := s.ForwardedListens(t.Context(), user, "lastfm", 10)
 	require.NoError(t, err)
-	require.Empty(t, carried)
+	require.Empty(t, forwarded)
 }

@@ -153,7 +153,7 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 		began := time.Now()
 		var ids []int64
 		for i := range 6 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 			time.Sleep(time.Minute)
 		}
 		become(t, s, delivery.Dead, ids[0])

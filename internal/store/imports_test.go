@@ -15,8 +15,9 @@ import (
 
 // exported is what Spotify's export tells of a play that lasted from one minute to another.
 func exported(kind, title string, from, to float64) library.Listen {
-	return library.Listen{SourceID: fmt.Sprintf("%s%s:%d:%s", library.FromExport, kind, at(to).Unix(), title), PlayedAt: at(from),
-		Track: library.Track{Title: title, Artist: "Sigur Rós"}}
+	return library.Listen{SourceID: fmt.Sprintf("%s%s:%d:%s", library.FromExport, kind, at(to).Unix(), title),
+		PlayedAt: at(from),
+		Track:    library.Track{Title: title, Artist: "Sigur Rós"}}
 }
 
 // apiPlay is what Spotify's interface tells of a play of three minutes, at its start or its end.
@@ -28,7 +29,8 @@ func apiPlay(title string, minute float64) library.Listen {
 // newImport is an open import of Spotify's.
 func newImport(t *testing.T, s *Store, user int64) imports.Import {
 	t.Helper()
-	v, err := s.AddImport(t.Context(), imports.Import{User: user, Provider: "spotify", Name: "a.zip", File: "f", State: imports.Waiting, CreatedAt: time.Now()}, 9)
+	v, err := s.AddImport(t.Context(), imports.Import{User: user, Provider: "spotify", Name: "a.zip", File: "f",
+		State: imports.Waiting, CreatedAt: time.Now()}, 9)
 	require.NoError(t, err)
 	return v
 }
@@ -48,7 +50,8 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 		name        string
 		shift       float64 // of what the interface tells against the start
 		importFirst bool
-	}{{"starts, before", 0, false}, {"ends, before", 3, false}, {"starts, after", 0, true}, {"ends, after", 3.01, true}} {
+	}{{"starts, before", 0, false}, {"ends, before", 3, false}, {"starts, after", 0, true}, {"ends, after", 3.01,
+		true}} {
 		s, user := setup(t)
 		var api, file []library.Listen
 		for i := range 30 {
@@ -82,7 +85,8 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 		require.Zero(t, save(t, s, user, "lastfm", listenedElsewhere(listens)...), c.name)
 		short := newImport(t, s, user) // the older kind of export tells of them in minutes
 		for i, l := range file {
-			file[i].SourceID, file[i].PlayedAt = fmt.Sprint(library.FromExport, "short:", i), l.PlayedAt.Truncate(time.Minute).Add(30*time.Second)
+			file[i].SourceID, file[i].PlayedAt = fmt.Sprint(library.FromExport, "short:",
+				i), l.PlayedAt.Truncate(time.Minute).Add(30*time.Second)
 		}
 		require.Zero(t, take(t, s, short, file...).Added, c.name)
 		require.Equal(t, 30, count(t, s, user), c.name)
@@ -92,7 +96,8 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 // listenedElsewhere are the same plays as Last.fm tells them.
 func listenedElsewhere(listens []library.StoredListen) (plays []library.Listen) {
 	for i, l := range listens {
-		plays = append(plays, library.Listen{SourceID: fmt.Sprint("scrobble-", i), PlayedAt: l.PlayedAt.Truncate(time.Second), Track: library.Track{Title: l.Title, Artist: l.Artist}})
+		plays = append(plays, library.Listen{SourceID: fmt.Sprint("scrobble-", i),
+			PlayedAt: l.PlayedAt.Truncate(time.Second), Track: library.Track{Title: l.Title, Artist: l.Artist}})
 	}
 	return plays
 }
@@ -100,7 +105,8 @@ func listenedElsewhere(listens []library.StoredListen) (plays []library.Listen) 
 func TestTwoRealPlaysOfAnExportStayTwo(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	v := take(t, s, newImport(t, s, user), exported("extended", "A", 0, 1), exported("extended", "A", 1, 2), exported("extended", "A", 2, 3))
+	v := take(t, s, newImport(t, s, user), exported("extended", "A", 0, 1), exported("extended", "A", 1, 2),
+		exported("extended", "A", 2, 3))
 	require.Equal(t, 3, v.Added)
 	require.Zero(t, save(t, s, user, "spotify", apiPlay("A", 0), apiPlay("A", 1)))
 	require.Equal(t, 1, save(t, s, user, "spotify", apiPlay("A", 90)), "another one")
@@ -112,21 +118,23 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	s, user := setup(t)
 	s.SetAttempts(5)
 	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "here", "a note"))
-	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(100), Since: at(100)}, false)
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+		Batch: 50, From: at(100), Since: at(100)}, false)
 	require.NoError(t, err)
 	take(t, s, newImport(t, s, user), exported("extended", "Before", 0, 3), exported("extended", "After", 101, 104))
 	owing, err := s.Waiting(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, 1, owing["lastfm"].Listens, "what was played after forwarding began is carried, like everything that comes late")
+	require.Equal(t, 1, owing["lastfm"].Listens,
+		"what was played after forwarding began is carried, like everything that comes late")
 	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "here", reading)
 
 	save(t, s, user, "spotify", apiPlay("After", 101))
 	save(t, s, user, "lastfm", listenedElsewhere([]library.StoredListen{{Listen: apiPlay("After", 101)}})[0])
-	carried, err := s.ForwardedListens(t.Context(), user, "spotify", 10)
+	forwarded, err := s.ForwardedListens(t.Context(), user, "spotify", 10)
 	require.NoError(t, err)
-	require.Len(t, carried, 1, "a listen that its provider tells of in two ways stands there once")
+	require.Len(t, forwarded, 1, "a listen that its provider tells of in two ways stands there once")
 	account, err := s.ForwardingCounts(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, 1, account.There)
@@ -149,7 +157,8 @@ func TestAGapIsKeptAndFilledByAnImport(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", apiPlay("Before", 0))
 	gap := library.Gap{From: at(2), To: at(200), LostTo: at(100)}
-	_, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: []library.Listen{apiPlay("D", 100), apiPlay("E", 150)}, Gap: &gap})
+	_, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify",
+		Listens: []library.Listen{apiPlay("D", 100), apiPlay("E", 150)}, Gap: &gap})
 	require.NoError(t, err)
 	want := gap
 	want.Recovered = 2
@@ -158,11 +167,13 @@ func TestAGapIsKeptAndFilledByAnImport(t *testing.T) {
 	require.Equal(t, []library.Gap{want}, got)
 
 	v := newImport(t, s, user)
-	v = take(t, s, v, exported("extended", "Before", 0, 3), exported("extended", "D", 100, 103), exported("extended", "Long ago", -900, -897))
+	v = take(t, s, v, exported("extended", "Before", 0, 3), exported("extended", "D", 100, 103),
+		exported("extended", "Long ago", -900, -897))
 	got, err = s.Gaps(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Zero(t, got[0].FilledAt, "nothing of what was lost came")
-	file := []library.Listen{exported("extended", "A", 10, 13), exported("extended", "B", 20, 23), exported("extended", "C", 30, 33)}
+	file := []library.Listen{exported("extended", "A", 10, 13), exported("extended", "B", 20, 23),
+		exported("extended", "C", 30, 33)}
 	take(t, s, v, file...)
 	take(t, s, newImport(t, s, user), file...)
 	got, err = s.Gaps(t.Context(), user, "spotify")

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The bounds of the window in which plays of one track at two services count as the same play. A service may report
-// the start or the end of a play, so the window is the track's length, with some slack for clocks.
+// The limits of the window in which plays of one track at two services count as the same play. A service may report the
+// start or the end of a play, so the window is the track's length, with some slack for clocks.
 const (
-	unknownLength = 4 * time.Minute // when neither service tells the length
+	unknownLength = 4 * time.Minute // when neither service reports the length
 	clockSlack    = 30 * time.Second
 	maxWindow     = time.Hour
 )
 
-// reach is how far around a page stored plays are looked at: beyond the window, so that a row of repeats that reaches
-// out of the page can be put in order.
+// reach is how far around a page stored plays are compared: beyond the window, so that a row of repeats that starts or
+// ends outside of the page can be put in order.
 const reach = 2 * maxWindow
 
 func window(a, b time.Duration) time.Duration {
@@ -32,8 +32,8 @@ func window(a, b time.Duration) time.Duration {
 	return min(length+clockSlack, maxWindow)
 }
 
-// matchKey is equal for the names that services give to the same track: title and first artist without case, accents,
-// punctuation, "feat. …" and remark of a remaster.
+// matchKey returns the same key for the names that services give to the same track: a hash of title and first artist,
+// without case, accents, punctuation, "feat. …" and notes of a remaster.
 func matchKey(title, artist string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(normalTitle(title)))
@@ -42,8 +42,8 @@ func matchKey(title, artist string) int64 {
 	return int64(h.Sum64())
 }
 
-// titleMarks begin what services add to a title; artistMarks stand between the artists of a track, as services and
-// tags join them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
+// titleMarks begin what services add to a title; artistMarks separate the artists of a track, as services and tags join
+// them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
 var (
 	titleMarks = []string{" (feat", " [feat", " feat. ", " featuring ", " (ft. ", " [ft. ", " (ft ", " ft. ",
 		" (with ", " [with "}
@@ -61,7 +61,7 @@ func firstArtist(artist string) string {
 	return lower[:firstOf(lower, artistMarks)]
 }
 
-// firstOf is where the first of the marks stands; without one, or with one at the very start only, it is the end.
+// firstOf returns the index of the first of the marks; the end if there is none, or only one at the very start.
 func firstOf(lower string, marks []string) int {
 	cut := len(lower)
 	for _, mark := range marks {
@@ -72,8 +72,8 @@ func firstOf(lower string, marks []string) int {
 	return cut
 }
 
-// remasterAt is where the remark of a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)" and
-// "Title [2011 - Remaster]"; without one it is the end.
+// remasterAt returns where the note of a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)" and
+// "Title [2011 - Remaster]"; the end if there is none.
 func remasterAt(lower string) int {
 	at := strings.LastIndex(lower, "remaster")
 	if at < 0 {
@@ -90,7 +90,7 @@ func remasterAt(lower string) int {
 	return len(lower)
 }
 
-// normal keeps letters and digits, in lower case and without accents. A name of symbols only stays as it is.
+// normal returns the letters and digits of s, in lower case and without accents. A name of symbols only stays as it is.
 func normal(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -122,7 +122,7 @@ func normal(s string) string {
 	return b.String()
 }
 
-// report is what one service told of a play.
+// report is a play as one service reported it.
 type report struct {
 	provider string
 	teller   string // the provider, or its export
@@ -137,8 +137,8 @@ func newReport(provider, sourceID string, at time.Time, length time.Duration) re
 	return report{provider: provider, teller: tellerOf(provider, sourceID), sourceID: sourceID, at: at, length: length}
 }
 
-// tellerOf is who tells of a play. A provider's export tells of the same plays as the provider does, in words of its
-// own, so to matching it is somebody else.
+// tellerOf returns who reported a play. A provider's export reports the same plays as the provider, under ids of its
+// own, so it counts as another teller.
 func tellerOf(provider, sourceID string) string {
 	if rest, ok := strings.CutPrefix(sourceID, library.FromExport); ok {
 		kind, _, _ := strings.Cut(rest, ":")
@@ -147,7 +147,7 @@ func tellerOf(provider, sourceID string) string {
 	return provider
 }
 
-// play is a stored listen as matching sees it.
+// play is a stored listen with its reports.
 type play struct {
 	id      int64
 	at      time.Time
@@ -163,14 +163,14 @@ type matcher struct {
 	stored []*report         // all reports of the known plays
 }
 
-// maxRearranged bounds the search for an order of repeats.
+// maxRearranged limits the search for an order of repeats.
 const maxRearranged = 64
 
-// join makes r a source of a listen that another service told of within the window and r's own has not, and says
-// whether there is one. Each listen takes one play of a provider, so two real plays of a track never become one. Where
-// a row of repeats lies closer together than the window, an earlier report of the same provider may be the one that
-// belongs elsewhere: then it moves on. So as many plays find their counterpart as can, in whatever order they arrive
-// (an augmenting path, as in the matching of bipartite graphs).
+// join makes r a source of a listen that another service reported within the window and r's own has not, and reports
+// whether there is one. Each listen takes one play of a provider, so two real plays of a track never become one. In a
+// row of repeats that are closer together than the window, an earlier report of the same provider may belong to another
+// listen; then it moves. So as many plays as possible find their counterpart, whatever their order of arrival (an
+// augmenting path, as in bipartite matching).
 func (m *matcher) join(r *report, match int64) bool {
 	return join(r, m.known[match], nil)
 }
@@ -201,12 +201,12 @@ func join(r *report, among []*play, tried map[*play]bool) bool {
 	return false
 }
 
-// of is the index of the teller's report of p, or -1.
+// of returns the index of the teller's report of p, or -1.
 func (p *play) of(teller string) int {
 	return slices.IndexFunc(p.reports, func(r *report) bool { return r.teller == teller })
 }
 
-// fits says whether r can be the same play as what all other services reported as p.
+// fits reports whether r can be the same play as p, by the reports of all other tellers.
 func (p *play) fits(r *report) bool {
 	others := false
 	for _, o := range p.reports {

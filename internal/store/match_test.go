@@ -56,7 +56,7 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 	}
 }
 
-// told is a play as one service tells it.
+// told is a play as one service reports it.
 type told struct {
 	provider string
 	minute   float64

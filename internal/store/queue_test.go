@@ -16,7 +16,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// A delivery as the queue has it, whatever it carries.
+// The jobs of deliveries, as River reads them.
 type (
 	plays  struct{ delivery.Payload }
 	copied struct{ delivery.Payload }
@@ -25,7 +25,7 @@ type (
 func (plays) Kind() string  { return delivery.Scrobble }
 func (copied) Kind() string { return delivery.WritePlaylist }
 
-// worker does with a delivery what a test dictates.
+// worker does what a test dictates.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	do func(id int64) error
@@ -33,8 +33,8 @@ type worker[T river.JobArgs] struct {
 
 func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
 
-// startQueue opens the queue and has the deliveries to a provider worked on, so many at once, until the returned
-// function is called, which waits for those under way. It belongs into a bubble.
+// startQueue works the deliveries to a provider, so many at once, until the returned function is called, which waits
+// for those under way. It needs a bubble.
 func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
@@ -60,7 +60,7 @@ func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
-			ids = append(ids, order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i)}))
 		}
 		become(t, s, delivery.Running, ids[0], ids[1])
@@ -74,7 +74,7 @@ func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 	})
 }
 
-// Re-driving from several places at once, while deliveries are worked on, neither loses nor doubles any.
+// Redriving from several places at once, while deliveries are attempted, neither loses nor doubles any.
 func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 	})
 }
 
-// thousands writes many deliveries down at once, all of them dead or done.
+// thousands inserts many deliveries at once, all of them dead or done.
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
 	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)

@@ -40,8 +40,8 @@ func (feedStore) Notification(_ context.Context, _, id int64) (notify.Notificati
 	return notify.Notification{ID: id}, nil
 }
 
-// A stalled tab is dropped with 1013, and comes back to a snapshot that holds what it has missed.
-func TestAStalledTabIsDroppedAndMissesNothing(t *testing.T) {
+// A stalled tab is closed with 1013, and gets what it has missed in the next snapshot.
+func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	t.Parallel()
 	bus := &events.Bus{}
 	conns := syncer.NewConnections(&syncer.Guard{}, nil, nil, nil, bus)

@@ -65,12 +65,13 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	become(t, s, delivery.Running, first.ID)
 	for range 2 { // the process may die after it, and do it again
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[2].ID, plays[3].ID}}, nil))
-		require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C, D"}, owed(t, s, user))
+		require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C, D"}, enqueued(t, s, user))
 	}
 	second := deliveries(t, s, user)[1]
 	require.Equal(t, []int{0, 9}, []int{second.Attempts, second.MaxAttempts})
 	require.NoError(t, s.Split(t.Context(), from, second.ID, [][]int64{{plays[3].ID}}, nil))
-	require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C", "lastfm scheduled: D"}, owed(t, s, user))
+	require.Equal(t, []string{"lastfm running: A, B", "lastfm scheduled: C", "lastfm scheduled: D"},
+		enqueued(t, s, user))
 }
 
 func TestARefusedListenBecomesADeadLetter(t *testing.T) {
@@ -87,7 +88,8 @@ func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 		from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}},
 			[]delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
-		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"}, owed(t, s, user))
+		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"},
+			enqueued(t, s, user))
 		now := time.Now().UTC()
 		want := delivery.Delivery{ID: first.ID + 2, User: user, Provider: "lastfm", Kind: delivery.Scrobble, Items: 1,
 			State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
@@ -98,7 +100,7 @@ func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 		require.ErrorContains(t, s.Split(t.Context(), from, first.ID, nil,
 			[]delivery.Refused{{Listen: plays[0].ID, Failure: why}}), "refused")
 		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"},
-			owed(t, s, user), "all of it or nothing")
+			enqueued(t, s, user), "all of it or nothing")
 	})
 }
 
@@ -106,7 +108,7 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		id := order(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
+		id := enqueue(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
 		kept := func() (delivery.Failure, time.Time) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
@@ -128,7 +130,7 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 	})
 }
 
-// taken lets River take what is due at a provider, one after the other, and returns the numbers in their order.
+// taken lets River take what is due at a provider, one after the other, and returns the ids in their order.
 func taken(t testing.TB, s *Store, provider string) (ids []int64) {
 	t.Helper()
 	stop := startQueue(t, s, provider, 1, func(id int64) error {
@@ -147,19 +149,19 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		bob := addUser(t, s, "Bob", accounts.Member)
 		var ids []int64
 		for i := range 5 {
-			ids = append(ids, order(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble,
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i), History: i == 1}))
 			time.Sleep(time.Second)
 		}
-		others := []int64{order(t, s, delivery.Draft{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
-			order(t, s, delivery.Draft{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
+		others := []int64{enqueue(t, s, delivery.Draft{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
+			enqueue(t, s, delivery.Draft{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
 		become(t, s, delivery.Retrying, ids[0])
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
 		for range 2 {
 			require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, "lastfm")))
 			require.Equal(t, []string{"lastfm parked: ", "lastfm parked: ", "lastfm running: ", "lastfm dead: ",
-				"lastfm parked: ", "listenbrainz scheduled: "}, owedAsIs(t, s, alice))
+				"lastfm parked: ", "listenbrainz scheduled: "}, statesOf(t, s, alice))
 		}
 		require.Equal(t, "scheduled", standing(t, s, bob, others[0])[0])
 		connect(t, s, bob, "lastfm")
@@ -182,8 +184,8 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// owedAsIs is like owed, for deliveries without listens.
-func owedAsIs(t testing.TB, s *Store, user int64) (lines []string) {
+// statesOf is like enqueued, for deliveries without listens.
+func statesOf(t testing.TB, s *Store, user int64) (lines []string) {
 	t.Helper()
 	for _, d := range deliveries(t, s, user) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Provider, d.State, d.Ref)[:len(d.Provider)+len(d.State)+3])
@@ -195,8 +197,8 @@ func TestTheRunningOneParksItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		ids := []int64{order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}),
-			order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
+		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}),
+			enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			assert.Equal(t, ids[0], id)
 			assert.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
@@ -224,7 +226,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 			if i == 5 {
 				o.Due = time.Now().Add(3 * time.Hour)
 			}
-			ids = append(ids, order(t, s, o))
+			ids = append(ids, enqueue(t, s, o))
 			time.Sleep(time.Second)
 		}
 		become(t, s, delivery.Running, ids[0])
@@ -245,7 +247,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		require.Equal(t, []int64{ids[1], ids[3], ids[4]}, taken(t, s, "lastfm"))
 
-		parked := order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
+		parked := enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
 		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked, time.Now().Add(time.Hour)))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
@@ -257,12 +259,12 @@ func TestReviveLeavesBadItemsDead(t *testing.T) {
 	s, user := setup(t)
 	var ids []int64
 	for i, category := range []string{"item", "auth", "network", ""} {
-		id := order(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
+		id := enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
 		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
 	}
-	other := order(t, s, delivery.Draft{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
+	other := enqueue(t, s, delivery.Draft{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
 	require.NoError(t, s.Revive(t.Context(), user, "lastfm"))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {

@@ -17,7 +17,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestAChannelThatWorksAgainIsToldAtOnceWhatWaited(t *testing.T) {
+func TestARecoveredChannelGetsWhatWaitedAtOnce(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusServiceUnavailable, nil)
 		h.trouble("auth", notify.Error)
@@ -29,7 +29,7 @@ func TestAChannelThatWorksAgainIsToldAtOnceWhatWaited(t *testing.T) {
 	})
 }
 
-func TestAChannelThatStopsAfterItHasFailedIsNotSaidToBeMended(t *testing.T) {
+func TestAStoppedChannelHasNotRecovered(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		other := h.wants(notify.Channel{})
 		other.URL = "ntfy://ntfy.example.org/other"
@@ -57,7 +57,7 @@ func TestAChannelThatStopsAfterItHasFailedIsNotSaidToBeMended(t *testing.T) {
 	})
 }
 
-func TestAChangeWhileATestIsOnItsWayStays(t *testing.T) {
+func TestAChangeDuringATestIsKept(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusServiceUnavailable, nil)
 		h.trouble("auth", notify.Error)
@@ -78,7 +78,7 @@ func TestAChangeWhileATestIsOnItsWayStays(t *testing.T) {
 	})
 }
 
-func TestWhatIsAddedTwiceAtOnceIsToldOnce(t *testing.T) {
+func TestAChannelAddedTwiceAtOnceIsOne(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		var adding sync.WaitGroup
 		other := h.wants(notify.Channel{})
@@ -96,7 +96,7 @@ func TestWhatIsAddedTwiceAtOnceIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestTroubleWithAChannelEndsWithItsSetting(t *testing.T) {
+func TestTroubleOfAChannelEndsWithItsSetting(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		require.NoError(t, h.Remove(t.Context(), h.user, h.channel))
 		require.NoError(t, h.Adopt(t.Context(), []notify.Channel{h.wants(notify.Channel{})}))
@@ -122,7 +122,7 @@ func (s *keptStore) ChannelStopped(ctx context.Context, channel, version int64, 
 	return s.ChannelStore.ChannelStopped(ctx, channel, version, category, reason)
 }
 
-func TestAStopIsToldAlthoughTheProcessDiesOverIt(t *testing.T) {
+func TestAStopIsNotifiedThoughTheProcessDies(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusForbidden, nil)
 		h.kept.unplugged.Store(true)
@@ -137,7 +137,7 @@ func TestAStopIsToldAlthoughTheProcessDiesOverIt(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedForGoodIsNotSaidToWait(t *testing.T) {
+func TestRefusedMessagesDoNotCountAsWaiting(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.phone.answering(http.StatusRequestEntityTooLarge, nil)
 		for _, cause := range []string{"a", "b", "c"} {

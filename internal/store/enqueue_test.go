@@ -18,7 +18,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// forward has a user's listens carried to a provider that takes them in batches, from an instant of the tests' day on.
+// forward makes a rule that forwards a user's listens to a provider in batches, from a minute of the tests' day on.
 func forward(t testing.TB, s *Store, user int64, provider string, batch int, from float64) {
 	t.Helper()
 	_, err := s.StartForwarding(context.Background(), delivery.Rule{User: user, Provider: provider,
@@ -26,8 +26,8 @@ func forward(t testing.TB, s *Store, user int64, provider string, batch int, fro
 	require.NoError(t, err)
 }
 
-// owed are a user's deliveries, the oldest first, each as one line: where to, its state, and what it carries.
-func owed(t testing.TB, s *Store, user int64) []string {
+// enqueued returns a user's deliveries as lines, the oldest first: its provider, its state, and its listens.
+func enqueued(t testing.TB, s *Store, user int64) []string {
 	t.Helper()
 	scan := func(r scanner) (title string, err error) { return title, r.Scan(&title) }
 	lines := []string{}
@@ -47,7 +47,7 @@ func owed(t testing.TB, s *Store, user int64) []string {
 	return lines
 }
 
-// deliveries are a user's deliveries, the oldest first.
+// deliveries returns a user's deliveries, the oldest first.
 func deliveries(t testing.TB, s *Store, user int64) []delivery.Delivery {
 	t.Helper()
 	newest, _, err := s.Deliveries(context.Background(), delivery.Filter{User: user}, "", 10_000)
@@ -59,7 +59,7 @@ func deliveries(t testing.TB, s *Store, user int64) []delivery.Delivery {
 	return all
 }
 
-// only is the one delivery that a user has.
+// only returns the one delivery that a user has.
 func only(t testing.TB, s *Store, user int64) delivery.Delivery {
 	t.Helper()
 	all := deliveries(t, s, user)
@@ -67,7 +67,7 @@ func only(t testing.TB, s *Store, user int64) delivery.Delivery {
 	return all[0]
 }
 
-// become gives a delivery a state as the queue does when it takes it, or when an attempt ends.
+// become gives deliveries a state as River does when it takes them, or when an attempt ends.
 func become(t testing.TB, s *Store, state delivery.State, ids ...int64) {
 	t.Helper()
 	now := queue.Time(time.Now())
@@ -107,18 +107,19 @@ func TestAPageIsForwardedByItsPersonsRules(t *testing.T) {
 	for range 2 { // the same page again adds nothing
 		save(t, s, alice, "spotify", page...)
 		require.Equal(t, []string{"lastfm scheduled: B, C", "lastfm scheduled: D, E",
-			"listenbrainz scheduled: C, D, E"}, owed(t, s, alice))
+			"listenbrainz scheduled: C, D, E"}, enqueued(t, s, alice))
 	}
 	save(t, s, bob, "spotify", page...)
-	require.Empty(t, owed(t, s, bob), "a rule is one person's")
+	require.Empty(t, enqueued(t, s, bob), "a rule is one person's")
 
 	save(t, s, alice, "lastfm", track("F", 60))
-	require.Equal(t, []string{"listenbrainz scheduled: F"}, owed(t, s, alice)[3:], "never back to where it came from")
+	require.Equal(t, []string{"listenbrainz scheduled: F"}, enqueued(t, s, alice)[3:],
+		"never back to where it came from")
 	save(t, s, alice, "navidrome", track("F", 60.2), track("E", 50.2))
-	require.Len(t, owed(t, s, alice), 4, "what another provider tells of too is carried once")
+	require.Len(t, enqueued(t, s, alice), 4, "what another provider reports too is sent once")
 	require.NoError(t, s.StopForwarding(t.Context(), alice, "listenbrainz"))
 	save(t, s, alice, "spotify", track("G", 70))
-	require.Equal(t, []string{"lastfm scheduled: G"}, owed(t, s, alice)[4:])
+	require.Equal(t, []string{"lastfm scheduled: G"}, enqueued(t, s, alice)[4:])
 }
 
 func TestALongPageIsForwardedInBatches(t *testing.T) {
@@ -142,7 +143,7 @@ func TestALongPageIsForwardedInBatches(t *testing.T) {
 	})
 }
 
-// What a service tells of late waits behind what was just played, and what nobody would take is not owed at all.
+// A play that is reported late waits behind what was just played, and one that is too old is not delivered.
 func TestOldPlaysAreHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,14 +153,14 @@ func TestOldPlaysAreHistory(t *testing.T) {
 			Kind: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}, false)
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60), track("Just now", -5))
-		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, owed(t, s, user))
+		require.Equal(t, []string{"lastfm scheduled: Just now", "lastfm scheduled: Last week"}, enqueued(t, s, user))
 		require.Equal(t, 3, number(t, s, "SELECT priority FROM river_job WHERE id = 2"))
 		save(t, s, user, "spotify", track("This minute", -1))
 		require.Equal(t, []int64{1, 3, 2}, taken(t, s, "lastfm"))
 	})
 }
 
-// A service may tell of what it was sent under another name; the second stays.
+// A service may report what it was sent under another name, but at the same second.
 func TestAnEchoUnderAnotherNameIsTheSameListen(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
@@ -168,12 +169,12 @@ func TestAnEchoUnderAnotherNameIsTheSameListen(t *testing.T) {
 	play := listen(1)
 	play.Title, play.Artist = "Help!", "Beatles"
 	save(t, s, user, "spotify", play)
-	require.Len(t, owed(t, s, user), 2)
+	require.Len(t, enqueued(t, s, user), 2)
 	echo := play
 	echo.Title, echo.Artist = "Help! - Remastered", "The Beatles of Liverpool"
 	echo.PlayedAt = play.PlayedAt.Truncate(time.Second)
 	require.Zero(t, save(t, s, user, "lastfm", echo))
-	require.Len(t, owed(t, s, user), 2, "nothing more is owed to anybody")
+	require.Len(t, enqueued(t, s, user), 2, "nothing more is enqueued")
 	require.Equal(t, 1, count(t, s, user))
 	echo.PlayedAt = echo.PlayedAt.Add(time.Second)
 	echo.SourceID += " later"
@@ -199,12 +200,12 @@ func TestAPageThatIsNotStoredEnqueuesNothing(t *testing.T) {
 		allow(t, s, "refuse", table)
 		save(t, s, user, "spotify", repeat(3, 5)...)
 		require.Equal(t, []string{"lastfm scheduled: Track 2", "lastfm scheduled: Track 1",
-			"lastfm scheduled: Track 0", "s3 scheduled: 2026-11"}, owed(t, s, user))
+			"lastfm scheduled: Track 0", "s3 scheduled: 2026-11"}, enqueued(t, s, user))
 	}
 }
 
-// order writes a delivery down, as a page does, and returns its number.
-func order(t testing.TB, s *Store, o delivery.Draft) (id int64) {
+// enqueue enqueues a delivery, as a page does, and returns its id.
+func enqueue(t testing.TB, s *Store, o delivery.Draft) (id int64) {
 	t.Helper()
 	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) (err error) {
 		id, err = s.enqueue(context.Background(), tx, o)
@@ -221,24 +222,24 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 	scrobble := delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
 	month := delivery.Draft{User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"}
 	for _, o := range []delivery.Draft{scrobble, month} {
-		id := order(t, s, o)
-		require.Equal(t, id, order(t, s, o), "waiting")
+		id := enqueue(t, s, o)
+		require.Equal(t, id, enqueue(t, s, o), "waiting")
 		become(t, s, delivery.Running, id)
-		require.Equal(t, id, order(t, s, o), "running")
+		require.Equal(t, id, enqueue(t, s, o), "running")
 		become(t, s, delivery.Retrying, id)
-		require.Equal(t, id, order(t, s, o), "retrying")
+		require.Equal(t, id, enqueue(t, s, o), "retrying")
 		require.Equal(t, []string{"retrying", "1 of 7"}, standing(t, s, alice, id),
 			"it keeps the attempts that are used up")
 		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, o.Provider)))
-		require.Equal(t, id, order(t, s, o), "parked")
+		require.Equal(t, id, enqueue(t, s, o), "parked")
 		require.Equal(t, []string{"parked", "1 of 7"}, standing(t, s, alice, id))
 		become(t, s, delivery.Dead, id)
-		require.Equal(t, id, order(t, s, o), "dead")
+		require.Equal(t, id, enqueue(t, s, o), "dead")
 		require.Equal(t, []string{"scheduled", "0 of 7"}, standing(t, s, alice, id),
 			"and alive again, with all its attempts")
 		become(t, s, delivery.Done, id)
-		again := order(t, s, o)
-		require.Equal(t, delivery.Copies(o.Kind), again != id, "%s: a play is carried once, a copy is written again",
+		again := enqueue(t, s, o)
+		require.Equal(t, delivery.Copies(o.Kind), again != id, "%s: a play is sent once, a copy is written again",
 			o.Kind)
 		require.Equal(t, "done", standing(t, s, alice, id)[0])
 	}
@@ -251,12 +252,12 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		"another month": {User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-12"},
 	} {
 		before := number(t, s, "SELECT count(*) FROM river_job")
-		order(t, s, other)
+		enqueue(t, s, other)
 		require.Equal(t, before+1, number(t, s, "SELECT count(*) FROM river_job"), what)
 	}
 }
 
-// standing is the state of a delivery, and how many of its attempts are used up.
+// standing returns the state of a delivery, and how many of its attempts are used up.
 func standing(t testing.TB, s *Store, user, id int64) []string {
 	t.Helper()
 	page, _, err := s.Deliveries(context.Background(), delivery.Filter{User: user, ID: id}, "", 2)
@@ -265,7 +266,7 @@ func standing(t testing.TB, s *Store, user, id int64) []string {
 	return []string{string(page[0].State), fmt.Sprintf("%d of %d", page[0].Attempts, page[0].MaxAttempts)}
 }
 
-// playAt is one of a track that nobody else plays, at an instant.
+// playAt returns a play of a track that is played once.
 func playAt(name string, when time.Time) library.Listen {
 	return library.Listen{SourceID: name, PlayedAt: when,
 		Track: library.Track{Title: name, Artist: "Artist", Duration: 4 * time.Minute}}
@@ -288,14 +289,14 @@ func TestTheMonthsOfAPageAreToBeArchivedAgain(t *testing.T) {
 	save(t, s, user, "spotify", playAt("the first of March", end))
 	require.Equal(t, map[string]int64{"2026-02": 1, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user))
 
-	// A second source changes the listen's own month, although that service tells of the next one.
+	// A second source changes the listen's own month, although that service reports the next one.
 	save(t, s, user, "listenbrainz", playAt("the last of February", end.Add(time.Minute)))
 	require.Equal(t, map[string]int64{"2026-02": 2, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user))
 	save(t, s, user, "listenbrainz", playAt("the last of February", end.Add(time.Minute)))
 	require.Equal(t, map[string]int64{"2026-02": 2, "2025-03": 1, "2026-03": 1}, wantedMonths(t, s, user),
 		"nothing new, nothing to write")
 	require.ElementsMatch(t, []string{"s3 scheduled: 2026-02", "s3 scheduled: 2025-03", "s3 scheduled: 2026-03"},
-		owed(t, s, user))
+		enqueued(t, s, user))
 }
 
 func wantedMonths(t testing.TB, s *Store, user int64) map[string]int64 {
@@ -337,7 +338,7 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: "sun"}, 1,
 			tracks(3)))
 	}
-	require.Empty(t, owed(t, s, alice), "nobody wants it copied")
+	require.Empty(t, enqueued(t, s, alice), "nobody wants it copied")
 	lists, err := s.ProviderPlaylists(t.Context(), alice, "spotify")
 	require.NoError(t, err)
 	ref := strconv.FormatInt(lists[0].ID, 10)
@@ -345,7 +346,7 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Provider: provider,
 			Kind: delivery.WritePlaylist, Ref: ref}))
 	}
-	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, owed(t, s, alice))
+	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, enqueued(t, s, alice))
 	for _, d := range deliveries(t, s, alice) {
 		become(t, s, delivery.Done, d.ID)
 	}
@@ -354,8 +355,9 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: "sun"}, 1,
 			tracks(4)))
 	}
-	require.Equal(t, []string{"listenbrainz scheduled: " + ref, "navidrome scheduled: " + ref}, owed(t, s, alice)[2:])
-	require.Empty(t, owed(t, s, bob))
+	require.Equal(t, []string{"listenbrainz scheduled: " + ref, "navidrome scheduled: " + ref},
+		enqueued(t, s, alice)[2:])
+	require.Empty(t, enqueued(t, s, bob))
 
 	require.NoError(t, s.DropCopy(t.Context(), alice, "navidrome", delivery.WritePlaylist, ref))
 	_, err = s.Copy(t.Context(), alice, "navidrome", delivery.WritePlaylist, ref)
@@ -363,7 +365,7 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 	for range 2 {
 		require.NoError(t, s.SavePlaylist(t.Context(), alice, "spotify", rain, 0, tracks(5)))
 	}
-	require.Len(t, owed(t, s, alice), 4)
+	require.Len(t, enqueued(t, s, alice), 4)
 	c, err := s.Copy(t.Context(), alice, "listenbrainz", delivery.WritePlaylist, ref)
 	require.NoError(t, err)
 	require.EqualValues(t, 4, c.Wanted)
@@ -372,5 +374,5 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 	require.ErrorContains(t, s.SavePlaylist(t.Context(), alice, "spotify", rain, 0, tracks(9)), "refused")
 	_, songs, err := s.Playlist(t.Context(), alice, lists[0].ID)
 	require.NoError(t, err)
-	require.Len(t, songs, 5, "what cannot be owed is not stored")
+	require.Len(t, songs, 5, "what cannot be enqueued is not stored")
 }
