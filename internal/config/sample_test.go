@@ -1,10 +1,13 @@
 package config
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
+	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 
 	"github.com/goccy/go-yaml/ast"
@@ -52,7 +55,7 @@ func entries(t testing.TB, lines []string, prefix string, node ast.Node) (all []
 	return all
 }
 
-func TestTheSampleFileListsEverySettingWithItsDefault(t *testing.T) {
+func TestTheSampleFileListsEveryDefault(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(sample)
 	require.NoError(t, err)
@@ -64,6 +67,40 @@ func TestTheSampleFileListsEverySettingWithItsDefault(t *testing.T) {
 		want = append(want, entry{path: s.path, value: s.def, comments: 1})
 	}
 	require.Equal(t, want, got)
+}
+
+var update = flag.Bool("update", false, "rewrite the providers in the sample file")
+
+// The sample file ends with the providers, as their descriptions have them. Run with -update to rewrite it.
+func TestTheSampleFileListsTheProviders(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(sample)
+	require.NoError(t, err)
+	const head = "\nproviders:\n"
+	before, _, ok := strings.Cut(string(text), head)
+	require.True(t, ok)
+	want := before + head
+	for _, d := range registry.Descriptions() {
+		for i, s := range d.Settings {
+			if i == 0 {
+				want += "  " + d.Name + ":\n"
+			}
+			value := strconv.Quote(s.Default)
+			switch {
+			case s.List():
+				value = "[]"
+			case s.Kind == providers.Rate:
+				value = s.Default
+			}
+			want += "    # " + s.Help + "\n    " + s.Name + ": " + value + "\n\n"
+		}
+	}
+	want = strings.TrimSuffix(want, "\n")
+	if *update {
+		require.NoError(t, os.WriteFile(sample, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, string(text), "run go test ./internal/config -update")
 }
 
 func TestTheSampleFileLoadsToTheDefaults(t *testing.T) {

@@ -42,8 +42,8 @@ type Engine struct {
 	Deliveries  *delivery.Deliveries
 	Registry    *providers.Registry
 
-	// Carry starts to carry what is owed. The queue is looked at every second of the bubble's time, so a test that lives
-	// through days without deliveries is faster without it.
+	// Carry starts to send deliveries. The queue is polled in the bubble's time, so a test that lives through days
+	// without deliveries is faster without it.
 	Carry func()
 
 	t     testing.TB
@@ -52,7 +52,7 @@ type Engine struct {
 	again func() *Engine
 }
 
-// Store is what reading and alerts are kept in.
+// Store is what reading and alerts need.
 type Store interface {
 	syncer.Store
 	alerts.Store
@@ -66,7 +66,8 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	ctx := context.Background()
 	db := storetest.Open(t, dir)
 	client := resilience.NewClient(&resilience.Transport{Base: up})
-	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}), t: t,
+	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}),
+		t: t,
 		Registry: providers.NewRegistry(
 			providertest.New(registry.Describe("spotify"), "client_id", "client"),
 			providertest.New(registry.Describe("listenbrainz")))}
@@ -82,7 +83,8 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 		kept = wrap(db)
 	}
 	told := alerts.New(alerts.Options{Store: kept, Notifier: notify.New(kept, e.Bus, nil), Bus: e.Bus, Log: log})
-	e.Guard = syncer.NewGuard(syncer.GuardOptions{Backoff: e.Backoff, Client: e.Client, Tokens: oauth.NewTokens(db, e.Client),
+	e.Guard = syncer.NewGuard(syncer.GuardOptions{Backoff: e.Backoff, Client: e.Client,
+		Tokens:   oauth.NewTokens(db, e.Client),
 		Registry: e.Registry, Keys: db, Alerts: told, Log: log, FirstDelay: time.Second})
 	e.Syncer = syncer.NewSyncer(opt, e.Guard, kept, e.Bus)
 	e.Deliveries = delivery.New(delivery.Parts{Registry: e.Registry, Store: db, Bus: e.Bus, Log: log,
@@ -107,7 +109,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	return e
 }
 
-// logWriter is the log's destination.
+// logWriter is the destination of the log.
 type logWriter struct {
 	mu sync.Mutex
 	w  io.Writer // nil for none
@@ -138,16 +140,18 @@ func (e *Engine) Again() *Engine { return e.again() }
 // AddUser makes an account.
 func (e *Engine) AddUser(name, role string) int64 {
 	e.t.Helper()
-	u, err := e.Store.AddUser(context.Background(), accounts.User{Name: name, PasswordHash: "-", Role: role, CreatedAt: time.Now()}, false)
+	u, err := e.Store.AddUser(context.Background(), accounts.User{Name: name, PasswordHash: "-", Role: role,
+		CreatedAt: time.Now()}, false)
 	require.NoError(e.t, err)
 	return u.ID
 }
 
-// ConnectSpotify lets the user consent at Spotify as account and come back.
+// ConnectSpotify connects the user's account at Spotify by a new consent.
 func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error {
 	access, refresh := up.Consent(account)
 	now := time.Now()
-	grant := oauth.Grant{Credentials: oauth.Credentials(&oauth2.Token{AccessToken: access, RefreshToken: refresh, Expiry: now.Add(time.Hour)}),
+	grant := oauth.Grant{Credentials: oauth.Credentials(
+		&oauth2.Token{AccessToken: access, RefreshToken: refresh, Expiry: now.Add(time.Hour)}),
 		AuthorizedAt: now, ExpiresAt: now.AddDate(0, 6, 0)}
 	_, err := e.Connections.ConnectOAuth(context.Background(), e.Registry.Get("spotify"), user, grant)
 	return err
@@ -155,7 +159,8 @@ func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error
 
 // ConnectListenBrainz connects the user's account at ListenBrainz.
 func (e *Engine) ConnectListenBrainz(user int64, account string) error {
-	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user, library.Credentials{"token": "token-of-" + account})
+	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user,
+		library.Credentials{"token": "token-of-" + account})
 	return err
 }
 
@@ -189,8 +194,8 @@ func (e *Engine) Listens(user int64) int {
 	return n
 }
 
-// Settle lets everything that is under way come to rest. It gives it a second of the bubble's time, because SQLite
-// waits for a moment where two of its connections meet.
+// Settle waits until everything that is under way has come to rest. It takes a second of the bubble's time, because
+// SQLite waits for a moment where two of its connections meet.
 func Settle() {
 	time.Sleep(time.Second)
 	synctest.Wait()

@@ -141,6 +141,7 @@ func costs(day map[[2]string]int) string {
 		}
 		fmt.Fprintf(&b, "| **%s** | | | **%d** |\n", service, all)
 	}
-	fmt.Fprintf(&b, "\nAn idle hour of this household costs less than %d requests at Spotify, its token endpoint included, which a test holds.\n", spotifyLimit)
+	fmt.Fprintf(&b, "\nAn idle hour of this household costs less than %d requests at Spotify, its token endpoint "+
+		"included, which a test holds.\n", spotifyLimit)
 	return b.String()
 }

@@ -15,7 +15,8 @@ func (u *Upstreams) listenBrainzLocked(req *http.Request, account string, body [
 	case path == "/1/submit-listens":
 		return u.submitLocked(req, account, body)
 	case path == "/1/validate-token":
-		return jsonAnswer(req, map[string]any{"code": 200, "message": "Token valid.", "valid": account != "", "user_name": account}), nil
+		return jsonAnswer(req, map[string]any{"code": 200, "message": "Token valid.", "valid": account != "",
+			"user_name": account}), nil
 	case strings.HasSuffix(path, "/listen-count"):
 		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(history)}}), nil
 	case strings.HasSuffix(path, "/listens"):
@@ -29,14 +30,16 @@ func (u *Upstreams) listenBrainzLocked(req *http.Request, account string, body [
 		for i := len(plays) - 1; i >= 0 && len(listens) < count; i-- {
 			if at := plays[i].At.Unix(); at < before {
 				listens = append(listens, map[string]any{"listened_at": at, "recording_msid": "msid-" + plays[i].Title,
-					"track_metadata": map[string]any{"artist_name": "Sigur Rós", "track_name": plays[i].Title, "release_name": "Album"}})
+					"track_metadata": map[string]any{"artist_name": "Sigur Rós", "track_name": plays[i].Title,
+						"release_name": "Album"}})
 			}
 		}
 		oldest := int64(0)
 		if len(plays) > 0 {
 			oldest = plays[0].At.Unix()
 		}
-		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(listens), "listens": listens, "oldest_listen_ts": oldest}}), nil
+		return jsonAnswer(req, map[string]any{"payload": map[string]any{"count": len(listens), "listens": listens,
+			"oldest_listen_ts": oldest}}), nil
 	case strings.Contains(path, "/playlists"):
 		return jsonAnswer(req, map[string]any{"playlists": []any{}, "playlist_count": 0, "count": 0, "offset": 0}), nil
 	}
@@ -67,7 +70,7 @@ func (u *Upstreams) submitLocked(req *http.Request, account string, body []byte)
 	return jsonAnswer(req, map[string]any{"status": "ok"}), nil
 }
 
-// Slow is a ListenBrainz that takes its time for one account.
+// Slow returns a fault of a ListenBrainz that is slow for one account.
 func Slow(account string, d time.Duration) Fault {
 	return func(req *http.Request) (*http.Response, error) {
 		if req.Header.Get("Authorization") == "Token token-of-"+account {

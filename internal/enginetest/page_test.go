@@ -16,6 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write the tables and the counts in docs/providers.md anew")
 
+func TestThePageListsEveryProvider(t *testing.T) {
+	t.Parallel()
+	onPage(t, "services", providers.Overview(registry.Descriptions()))
+}
+
 // TestTheTablesAreThePage compares docs/providers.md with the tables of the code. Run with -update to write it anew.
 func TestTheTablesAreThePage(t *testing.T) {
 	t.Parallel()
@@ -42,8 +47,10 @@ func TestWhatThePageSaysOfTheTables(t *testing.T) {
 				require.Equal(t, r.Meaning.Class == resilience.OK, none,
 					"%s: %s: %d %s has no whole meaning", tables.Provider, n.Calls, r.Status, r.Code)
 				for _, before := range n.Table[:i] {
-					hidden := (before.Status == 0 || before.Status == r.Status) && (before.Code == "" || before.Code == r.Code)
-					require.False(t, hidden, "%s: %s: the row %d %q never counts", tables.Provider, n.Calls, r.Status, r.Code)
+					hidden := (before.Status == 0 || before.Status == r.Status) &&
+						(before.Code == "" || before.Code == r.Code)
+					require.False(t, hidden, "%s: %s: the row %d %q never counts", tables.Provider, n.Calls, r.Status,
+						r.Code)
 				}
 				codes[r.Code] = true
 			}

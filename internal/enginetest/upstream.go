@@ -40,8 +40,8 @@ type Call struct {
 	Account string // whose credential it carried; empty when that is not known
 }
 
-// Fault answers a request in the place of a healthy upstream. One that returns neither an answer nor an error leaves it to
-// that.
+// Fault answers a request in place of a healthy upstream. If it returns neither an answer nor an error, the upstream
+// answers.
 type Fault func(*http.Request) (*http.Response, error)
 
 // place is where an account's history is kept.
@@ -63,9 +63,10 @@ type Upstreams struct {
 	keepOld   bool // the answer to a refresh has no refresh token
 }
 
-// NewUpstreams returns services that hold nothing and fail nowhere.
+// NewUpstreams returns services without data that work.
 func NewUpstreams() *Upstreams {
-	return &Upstreams{plays: map[place][]Play{}, refusals: map[string]bool{}, playlists: map[string]map[string][]string{}, access: map[string]string{},
+	return &Upstreams{plays: map[place][]Play{}, refusals: map[string]bool{},
+		playlists: map[string]map[string][]string{}, access: map[string]string{},
 		refresh: map[string]string{}, faults: map[string]Fault{}, calls: map[string][]Call{}}
 }
 
@@ -82,10 +83,11 @@ func (u *Upstreams) PlayOn(service, account, title string, at time.Time) {
 	u.playLocked(place{hostOf(service), account}, Play{title, at.Truncate(time.Second)})
 }
 
-// playLocked keeps a play as services do that know it again: by its second and its title.
+// playLocked stores a play as services do: plays of the same second and title are one.
 func (u *Upstreams) playLocked(where place, p Play) {
 	plays := u.plays[where]
-	if where.host == listenBrainzHost && slices.ContainsFunc(plays, func(q Play) bool { return q.Title == p.Title && q.At.Equal(p.At) }) {
+	if where.host == listenBrainzHost && slices.ContainsFunc(plays,
+		func(q Play) bool { return q.Title == p.Title && q.At.Equal(p.At) }) {
 		return
 	}
 	i, _ := slices.BinarySearchFunc(plays, p.At, func(q Play, at time.Time) int {
@@ -104,14 +106,14 @@ func (u *Upstreams) Plays(service, account string) []Play {
 	return slices.Clone(u.plays[place{hostOf(service), account}])
 }
 
-// Refuse makes ListenBrainz refuse every submission that holds a play of this title.
+// Refuse makes ListenBrainz refuse every submission that contains a play with this title.
 func (u *Upstreams) Refuse(title string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.refusals[title] = true
 }
 
-// SetPlaylist gives an account a playlist with these tracks at Spotify; without tracks it takes it away.
+// SetPlaylist gives an account a playlist with these tracks at Spotify; without tracks it removes it.
 func (u *Upstreams) SetPlaylist(account, name string, tracks ...string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -131,7 +133,7 @@ func (u *Upstreams) Allow(title string) {
 	delete(u.refusals, title)
 }
 
-// Fail makes every request to a service's API end in a fault; nil heals it. The name "spotify accounts" stands for
+// Fail makes every request to a service's API end in a fault; nil ends that. The name "spotify accounts" stands for
 // Spotify's token endpoint.
 func (u *Upstreams) Fail(service string, f Fault) {
 	u.mu.Lock()
@@ -146,7 +148,7 @@ func (u *Upstreams) FailPath(service, path string, f Fault) {
 	u.faults[hostOf(service)+path] = f
 }
 
-// Taken returns a function that names the plays which ListenBrainz has been sent since, in their order.
+// Taken returns a function that returns the titles of the plays sent to ListenBrainz since, in their order.
 func (u *Upstreams) Taken() func() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -158,7 +160,7 @@ func (u *Upstreams) Taken() func() []string {
 	}
 }
 
-// Revoke ends every permission that an account has given to Spotify's side.
+// Revoke ends every authorization that an account has given at Spotify.
 func (u *Upstreams) Revoke(account string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -174,7 +176,7 @@ func (u *Upstreams) Revoke(account string) {
 	}
 }
 
-// Consent is what a person's new consent at Spotify leads to.
+// Consent returns the tokens of a new consent at Spotify.
 func (u *Upstreams) Consent(account string) (accessToken, refreshToken string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -188,14 +190,14 @@ func (u *Upstreams) issueLocked(account string) (accessToken, refreshToken strin
 	return accessToken, refreshToken
 }
 
-// Calls returns the requests that a service has seen, in their order.
+// Calls returns the requests that a service has received, in their order.
 func (u *Upstreams) Calls(service string) []Call {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return append([]Call(nil), u.calls[hostOf(service)]...)
 }
 
-// hostOf is the host of a simulated service; other names are hosts themselves, all of whose answers are faults.
+// hostOf returns the host of a simulated service. Other names are hosts themselves, which answer with faults only.
 func hostOf(service string) string {
 	known := map[string]string{"spotify": spotifyHost, "spotify accounts": spotifyAccounts,
 		"listenbrainz": listenBrainzHost, "youtube": youtubeHost}
@@ -287,7 +289,8 @@ func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Resp
 		plays := u.plays[place{spotifyHost, account}]
 		for i := len(plays) - 1; i >= 0 && len(items) < 50; i-- {
 			if plays[i].At.UnixMilli() > after {
-				items = append(items, map[string]any{"played_at": plays[i].At.UTC().Format("2006-01-02T15:04:05.000Z"), "track": spotifyTrack(plays[i].Title)})
+				items = append(items, map[string]any{"played_at": plays[i].At.UTC().Format(
+					"2006-01-02T15:04:05.000Z"), "track": spotifyTrack(plays[i].Title)})
 			}
 		}
 		return jsonAnswer(req, map[string]any{"items": items}), nil
@@ -311,11 +314,13 @@ func (u *Upstreams) spotifyLocked(req *http.Request, account string) (*http.Resp
 }
 
 func spotifyTrack(title string) map[string]any {
-	return map[string]any{"id": "id-" + title, "uri": "spotify:track:id-" + title, "type": "track", "name": title, "duration_ms": 180_000,
-		"artists": []any{map[string]any{"name": "Sigur Rós"}}, "album": map[string]any{"name": "Album"}, "external_ids": map[string]any{}}
+	return map[string]any{"id": "id-" + title, "uri": "spotify:track:id-" + title, "type": "track", "name": title,
+		"duration_ms": 180_000,
+		"artists":     []any{map[string]any{"name": "Sigur Rós"}}, "album": map[string]any{
+			"name": "Album"}, "external_ids": map[string]any{}}
 }
 
-// taggedAnswer is an answer with an ETag, or without a body when the request names that.
+// taggedAnswer returns an answer with an ETag, or without a body if the request has that ETag.
 func taggedAnswer(req *http.Request, v any) *http.Response {
 	b, _ := json.Marshal(v) // maps of plain values
 	etag := fmt.Sprintf(`"%x"`, md5.Sum(b))
@@ -330,7 +335,7 @@ func jsonAnswer(req *http.Request, v any) *http.Response {
 	return Answer(req, http.StatusOK, string(b))
 }
 
-// Answer is a response with a status, a body and pairs of header names and values.
+// Answer returns a response with a status, a body and pairs of header names and values.
 func Answer(req *http.Request, status int, body string, header ...string) *http.Response {
 	h := http.Header{"Content-Type": {"application/json"}}
 	for i := 0; i+1 < len(header); i += 2 {
@@ -340,21 +345,21 @@ func Answer(req *http.Request, status int, body string, header ...string) *http.
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1, Request: req}
 }
 
-// Status is a fault with that status and these header pairs.
+// Status returns a fault with that status and these header pairs.
 func Status(status int, header ...string) Fault {
 	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, `{}`, header...), nil }
 }
 
-// Unreachable is the fault of a network that is not there.
+// Unreachable is the fault of a missing network.
 func Unreachable(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 
-// Silent is the fault of an upstream that accepts and never answers.
+// Silent is the fault of an upstream that accepts requests and never answers.
 func Silent(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
 }
 
-// Refusal is a fault with that status and body.
+// Refusal returns a fault with that status and body.
 func Refusal(status int, body string) Fault {
 	return func(req *http.Request) (*http.Response, error) { return Answer(req, status, body), nil }
 }

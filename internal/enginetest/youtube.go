@@ -22,21 +22,22 @@ import (
 const youtubeHost = "www.googleapis.com"
 
 // YouTubeKeys are the API keys of every engine.
-var YouTubeKeys = []resilience.PoolKey{{Secret: "youtube-key-aaaa"}, {Secret: "youtube-key-bbbb"}, {Secret: "youtube-key-cccc"}}
+var YouTubeKeys = []resilience.PoolKey{{Secret: "youtube-key-aaaa"}, {Secret: "youtube-key-bbbb"},
+	{Secret: "youtube-key-cccc"}}
 
-// googleRefusals are the answers to a request by a spent key, and by one that is none.
+// googleRefusals are the answers to a request with a spent key, and with an invalid one.
 var googleRefusals = map[string]string{
 	"spent":   `{"error":{"code":403,"message":"You have exceeded your quota.","errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`,
 	"invalid": `{"error":{"code":400,"message":"API key not valid.","errors":[{"domain":"global","reason":"badRequest"}],"details":[{"reason":"API_KEY_INVALID"}]}}`,
 }
 
-// youtubeWorld is what the upstreams know of YouTube.
+// youtubeWorld is the state of the simulated YouTube.
 type youtubeWorld struct {
 	refused map[string]string // by key: why
 	liked   map[string][]string
 }
 
-// RefuseKey makes YouTube refuse a key, as "spent" or "invalid"; empty to take it again.
+// RefuseKey makes YouTube refuse a key, as "spent" or "invalid"; empty makes it accept the key again.
 func (u *Upstreams) RefuseKey(key resilience.PoolKey, why string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +47,7 @@ func (u *Upstreams) RefuseKey(key resilience.PoolKey, why string) {
 	u.youtube.refused[string(key.Secret)] = why
 }
 
-// Like lets an account like a video at YouTube that nobody knew of before.
+// Like adds a new video to those that an account likes at YouTube.
 func (u *Upstreams) Like(account, title string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -83,7 +84,8 @@ func (u *Upstreams) youtubeLocked(req *http.Request, account string) (*http.Resp
 		items = append(items, map[string]any{"id": "UC" + account, "snippet": map[string]any{"title": account}})
 	case "/playlistItems":
 		for _, title := range slices.Backward(u.youtube.liked[account]) {
-			items = append(items, map[string]any{"snippet": map[string]any{"title": title, "videoOwnerChannelTitle": "Sigur Rós - Topic"},
+			items = append(items, map[string]any{"snippet": map[string]any{"title": title,
+				"videoOwnerChannelTitle": "Sigur Rós - Topic"},
 				"contentDetails": map[string]any{"videoId": "video-" + title}})
 		}
 	case "/videos":
@@ -91,10 +93,11 @@ func (u *Upstreams) youtubeLocked(req *http.Request, account string) (*http.Resp
 			items = append(items, map[string]any{"id": id, "contentDetails": map[string]any{"duration": "PT3M"}})
 		}
 	}
-	return jsonAnswer(req, map[string]any{"etag": fmt.Sprint(path, len(items)), "items": items, "pageInfo": map[string]any{"totalResults": len(items)}}), nil
+	return jsonAnswer(req, map[string]any{"etag": fmt.Sprint(path, len(items)), "items": items,
+		"pageInfo": map[string]any{"totalResults": len(items)}}), nil
 }
 
-// newYouTube gives the engine YouTube with its keys, as the server's wiring does.
+// newYouTube adds YouTube with its keys to the engine, as the server's wiring does.
 func (e *Engine) newYouTube(ctx context.Context, db *store.Store, client *http.Client) {
 	waits, err := db.Cooldowns(ctx)
 	require.NoError(e.t, err)
@@ -107,10 +110,11 @@ func (e *Engine) newYouTube(ctx context.Context, db *store.Store, client *http.C
 	e.Registry.Replace(providertest.NewIn(in, d, "client_id", "client"))
 }
 
-// ConnectYouTube lets the user consent at Google as account and come back.
+// ConnectYouTube connects the user's account at Google by a new consent.
 func (e *Engine) ConnectYouTube(up *Upstreams, user int64, account string) error {
 	access, refresh := up.Consent(account)
-	grant := oauth.Grant{Credentials: oauth.Credentials(&oauth2.Token{AccessToken: access, RefreshToken: refresh}), AuthorizedAt: time.Now()}
+	grant := oauth.Grant{Credentials: oauth.Credentials(&oauth2.Token{AccessToken: access, RefreshToken: refresh}),
+		AuthorizedAt: time.Now()}
 	_, err := e.Connections.ConnectOAuth(context.Background(), e.Registry.Get("youtube"), user, grant)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Channel is where a person is told outside the browser.
+// Channel is a way to reach a person outside the browser.
 type Channel struct {
 	ID           int64
 	User         int64
@@ -28,7 +28,7 @@ type Channel struct {
 	Waiting      int // messages
 }
 
-// Wishes are what a person wants told on a channel, and when.
+// Wishes are what a person wants to receive by a channel, and when.
 type Wishes struct {
 	Least         Severity
 	QuietFrom     int // minutes of the day; -1 for no quiet hours
@@ -37,18 +37,18 @@ type Wishes struct {
 	ErrorsAtNight bool   // errors are told in the quiet hours too
 }
 
-// DefaultWishes are those of somebody who has not said.
+// DefaultWishes returns the wishes of a person who has not said any.
 func DefaultWishes() Wishes { return Wishes{Least: Warning, QuietFrom: -1, QuietTo: -1} }
 
-// Severities are all, from the quietest to the loudest.
+// Severities are all severities, from the least urgent to the most.
 var Severities = []Severity{Info, Success, Warning, Error}
 
-// AtLeast says whether s is as loud as the other, or louder.
+// AtLeast reports whether s is as urgent as the other, or more so.
 func (s Severity) AtLeast(other Severity) bool {
 	return slices.Index(Severities, s) >= slices.Index(Severities, other)
 }
 
-// quietUntil is the end of the quiet hours that now lies in; zero when it lies in none.
+// quietUntil returns the end of the quiet hours that include now; zero if none do.
 func (w Wishes) quietUntil(now time.Time) time.Time {
 	if w.QuietFrom < 0 || w.QuietTo < 0 || w.QuietFrom == w.QuietTo {
 		return time.Time{}
@@ -74,7 +74,7 @@ func (w Wishes) quietUntil(now time.Time) time.Time {
 	return time.Date(at.Year(), at.Month(), day, w.QuietTo/60, w.QuietTo%60, 0, 0, zone)
 }
 
-// Event is what a message tells of.
+// Event is what a message is about.
 type Event string
 
 // The events.
@@ -100,7 +100,7 @@ type Message struct {
 	Items      []Item // of a digest
 }
 
-// Item is one of the things that a digest tells of.
+// Item is one of the entries of a digest.
 type Item struct {
 	Event      Event
 	Severity   Severity
@@ -112,7 +112,7 @@ type Item struct {
 	ResolvedAt time.Time
 }
 
-// Waiting is a message as it waits for its channel.
+// Waiting is a message that waits for its channel.
 type Waiting struct {
 	ID           int64
 	Notification int64

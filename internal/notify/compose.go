@@ -15,10 +15,10 @@ import (
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// mostItems is how many things a digest names; it counts the others.
+// mostItems is how many items a digest names; the others are counted.
 const mostItems = 20
 
-// idOf is the same for everything that is the same message.
+// idOf returns an id that is the same for the same message.
 func idOf(parts ...any) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -28,7 +28,8 @@ func idOf(parts ...any) string {
 }
 
 func (c *post) item(w Waiting) Item {
-	i := Item{Event: w.Event, Severity: w.Severity, Title: w.Title, Text: w.Message, Provider: w.Provider, Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
+	i := Item{Event: w.Event, Severity: w.Severity, Title: w.Title, Text: w.Message, Provider: w.Provider,
+		Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
 	if w.Event == Resolved {
 		i.Severity = Success
 		i.Title, i.Text = c.recovery(w)
@@ -36,7 +37,7 @@ func (c *post) item(w Waiting) Item {
 	return i
 }
 
-// recovery says that something is over, and how long it took.
+// recovery words the end of a trouble, and how long it took.
 func (c *post) recovery(w Waiting) (title, text string) {
 	after := "after " + spell(w.ResolvedAt.Sub(w.OpenedAt))
 	if w.Provider != "" && (w.Severity == Error || w.Cause == CauseStill) {
@@ -46,7 +47,7 @@ func (c *post) recovery(w Waiting) (title, text string) {
 	return "Over: " + w.Title, "It lasted " + spell(w.ResolvedAt.Sub(w.OpenedAt)) + "."
 }
 
-// spell writes a length of time as people say it.
+// spell writes a duration as people say it.
 func spell(d time.Duration) string {
 	count := func(n int, one string) string {
 		if n == 1 {
@@ -67,11 +68,13 @@ func spell(d time.Duration) string {
 
 func (c *post) message(ch Channel, w Waiting) Message {
 	i := c.item(w)
-	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event, Severity: i.Severity, Title: i.Title, Text: i.Text, Provider: i.Provider,
-		Category: i.Category, URL: c.opt.BaseURL + cmp.Or(w.ActionURL, "/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
+	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event,
+		Severity: i.Severity, Title: i.Title, Text: i.Text, Provider: i.Provider,
+		Category: i.Category, URL: c.opt.BaseURL + cmp.Or(w.ActionURL,
+			"/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
 }
 
-// digest tells of many things at once. Of those that waited too long it tells how many they are.
+// digest returns one message about many; those that waited too long are only counted.
 func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
 	m := Message{Event: Digest, Severity: Info, URL: c.opt.BaseURL + "/notifications", CreatedAt: time.Now()}
 	parts := []any{ch.ID, old}
@@ -92,9 +95,12 @@ func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
 	}
 	switch {
 	case old == 1:
-		lines = append(lines, "One message could not be sent for more than three days. It stands on the page of notifications.")
+		lines = append(lines,
+			"One message could not be sent for more than three days. It stands on the page of notifications.")
 	case old > 1:
-		lines = append(lines, fmt.Sprintf("%d messages could not be sent for more than three days. They stand on the page of notifications.", old))
+		lines = append(lines,
+			fmt.Sprintf("%d messages could not be sent for more than three days. They stand on the page of "+
+				"notifications.", old))
 	}
 	if n := len(fresh) + old; n == 1 {
 		m.Title = "One thing happened"
@@ -105,7 +111,7 @@ func (c *post) digest(ch Channel, fresh []Waiting, old int) Message {
 	return m
 }
 
-// trouble are the words for failures of a channel that its own table has none for.
+// trouble are the words for failures of a channel about which its own table says nothing.
 var trouble = map[resilience.Category]string{
 	resilience.Auth:       "The sign-in is not accepted. Check the token, the name and the password.",
 	resilience.Permission: "It does not allow messages to be sent there.",
@@ -114,12 +120,13 @@ var trouble = map[resilience.Category]string{
 	resilience.Quota:      "What it allows is used up for now.",
 	resilience.Upstream:   "It has trouble at the moment.",
 	resilience.Network:    "There is no answer. Check the address, and that it can be reached from this server.",
-	resilience.Contract:   "It answers in a way that Reprise does not understand. Check that the address is the right one.",
-	resilience.Item:       "It did not take the message.",
-	resilience.Unknown:    "It did not work, and the reason is not known. The server's log has the details.",
+	resilience.Contract: "It answers in a way that Reprise does not understand. Check that the address is the " +
+		"right one.",
+	resilience.Item:    "It did not take the message.",
+	resilience.Unknown: "It did not work, and the reason is not known. The server's log has the details.",
 }
 
-// TroubleWith says in words why a message could not be sent.
+// TroubleWith returns in words why a message could not be sent.
 func TroubleWith(ch Channel, v resilience.Verdict, err error) string {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
 		return e.Meaning.Advice
@@ -144,12 +151,14 @@ func failingWords(ch Channel, reason string, dropped bool) Words {
 	if dropped {
 		next = "They are not sent again, and stand on the page of notifications."
 	}
-	return Words{Title: ch.Name + " cannot be told", Owner: Nobody, Message: join("Messages to "+ch.Name+" have failed several times in a row.", reason, next)}
+	return Words{Title: ch.Name + " cannot be told", Owner: Nobody,
+		Message: join("Messages to "+ch.Name+" have failed several times in a row.", reason, next)}
 }
 
 func stoppedWords(ch Channel, reason string) Words {
-	return Words{Title: ch.Name + " needs you", Owner: Person, Message: join("Messages to "+ch.Name+" have stopped.", reason,
-		"Nothing is lost: once you have mended it, what waits is sent.")}
+	return Words{Title: ch.Name + " needs you", Owner: Person,
+		Message: join("Messages to "+ch.Name+" have stopped.", reason,
+			"Nothing is lost: once you have mended it, what waits is sent.")}
 }
 
 func waiting(n int) string {

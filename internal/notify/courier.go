@@ -24,10 +24,10 @@ const (
 	tellAfter   = 3 // failures in a row, from which on the browser says that a channel fails
 )
 
-// ErrUnsubscribed says that a browser has taken back that it may be told: its channel goes.
+// ErrUnsubscribed reports that a browser no longer accepts messages: its channel is removed.
 var ErrUnsubscribed = errors.New("the browser does not want to be told any more")
 
-// ErrNotYours says that a channel stems from the settings, where it has to be changed.
+// ErrNotYours reports that a channel is from the settings, and has to be changed there.
 var ErrNotYours = errors.New("the channel stems from the settings")
 
 // Sender sends messages. Its errors are those of the resilience package, or ErrUnsubscribed joined with one.
@@ -35,30 +35,32 @@ type Sender interface {
 	Send(ctx context.Context, kind string, url resilience.Secret, m Message) error
 }
 
-// ChannelGuard stands before every message; see the sync package.
+// ChannelGuard decides whether a message may be sent now. It is implemented by sync.Guard.
 type ChannelGuard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
 	ChannelRenewed(user int64, channel string, generation int64)
 	ChannelRemoved(user int64, channel string)
 }
 
-// ChannelStore keeps channels and what they are to tell.
+// ChannelStore keeps channels and their messages.
 type ChannelStore interface {
 	Channels(ctx context.Context, user int64) ([]Channel, error)
-	// Channel returns library.ErrNotFound when there is none.
+	// Channel returns library.ErrNotFound if there is none.
 	Channel(ctx context.Context, user, id int64) (Channel, error)
 	AddChannel(context.Context, Channel) (Channel, error)
-	// ChangeChannel stores name, URL and wishes. What stood against the channel is forgotten, and what waits is due.
+	// ChangeChannel stores name, URL and wishes. The trouble of the channel is forgotten, and its messages are due.
 	ChangeChannel(context.Context, Channel) (Channel, error)
 	RemoveChannel(ctx context.Context, user, id int64) error
-	// AdoptChannels makes these, and no others, the channels that stem from the settings. They are the first
-	// administrator's; without one it returns false. What was told of those that go is resolved.
+	// AdoptChannels makes these the only channels from the settings. They are the first administrator's; without one
+	// it returns false. Notifications about channels that are removed are resolved.
 	AdoptChannels(context.Context, []Channel) (bool, error)
-	// WaitingMessages returns what is to be told, the oldest first. What has been solved before it was told is left out.
+	// WaitingMessages returns the messages to send, the oldest first, without those whose cause went before they were
+	// sent.
 	WaitingMessages(ctx context.Context, channel int64) ([]Waiting, error)
-	// Sendings are the instants since then at which something was sent, the oldest first.
+	// Sendings returns the times since then at which something was sent, the oldest first.
 	Sendings(ctx context.Context, channel int64, since time.Time) ([]time.Time, error)
-	// MessagesSent notes that these were sent, together. It says whether the channel had failed before, or is still said to.
+	// MessagesSent notes that these were sent together. It reports whether the channel had failed before, or still
+	// has a notification.
 	MessagesSent(ctx context.Context, channel int64, messages []int64) (recovered bool, err error)
 	// MessagesDropped notes that these will not be sent.
 	MessagesDropped(ctx context.Context, channel int64, messages []int64) error
@@ -95,11 +97,11 @@ type post struct{ opt CourierOptions }
 // NewCourier returns a Courier.
 func NewCourier(opt CourierOptions) *Courier { return &Courier{post: post{opt}} }
 
-// ChannelCause is the cause of a notification about a channel. It is never told on that channel.
+// ChannelCause is the cause of a notification about a channel, which is never sent by that channel.
 func ChannelCause(id int64) string { return "channel " + number(id) }
 
-// Flush sends what waits for a channel, as far as it may be sent now, and returns the number of the newest message that
-// it has seen. A *resilience.NotBeforeError says from when on the rest may be sent.
+// Flush sends the waiting messages of a channel, as far as they may be sent now, and returns the number of the newest
+// message that it has seen. A *resilience.NotBeforeError names the time for the rest.
 func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err error) {
 	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if errors.Is(err, library.ErrNotFound) {
@@ -109,7 +111,8 @@ func (c *Courier) Flush(ctx context.Context, user, id int64) (seen int64, err er
 		return 0, err
 	}
 	if !ch.StoppedAt.IsZero() {
-		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
+		return 0, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped,
+			Category: resilience.ParseCategory(ch.Category), Since: ch.StoppedAt}}
 	}
 	all, err := c.opt.Store.WaitingMessages(ctx, id)
 	if err != nil || len(all) == 0 {
@@ -138,7 +141,7 @@ func waitUntil(at time.Time) error {
 	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting, Until: at}}
 }
 
-// send sends these messages one by one, or as a digest when they are many.
+// send sends messages one by one, or as a digest if there are many.
 func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	var fresh, old []Waiting
 	for _, w := range all {
@@ -174,7 +177,8 @@ func (c *Courier) send(ctx context.Context, ch Channel, all []Waiting) error {
 	return nil
 }
 
-// sendOne sends a message, and draws the consequences. What is refused for good is dropped, and the rest goes on.
+// sendOne sends a message, and draws the consequences. A message that is refused for good is dropped, and the rest
+// goes on.
 func (c *Courier) sendOne(ctx context.Context, ch Channel, m Message, of []Waiting) error {
 	subject := providers.OfChannel(ch.User, c.opt.Name(ch.ID), ch.Kind, ch.Version)
 	err := c.opt.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
@@ -226,7 +230,7 @@ func (c *post) sent(ctx context.Context, ch Channel, m Message, ids []int64) err
 	return err
 }
 
-// gone removes the channel of a browser that does not want to be told any more.
+// gone removes the channel of a browser that no longer accepts messages.
 func (c *post) gone(ctx context.Context, ch Channel) error {
 	c.opt.Log.Info("browser has unsubscribed", "user_id", ch.User, "provider", ch.Kind)
 	err := c.opt.Store.RemoveChannel(ctx, ch.User, ch.ID)
@@ -236,7 +240,7 @@ func (c *post) gone(ctx context.Context, ch Channel) error {
 	return errors.Join(err, c.forget(ctx, ch))
 }
 
-// failed keeps a failure that passes by itself; when it does not, the browser says so.
+// failed stores a failure that passes by itself, and opens a notification if it does not.
 func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
 	n, err := c.opt.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
@@ -247,10 +251,11 @@ func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cau
 	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason, v.Scope == resilience.ScopeItem))
 }
 
-// stopped keeps a failure that needs the person, and tells them. A channel that was changed meanwhile is tried again.
+// stopped stores a failure that needs the person, and opens a notification. A channel that has been changed meanwhile
+// is tried again.
 func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
-	// First of all the person is told: nothing is tried after the stop that could find out once more.
+	// Told first: after the stop nothing is sent that could find out again.
 	if err := c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)); err != nil {
 		return err
 	}
@@ -260,7 +265,8 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 	}
 	c.publish(ch.User)
 	if !stopped {
-		return errors.Join(waitUntil(time.Now().Add(time.Second)), c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
+		return errors.Join(waitUntil(time.Now().Add(time.Second)),
+			c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID)))
 	}
 	if v.Class == resilience.Fatal {
 		return cause
@@ -269,11 +275,13 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 }
 
 func (c *post) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
-	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s, Category: v.Category.String(), Title: w.Title, Message: w.Message,
-		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" + number(ch.ID)}, Instead: true})
+	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
+		Category: v.Category.String(), Title: w.Title, Message: w.Message,
+		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" +
+			number(ch.ID)}, Instead: true})
 }
 
-// forget closes what was told of a channel that works again, or is gone.
+// forget closes the notifications about a channel that works again, or has been removed.
 func (c *post) forget(ctx context.Context, ch Channel) error {
 	c.opt.Guard.ChannelRemoved(ch.User, c.opt.Name(ch.ID))
 	err := c.opt.Notifier.Resolve(ctx, ch.User, "", ChannelCause(ch.ID))
@@ -281,7 +289,7 @@ func (c *post) forget(ctx context.Context, ch Channel) error {
 	return err
 }
 
-// publish lets the person's pages look again.
+// publish refreshes the person's pages.
 func (c *post) publish(user int64) {
 	c.opt.Bus.Publish(user, events.Event{Type: events.Deliveries})
 }

@@ -1,9 +1,9 @@
-// Package notify keeps what a person has to be told until its cause is gone, and finds the words for it.
+// Package notify stores what a person has to know until its cause is gone, and words it.
 //
-// A notification is stored before anybody hears of it, and is unique per user, provider, cause and generation of the
-// credential: however often its cause is met, by however many callers, ticks and restarts, there is one. It is open
-// until its cause is gone (resolved); acknowledging it only stops it from asking for attention. The toast in a browser
-// is its announcement, no more.
+// A notification is stored before anybody sees it, and is unique per user, provider, cause and generation of the
+// credential: however often its cause occurs, in however many callers, ticks and restarts, there is one. It is open
+// until its cause is gone (resolved); acknowledging it only ends its demand for attention. The toast in a browser is
+// its announcement, no more.
 package notify
 
 import (
@@ -14,7 +14,7 @@ import (
 	"reprise/internal/events"
 )
 
-// Severity says how loudly a notification speaks.
+// Severity is the urgency of a notification.
 type Severity string
 
 // The severities.
@@ -53,16 +53,16 @@ type Notification struct {
 
 // Store keeps notifications.
 type Store interface {
-	// OpenNotification stores n unless it is open already, and says whether it was.
+	// OpenNotification stores n unless it is open already, and reports whether it stored it.
 	OpenNotification(ctx context.Context, n Notification) (stored Notification, opened bool, err error)
-	// ResolveNotifications closes the open ones of a provider with one of these causes and returns them. When none is
-	// named it closes all that speak about a credential (those with a generation). User 0 stands for every user.
+	// ResolveNotifications closes the open notifications of a provider with one of these causes and returns them;
+	// without causes, all about a credential (those with a generation). User 0 stands for every user.
 	ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]Notification, error)
-	// AckNotification returns false when there was nothing to acknowledge.
+	// AckNotification reports whether there was anything to acknowledge.
 	AckNotification(ctx context.Context, user, id int64) (bool, error)
 }
 
-// Notifier opens and closes notifications and tells the browsers. Safe for concurrent use.
+// Notifier opens and closes notifications, and publishes that to the browsers. Safe for concurrent use.
 type Notifier struct {
 	store  Store
 	bus    *events.Bus
@@ -74,7 +74,7 @@ func New(store Store, bus *events.Bus, opened func(Severity)) *Notifier {
 	return &Notifier{store: store, bus: bus, opened: opened}
 }
 
-// Open tells a person of something. When it is open already, nothing happens.
+// Open opens a notification, unless it is open already.
 func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	v.CreatedAt = time.Now()
 	stored, opened, err := n.store.OpenNotification(ctx, v)
@@ -88,8 +88,8 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 	return nil
 }
 
-// Resolve closes what was opened with these causes, because they are gone; when none is named, all that speaks about
-// the user's own credential. User 0 stands for every user.
+// Resolve closes the notifications with these causes; without causes, all about the user's own credential. User 0
+// stands for every user.
 func (n *Notifier) Resolve(ctx context.Context, user int64, provider string, causes ...string) error {
 	closed, err := n.store.ResolveNotifications(ctx, user, provider, causes...)
 	for _, v := range closed {
@@ -98,7 +98,7 @@ func (n *Notifier) Resolve(ctx context.Context, user int64, provider string, cau
 	return err
 }
 
-// Acknowledge notes that the person has seen it; every other browser of theirs is told.
+// Acknowledge notes that the person has seen a notification, and publishes that to their browsers.
 func (n *Notifier) Acknowledge(ctx context.Context, user, id int64) error {
 	changed, err := n.store.AckNotification(ctx, user, id)
 	if err == nil && changed {

@@ -27,7 +27,8 @@ func (m *memory) OpenNotification(_ context.Context, n Notification) (Notificati
 		return n, false, m.err
 	}
 	for _, o := range m.all {
-		if o.User == n.User && o.Provider == n.Provider && o.Cause == n.Cause && o.Generation == n.Generation && o.ResolvedAt.IsZero() {
+		if o.User == n.User && o.Provider == n.Provider && o.Cause == n.Cause && o.Generation == n.Generation &&
+			o.ResolvedAt.IsZero() {
 			return Notification{}, false, nil
 		}
 	}
@@ -36,12 +37,14 @@ func (m *memory) OpenNotification(_ context.Context, n Notification) (Notificati
 	return n, true, nil
 }
 
-func (m *memory) ResolveNotifications(_ context.Context, user int64, provider string, causes ...string) (closed []Notification, err error) {
+func (m *memory) ResolveNotifications(_ context.Context, user int64, provider string, causes ...string) (
+	closed []Notification, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.all {
 		n := &m.all[i]
-		if n.ResolvedAt.IsZero() && n.Provider == provider && (user == 0 || user == n.User) && (len(causes) == 0 || slices.Contains(causes, n.Cause)) {
+		if n.ResolvedAt.IsZero() && n.Provider == provider && (user == 0 || user == n.User) &&
+			(len(causes) == 0 || slices.Contains(causes, n.Cause)) {
 			n.ResolvedAt = time.Now()
 			closed = append(closed, *n)
 		}
@@ -72,7 +75,8 @@ type bundle struct {
 
 func setup(t *testing.T) bundle {
 	bus := &events.Bus{}
-	b := bundle{store: &memory{}, tabs: map[int64]*events.Subscription{alice: bus.Subscribe(alice), bob: bus.Subscribe(bob)}}
+	b := bundle{store: &memory{}, tabs: map[int64]*events.Subscription{alice: bus.Subscribe(alice),
+		bob: bus.Subscribe(bob)}}
 	b.Notifier = New(b.store, bus, nil)
 	for _, tab := range b.tabs {
 		t.Cleanup(tab.Close)
@@ -96,7 +100,8 @@ func (b bundle) heard(t *testing.T, user int64) (ids []string) {
 }
 
 func notice(user int64, cause string) Notification {
-	return Notification{User: user, Provider: "spotify", Cause: cause, Generation: 1, Severity: Error, Title: "Title", Message: "Message."}
+	return Notification{User: user, Provider: "spotify", Cause: cause, Generation: 1, Severity: Error, Title: "Title",
+		Message: "Message."}
 }
 
 func TestOpenIsSaidOnce(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// RefusedError says that a channel could not be told, in words. Nothing was stored.
+// RefusedError reports that a channel did not take a message, with the reason in words. Nothing was stored.
 type RefusedError struct {
 	Reason string
 	Err    error
@@ -19,7 +19,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Add proves a channel by a first message and stores it. When that fails, the error is a *RefusedError.
+// Add proves a channel by a first message and stores it. If the message fails, the error is a *RefusedError.
 func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
 	hello := c.test("This is where Reprise tells you", "When something needs you, you read it here.", ch)
 	if err := c.try(ctx, ch, hello); err != nil {
@@ -31,7 +31,7 @@ func (c *Courier) Add(ctx context.Context, ch Channel) (Channel, error) {
 	return ch, err
 }
 
-// add stores a channel, unless it has been added meanwhile: what somebody adds twice at once is told once.
+// add stores a channel, unless it is there already: a channel that is added twice at once is stored once.
 func (c *Courier) add(ctx context.Context, ch Channel) (Channel, error) {
 	c.adding.Lock()
 	defer c.adding.Unlock()
@@ -45,8 +45,8 @@ func (c *Courier) add(ctx context.Context, ch Channel) (Channel, error) {
 	return c.opt.Store.AddChannel(ctx, ch)
 }
 
-// Change stores another name, address or other wishes. Another address is proved first. What stood against the channel
-// is forgotten, and what waits for it is sent.
+// Change stores another name, address or other wishes. A new address is proved first. The trouble of the channel is
+// forgotten, and its waiting messages are sent.
 func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
 	old, err := c.opt.Store.Channel(ctx, ch.User, ch.ID)
 	switch {
@@ -56,7 +56,8 @@ func (c *Courier) Change(ctx context.Context, ch Channel) (Channel, error) {
 		return ch, ErrNotYours
 	}
 	if ch.URL != old.URL {
-		if err := c.try(ctx, ch, c.test("This is where Reprise tells you", "When something needs you, you read it here.", ch)); err != nil {
+		if err := c.try(ctx, ch, c.test("This is where Reprise tells you",
+			"When something needs you, you read it here.", ch)); err != nil {
 			return ch, err
 		}
 	}
@@ -74,7 +75,7 @@ func (c *Courier) renew(ctx context.Context, ch Channel) (Channel, error) {
 	return ch, err
 }
 
-// Remove forgets a channel and what waits for it.
+// Remove forgets a channel and its waiting messages.
 func (c *Courier) Remove(ctx context.Context, user, id int64) error {
 	ch, err := c.opt.Store.Channel(ctx, user, id)
 	switch {
@@ -86,13 +87,14 @@ func (c *Courier) Remove(ctx context.Context, user, id int64) error {
 	return errors.Join(c.opt.Store.RemoveChannel(ctx, user, id), c.forget(ctx, ch))
 }
 
-// SendTest sends a message at once, whatever the hour. When it arrives, what stood against the channel is forgotten.
+// SendTest sends a message at once, whatever the hour. If it succeeds, the trouble of the channel is forgotten.
 func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if err != nil {
 		return err
 	}
-	if err := c.try(ctx, ch, c.test("A test", "This is a test that you asked for. Nothing needs you.", ch)); err != nil {
+	if err := c.try(ctx, ch, c.test("A test", "This is a test that you asked for. Nothing needs you.",
+		ch)); err != nil {
 		if errors.Is(err, ErrUnsubscribed) {
 			err = errors.Join(err, c.gone(context.WithoutCancel(ctx), ch))
 		}
@@ -100,7 +102,8 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	now, err := c.opt.Store.Channel(ctx, user, id)
-	if err != nil || now.Version != ch.Version || now.Failures == 0 && now.StoppedAt.IsZero() { // it was another that was tested, or nothing stands against it
+	// Another version was tested, or there is no trouble.
+	if err != nil || now.Version != ch.Version || now.Failures == 0 && now.StoppedAt.IsZero() {
 		return err
 	}
 	_, err = c.renew(ctx, now)
@@ -109,7 +112,8 @@ func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 
 func (c *Courier) test(title, text string, ch Channel) Message {
 	now := time.Now()
-	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title, Text: text, URL: c.opt.BaseURL + "/channels", CreatedAt: now}
+	return Message{ID: idOf("test", ch.User, ch.ID, now.UnixNano()), Event: Test, Severity: Info, Title: title,
+		Text: text, URL: c.opt.BaseURL + "/channels", CreatedAt: now}
 }
 
 // try sends one message now.
@@ -127,7 +131,7 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 	return &RefusedError{Reason: TroubleWith(ch, v, err), Err: err}
 }
 
-// Adopt makes the channels of the settings the first administrator's, once there is one.
+// Adopt makes the channels of the settings those of the first administrator, once there is one.
 func (c *Courier) Adopt(ctx context.Context, all []Channel) error {
 	_, err := c.opt.Store.AdoptChannels(ctx, all)
 	return err
@@ -138,7 +142,7 @@ func (c *Courier) All(ctx context.Context, user int64) ([]Channel, error) {
 	return c.opt.Store.Channels(ctx, user)
 }
 
-// One returns a person's channel, or library.ErrNotFound.
+// One returns a person's channel; library.ErrNotFound if there is none.
 func (c *Courier) One(ctx context.Context, user, id int64) (Channel, error) {
 	if id == 0 {
 		return Channel{}, library.ErrNotFound

@@ -13,19 +13,20 @@ import (
 	"reprise/internal/resilience"
 )
 
-// The causes of notifications that do not stem from a failed call.
+// The causes of notifications that are not about a failed call.
 const (
 	CauseEnds30 = "authorization ends in 30 days"
 	CauseEnds7  = "authorization ends in 7 days"
 	CauseEnds1  = "authorization ends in 1 day"
 	CauseStill  = "still failing"
 	CauseQuota  = "quota spent"
-	// CauseOffline belongs to no provider.
+	// CauseOffline is about no provider.
 	CauseOffline = "offline"
 )
 
-// Offline is what is said of a service that cannot be reached because nothing can.
-const Offline = "It seems to be this server's own connection to the internet. What the services still offer is caught up when it is back."
+// Offline is the advice about a service that cannot be reached because none can.
+const Offline = "It seems to be this server's own connection to the internet. What the services still offer is " +
+	"caught up when it is back."
 
 // Owner is who must act.
 type Owner uint8
@@ -44,7 +45,7 @@ type Words struct {
 	Owner   Owner
 }
 
-// Cause names the cause of a notification: what happened (a category, or CauseStill), and the stream when only that one
+// Cause returns the cause of a notification: what happened (a category, or CauseStill), and the stream if only that
 // is concerned, or that it is the whole app.
 func Cause(what string, scope resilience.Scope, stream string) string {
 	switch scope {
@@ -56,12 +57,11 @@ func Cause(what string, scope resilience.Scope, stream string) string {
 	return what
 }
 
-// Of is the cause of an administrator's notification about another person's connection.
+// Of returns the cause of an administrator's notification about another person's connection.
 func Of(cause string, user int64) string { return fmt.Sprintf("%s of user %d", cause, user) }
 
-// Explain puts a state of a connection into words. advice is the provider's own, if its table has one for this
-// failure. waiting is what is owed to the connection, such as "37 listens"; empty for nothing. A state that is Ready has
-// no words.
+// Explain words a state of a connection. advice is the provider's own, if its table has any for this failure. waiting
+// is what waits to be sent there, such as "37 listens"; empty for nothing. A state that is Ready has no words.
 func Explain(p *providers.Provider, c library.Connection, s resilience.State, stream, advice, waiting string) Words {
 	switch s.Kind {
 	case resilience.Ready:
@@ -99,7 +99,8 @@ func Explain(p *providers.Provider, c library.Connection, s resilience.State, st
 	return w
 }
 
-func explainStop(p *providers.Provider, c library.Connection, s resilience.State, stream, advice, waiting string) Words {
+func explainStop(p *providers.Provider, c library.Connection, s resilience.State, stream, advice,
+	waiting string) Words {
 	name := p.DisplayName
 	owed := ""
 	if waiting != "" {
@@ -115,7 +116,8 @@ func explainStop(p *providers.Provider, c library.Connection, s resilience.State
 			advice = "Its client id or secret is wrong, or a setting is missing."
 		}
 		return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
-			name+" does not accept this installation.", advice, "The administrator must fix this; your own connection is fine.", owed)}
+			name+" does not accept this installation.", advice, "The administrator must fix this; your own "+
+				"connection is fine.", owed)}
 	case s.Category == resilience.Permission:
 		if advice == "" {
 			advice = "Allow it there, then press Try again."
@@ -140,10 +142,11 @@ func explainStop(p *providers.Provider, c library.Connection, s resilience.State
 	if owed == "" {
 		owed = "Nothing that was stored is lost, and reading goes on as soon as you have reconnected."
 	}
-	return Words{Title: name + " needs to be reconnected", Owner: Person, Message: join(whyEnded(p, c, s, advice), owed)}
+	return Words{Title: name + " needs to be reconnected", Owner: Person,
+		Message: join(whyEnded(p, c, s, advice), owed)}
 }
 
-// are puts the verb behind what waits.
+// are adds the verb to what waits.
 func are(waiting string) string {
 	if strings.HasPrefix(waiting, "1 ") && !strings.Contains(waiting, " and ") {
 		return waiting + " is"
@@ -159,13 +162,14 @@ func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, a
 	case p.OAuth == nil:
 		return name + " does not accept the stored sign-in any more. It may have been changed there."
 	case !c.ExpiresAt.IsZero() && !s.Since.Before(c.ExpiresAt.Add(-12*time.Hour)):
-		return fmt.Sprintf("Your permission ended on %s (%s ends it every %s).", day(c.ExpiresAt), name, months(p.OAuth.Months))
+		return fmt.Sprintf("Your permission ended on %s (%s ends it every %s).", day(c.ExpiresAt), name,
+			months(p.OAuth.Months))
 	}
 	return "Your permission for " + name + " has ended, or was taken back there."
 }
 
-// ExplainForAll puts a state of the installation's own calls of a provider into words for its administrators. A state
-// that is Ready has no words.
+// ExplainForAll words a state of the installation's own calls of a provider, for its administrators. A state that is
+// Ready has no words.
 func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Words {
 	if s.Kind != resilience.Stopped {
 		return Explain(p, library.Connection{}, s, "", advice, "")
@@ -173,30 +177,34 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 	name := p.DisplayName
 	if s.Category == resilience.Contract {
 		return Words{Title: name + " cannot be understood", Owner: Administrator, Message: join(
-			name+" answers in a way that Reprise does not understand.", advice, "Look for a newer version of Reprise, then press Try again.")}
+			name+" answers in a way that Reprise does not understand.", advice, "Look for a newer version of "+
+				"Reprise, then press Try again.")}
 	}
 	if advice == "" {
 		advice = "Check what the settings say about it."
 	}
 	return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
-		name+" does not accept this installation.", advice, "Then press Try again; a changed setting wants a restart of Reprise first.")}
+		name+" does not accept this installation.", advice, "Then press Try again; a changed setting wants a "+
+			"restart of Reprise first.")}
 }
 
-// Ending is the notice before an authorization's end.
+// Ending words the notice before an authorization ends.
 func Ending(p *providers.Provider, c library.Connection) Words {
-	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person, Message: fmt.Sprintf(
-		"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
-		p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
+	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
+		Message: fmt.Sprintf(
+			"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
+			p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
 }
 
-// WhenOffline is the warning that our own connection to the internet is lost.
+// WhenOffline words the warning that our own connection to the internet is lost.
 func WhenOffline() Words {
-	return Words{Title: "This server is offline", Owner: Administrator, Message: "Several services cannot be reached at once, so the fault " +
-		"lies with this server's own connection to the internet. It is tried again every few minutes, and what the " +
-		"services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
+	return Words{Title: "This server is offline", Owner: Administrator,
+		Message: "Several services cannot be reached at once, so the fault " +
+			"lies with this server's own connection to the internet. It is tried again every few minutes, and what the " +
+			"services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
 }
 
-// StillFailing is the warning about trouble that has lasted at the longest backoff for a day.
+// StillFailing words the warning about trouble that has lasted at the longest backoff for a day.
 func StillFailing(p *providers.Provider, s resilience.State) Words {
 	return Words{Title: p.DisplayName + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
 		"%s has been failing since %s. We keep trying. If it works for you elsewhere, look at Details.",
@@ -210,7 +218,7 @@ func about(s resilience.State, stream string) string {
 	return ""
 }
 
-// spoken is a stream as people call it.
+// spoken is the name of a stream for people.
 func spoken(stream string) string {
 	if stream == library.Deliveries {
 		return "sending"
@@ -238,14 +246,15 @@ func join(sentences ...string) string {
 	return strings.Join(kept, " ")
 }
 
-// Refused says why new credentials were not taken.
+// Refused words why new credentials were not accepted.
 func Refused(p *providers.Provider, err error) Words {
 	w := Words{Title: p.DisplayName + " was not connected", Owner: Person}
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		w.Message = join(e.Problem, "Nothing was stored.")
 		if strings.Contains(e.Setting, ".") { // a setting of the installation, not a field of the form
 			w.Owner = Administrator
-			w.Message = join("The setting "+e.Setting+" is not right.", e.Problem, "The administrator must fix this. Nothing was stored.")
+			w.Message = join("The setting "+e.Setting+" is not right.", e.Problem,
+				"The administrator must fix this. Nothing was stored.")
 		}
 		return w
 	}
@@ -258,16 +267,20 @@ func Refused(p *providers.Provider, err error) Words {
 	entered := slices.ContainsFunc(p.Fields, func(f providers.Field) bool { return f.Kind == "url" })
 	switch {
 	case kept != nil && kept.Offline:
-		w.Message = "This server has no connection to the internet at present. Please connect once more when it is back."
+		w.Message = "This server has no connection to the internet at present. Please connect once more when it is " +
+			"back."
 	case kept != nil && v.Category == resilience.RateLimit:
 		w.Message = p.DisplayName + " is asked as often as it allows just now. Please connect once more in a minute."
 	case kept != nil:
-		w.Message = p.DisplayName + " has trouble, and is left alone for a moment. Please connect once more in a few minutes."
+		w.Message = p.DisplayName +
+			" has trouble, and is left alone for a moment. Please connect once more in a few minutes."
 	case advice != "":
 		w.Message = advice
 	case (v.Scope == resilience.ScopeApp || v.Scope == resilience.ScopeKey) && v.Class == resilience.Fatal:
 		w.Owner = Administrator
-		w.Message = p.DisplayName + " does not accept this installation: its client id or secret is wrong. The administrator must fix this in the settings."
+		w.Message = p.DisplayName +
+			" does not accept this installation: its client id or secret is wrong. The administrator must fix this " +
+			"in the settings."
 	case v.Category == resilience.Auth && p.OAuth != nil:
 		w.Message = p.DisplayName + " did not accept the permission. Please connect once more."
 	case v.Category == resilience.Auth:
@@ -275,15 +288,19 @@ func Refused(p *providers.Provider, err error) Words {
 	case v.Category == resilience.Permission:
 		w.Message = p.DisplayName + " does not allow this account to be read."
 	case entered && isPlain(err):
-		w.Message = "What answers at this address does not speak https. Enter it with http:// if that is how you open it in the browser."
+		w.Message = "What answers at this address does not speak https. Enter it with http:// if that is how you " +
+			"open it in the browser."
 	case entered && isUntrusted(err):
-		w.Message = "The certificate at this address is not one for it, or this machine does not trust it. Enter the name that the certificate is for, and look at whether it is still valid and from whom it is."
+		w.Message = "The certificate at this address is not one for it, or this machine does not trust it. Enter " +
+			"the name that the certificate is for, and look at whether it is still valid and from whom it is."
 	case v.Category == resilience.Network:
-		w.Message = "There is no answer from " + p.DisplayName + ". Check the address if you entered one, and that the server is running and can be reached from here."
+		w.Message = "There is no answer from " + p.DisplayName +
+			". Check the address if you entered one, and that the server is running and can be reached from here."
 	case v.Category == resilience.RateLimit, v.Category == resilience.Quota:
 		w.Message = p.DisplayName + " asks us to wait. Please try again in a few minutes."
 	case v.Category == resilience.Contract, v.Category == resilience.Item:
-		w.Message = "What answers at this address is not " + p.DisplayName + ", or speaks in a way that Reprise does not understand. Check the address."
+		w.Message = "What answers at this address is not " + p.DisplayName +
+			", or speaks in a way that Reprise does not understand. Check the address."
 	case v.Category == resilience.Upstream:
 		w.Message = p.DisplayName + " has trouble at the moment. Please try again in a few minutes."
 	default:
@@ -293,13 +310,13 @@ func Refused(p *providers.Provider, err error) Words {
 	return w
 }
 
-// isPlain says whether somebody answers without TLS where TLS is due.
+// isPlain reports whether the answer is not TLS where TLS is due.
 func isPlain(err error) bool {
 	_, ok := errors.AsType[tls.RecordHeaderError](err)
 	return ok
 }
 
-// isUntrusted says whether a certificate was not accepted.
+// isUntrusted reports whether a certificate was not accepted.
 func isUntrusted(err error) bool {
 	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
 	return ok

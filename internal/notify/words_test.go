@@ -34,7 +34,8 @@ var (
 const advice = "Here stands the advice of the provider's own table."
 
 // unplain finds what must not stand in a sentence for a person: a status code, what Go or a provider says, a hole.
-var unplain = regexp.MustCompile(`\b[1-5][0-9]{2}\b|%!|dial tcp|EOF|refused|context|<nil>|error|status|HTTP|JSON|  |\.\.|\.,| \.|invalid_grant`)
+var unplain = regexp.MustCompile(
+	`\b[1-5][0-9]{2}\b|%!|dial tcp|EOF|refused|context|<nil>|error|status|HTTP|JSON|  |\.\.|\.,| \.|invalid_grant`)
 
 func requirePlain(t *testing.T, w Words) {
 	t.Helper()
@@ -102,9 +103,12 @@ func explained(t *testing.T, b *book) {
 						w := Explain(p, c, s, library.Listens, own, "")
 						requirePlain(t, w)
 						require.Contains(t, w.Message, own)
-						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody, "somebody must act when it stopped, else nobody")
-						require.Equal(t, kind == resilience.Stopped && category == resilience.Auth && scope != resilience.ScopeApp,
-							strings.Contains(w.Title, "reconnected"), "reconnecting helps when the permission ended, and only then: %v %v", category, scope)
+						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody,
+							"somebody must act when it stopped, else nobody")
+						require.Equal(t, kind == resilience.Stopped && category == resilience.Auth &&
+							scope != resilience.ScopeApp,
+							strings.Contains(w.Title,
+								"reconnected"), "reconnecting helps when the permission ended, and only then: %v %v", category, scope)
 						if own == "" {
 							b.add(w, fmt.Sprint(kind, " ", category), scope.String())
 						}
@@ -125,8 +129,10 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2027, 1, 14, 9, 0, 0, 0, time.UTC)
 	ended, gone := "Your permission ended on 14 January 2027 (Spotify ends it every six months).", "Your permission for Spotify has ended, or was taken back there."
-	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended, end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
-		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
+	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended,
+		end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
+		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+			Since: since}
 		w := Explain(spotify, library.Connection{ExpiresAt: end}, s, library.Listens, "", "")
 		require.Equal(t, want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
 		w = Explain(spotify, library.Connection{}, s, library.Listens, "", "")
@@ -137,24 +143,31 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 // refusals are the errors with which proving a credential can end.
 func refusals() map[string]error {
 	all := map[string]error{
-		"no answer":         &resilience.NetworkError{Endpoint: "GET /v1/me", Err: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")},
-		"no TLS":            &resilience.NetworkError{Endpoint: "GET /v1/me", Err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
-		"a certificate":     &resilience.NetworkError{Endpoint: "GET /v1/me", Err: &tls.CertificateVerificationError{Err: errors.New("x509: unknown authority")}},
-		"a deadline":        fmt.Errorf("get: %w", context.DeadlineExceeded),
-		"another shape":     &resilience.ContractError{Endpoint: "GET /v1/me", What: "not valid JSON"},
-		"a field":           &resilience.SettingError{Setting: "url", Problem: "Enter the address of your server."},
-		"a setting":         &resilience.SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."},
-		"a page":            &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401, HTML: true, Message: "HTTP 401 error"},
+		"no answer": &resilience.NetworkError{Endpoint: "GET /v1/me",
+			Err: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")},
+		"no TLS": &resilience.NetworkError{Endpoint: "GET /v1/me",
+			Err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
+		"a certificate": &resilience.NetworkError{Endpoint: "GET /v1/me",
+			Err: &tls.CertificateVerificationError{Err: errors.New("x509: unknown authority")}},
+		"a deadline":    fmt.Errorf("get: %w", context.DeadlineExceeded),
+		"another shape": &resilience.ContractError{Endpoint: "GET /v1/me", What: "not valid JSON"},
+		"a field":       &resilience.SettingError{Setting: "url", Problem: "Enter the address of your server."},
+		"a setting": &resilience.SettingError{Setting: "providers.spotify.client_id",
+			Problem: "It is missing."},
+		"a page": &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401, HTML: true,
+			Message: "HTTP 401 error"},
 		"something unknown": errors.New("unexpected EOF, status 401"),
 		"a stop":            context.Canceled,
 	}
 	for _, status := range []int{301, 400, 401, 403, 404, 410, 418, 422, 429, 500, 503} {
-		all[fmt.Sprintf("an answer %d", status)] = &resilience.AnswerError{Endpoint: "GET /v1/me", Status: status, Code: "invalid_grant", Message: "HTTP error, status 401"}
+		all[fmt.Sprintf("an answer %d", status)] = &resilience.AnswerError{Endpoint: "GET /v1/me", Status: status,
+			Code: "invalid_grant", Message: "HTTP error, status 401"}
 	}
 	for class := resilience.Retriable; class <= resilience.Fatal; class++ {
 		for category := resilience.Auth; category <= resilience.Unknown; category++ {
 			for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
-				all[fmt.Sprintf("%v %v in %v", class, category, scope)] = &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401, Message: "HTTP error, status 401",
+				all[fmt.Sprintf("%v %v in %v", class, category, scope)] = &resilience.AnswerError{
+					Endpoint: "GET /v1/me", Status: 401, Message: "HTTP error, status 401",
 					Meaning: &resilience.Meaning{Class: class, Category: category, Scope: scope}}
 			}
 		}
@@ -180,13 +193,16 @@ func refused(t *testing.T, b *book) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	refused(t, &book{})
-	own := &resilience.AnswerError{Status: 403, Message: "HTTP error", Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Advice: advice}}
+	own := &resilience.AnswerError{Status: 403, Message: "HTTP error",
+		Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Advice: advice}}
 	require.Equal(t, advice+" Nothing was stored.", Refused(spotify, own).Message)
 	require.Equal(t, Refused(spotify, own), Refused(spotify, fmt.Errorf("prove: %w", own)))
 
-	for why, says := range map[resilience.Category]string{resilience.Network: "no connection to the internet", resilience.CircuitOpen: "left alone for a moment",
-		resilience.RateLimit: "as often as it allows"} {
-		kept := &resilience.NotBeforeError{Endpoint: "POST token endpoint", Offline: why == resilience.Network, State: resilience.State{Kind: resilience.Waiting, Category: why}}
+	for why, says := range map[resilience.Category]string{resilience.Network: "no connection to the internet",
+		resilience.CircuitOpen: "left alone for a moment",
+		resilience.RateLimit:   "as often as it allows"} {
+		kept := &resilience.NotBeforeError{Endpoint: "POST token endpoint", Offline: why == resilience.Network,
+			State: resilience.State{Kind: resilience.Waiting, Category: why}}
 		w := Refused(spotify, kept)
 		requirePlain(t, w)
 		require.Contains(t, w.Message, says)
@@ -197,13 +213,16 @@ func TestRefused(t *testing.T) {
 func notices(t *testing.T, b *book) {
 	since := time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
 	for _, months := range []int{1, 3, 5, 6, 12} {
-		p := &providers.Provider{Description: providers.Description{DisplayName: "Spotify"}, OAuth: &providers.OAuth{Months: months}}
+		p := &providers.Provider{Description: providers.Description{DisplayName: "Spotify"},
+			OAuth: &providers.OAuth{Months: months}}
 		c := library.Connection{ExpiresAt: since}
 		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
-		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection, Since: since}
+		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
+			Since: since}
 		b.add(Explain(p, c, s, library.Listens, "", ""), fmt.Sprint("the end after ", months, " months"), "")
 	}
-	b.add(StillFailing(spotify, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream, Since: since}), "trouble for a day", "")
+	b.add(StillFailing(spotify, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream,
+		Since: since}), "trouble for a day", "")
 	for _, w := range b.words {
 		requirePlain(t, w)
 	}
@@ -235,7 +254,8 @@ func TestEverySentence(t *testing.T) {
 
 func TestCauseTellsStopsApart(t *testing.T) {
 	t.Parallel()
-	for scope, want := range map[resilience.Scope]string{resilience.ScopeConnection: "auth", resilience.ScopeStream: "auth:listens", resilience.ScopeApp: "auth:app"} {
+	for scope, want := range map[resilience.Scope]string{resilience.ScopeConnection: "auth",
+		resilience.ScopeStream: "auth:listens", resilience.ScopeApp: "auth:app"} {
 		require.Equal(t, want, Cause("auth", scope, library.Listens))
 	}
 }

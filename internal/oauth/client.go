@@ -12,14 +12,14 @@ import (
 	"reprise/internal/resilience"
 )
 
-// bearer adds a connection's access token to every request. When the provider refuses the token, it is renewed once
-// and the request repeated once; a second refusal is the outcome.
+// bearer adds a connection's access token to every request. If the provider refuses the token, it is renewed once and
+// the request repeated once; a second refusal is the outcome.
 type bearer struct {
 	base  http.RoundTripper
 	token func(ctx context.Context, stale string) (string, error)
 }
 
-// Client returns a client that calls the provider in the name of the connection, on the transport of base.
+// Client returns a client that calls the provider for the connection, on the transport of base.
 func (t *Tokens) Client(base *http.Client, p *providers.Provider, c library.Connection) *http.Client {
 	client := *base
 	client.Transport = &bearer{base: base.Transport, token: func(ctx context.Context, stale string) (string, error) {
@@ -28,7 +28,7 @@ func (t *Tokens) Client(base *http.Client, p *providers.Provider, c library.Conn
 	return &client
 }
 
-// GrantClient is Client for a permission that is not stored yet: its token cannot be renewed.
+// GrantClient is Client for an authorization that is not stored yet: its token cannot be renewed.
 func GrantClient(base *http.Client, credentials library.Credentials) *http.Client {
 	client := *base
 	client.Transport = &bearer{base: base.Transport, token: func(_ context.Context, stale string) (string, error) {
@@ -65,7 +65,7 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return b.send(req, body, token)
 }
 
-// copies takes the request's body and returns a way to send it more than once; nil when there is none.
+// copies takes the request's body and returns a way to send it more than once; nil if there is none.
 func copies(req *http.Request) (func() (io.ReadCloser, error), error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil

@@ -80,7 +80,8 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 			upstream := apiFor(t, tt.accepts, http.StatusUnauthorized, expired)
 			store := storeWith(valid())
 			base := onLoopback(t)
-			err := call(t, oauth.NewTokens(store, base).Client(base, provider(up.URL), valid()), http.MethodGet, upstream.URL, nil)
+			err := call(t, oauth.NewTokens(store, base).Client(base, provider(up.URL), valid()), http.MethodGet,
+				upstream.URL, nil)
 			if tt.fails {
 				requireMeans(t, resilience.Fatal, resilience.Auth, resilience.ScopeConnection, err)
 				require.ErrorContains(t, err, "GET /v1/me answered 401")
@@ -114,7 +115,8 @@ func TestOtherRefusalsAreNotRenewed(t *testing.T) {
 			up := answers(t, http.StatusOK, nil, "renewed.json")
 			upstream := apiFor(t, "none", tt.status, tt.text)
 			base := onLoopback(t)
-			err := call(t, oauth.NewTokens(storeWith(valid()), base).Client(base, provider(up.URL), valid()), http.MethodGet, upstream.URL, nil)
+			err := call(t, oauth.NewTokens(storeWith(valid()), base).Client(base, provider(up.URL), valid()),
+				http.MethodGet, upstream.URL, nil)
 			require.Equal(t, tt.category, resilience.Classify(err).Category)
 			require.Equal(t, []string{"access-1"}, upstream.seen())
 			require.Empty(t, up.calls())
@@ -148,7 +150,8 @@ func TestFailedRenewalIsTheOutcome(t *testing.T) {
 				if c.want == nil {
 					conn = connection()
 				}
-				err := call(t, oauth.NewTokens(storeWith(conn), base).Client(base, provider(up.URL), conn), http.MethodGet, upstream.URL, nil)
+				err := call(t, oauth.NewTokens(storeWith(conn), base).Client(base, provider(up.URL), conn),
+					http.MethodGet, upstream.URL, nil)
 				require.ErrorContains(t, err, "POST token endpoint answered", c.first)
 				v := resilience.Classify(err)
 				require.Equal(t, []any{tt.class, tt.category}, []any{v.Class, v.Category}, c.first)
@@ -171,7 +174,8 @@ func TestBodyIsRepeated(t *testing.T) {
 	t.Parallel()
 	const text = `{"name":"Road trip"}`
 	once := &oneWay{Reader: strings.NewReader(text)}
-	for name, body := range map[string]io.Reader{"that can be copied": strings.NewReader(text), "that can be read once": once} {
+	for name, body := range map[string]io.Reader{"that can be copied": strings.NewReader(text),
+		"that can be read once": once} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			up := answers(t, http.StatusOK, nil, "renewed.json")
@@ -195,7 +199,8 @@ func TestPermissionThatIsNotStored(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			upstream := apiFor(t, tt.accepts, http.StatusUnauthorized, expired)
-			err := call(t, oauth.GrantClient(onLoopback(t), connection().Credentials), http.MethodGet, upstream.URL, nil)
+			err := call(t, oauth.GrantClient(onLoopback(t), connection().Credentials), http.MethodGet, upstream.URL,
+				nil)
 			require.Equal(t, []string{"access-1"}, upstream.seen())
 			if tt.name == "accepted" {
 				require.NoError(t, err)
@@ -219,7 +224,8 @@ func TestPermissionWithoutRefreshToken(t *testing.T) {
 			conn := connection()
 			delete(conn.Credentials, "refresh_token")
 			base := onLoopback(t)
-			err := call(t, oauth.NewTokens(storeWith(conn), base).Client(base, provider(up.URL), conn), http.MethodGet, upstream.URL, nil)
+			err := call(t, oauth.NewTokens(storeWith(conn), base).Client(base, provider(up.URL), conn),
+				http.MethodGet, upstream.URL, nil)
 			require.Equal(t, []string{"access-1"}, upstream.seen(), "the provider says whether it is over")
 			require.Empty(t, up.calls())
 			if tt.name == "over" {

@@ -32,9 +32,12 @@ var tokenAnswers = []struct {
 	{"permission over", 400, "invalid_grant.json", nil, fatal, resilience.Auth, link, "Refresh token revoked"},
 	{"permission over, bare", 400, "invalid_grant-bare.json", nil, fatal, resilience.Auth, link, "invalid_grant"},
 	{"permission over, as 401", 401, "invalid_grant-bare.json", nil, fatal, resilience.Auth, link, "invalid_grant"},
-	{"permission over, inside 200", 200, "invalid_grant.json", nil, fatal, resilience.Auth, link, "Refresh token revoked"},
-	{"permission over, secrets repeated", 400, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link, "No such token: [redacted] (client reprise, [redacted])"},
-	{"the same inside 200", 200, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link, "No such token: [redacted] (client reprise, [redacted])"},
+	{"permission over, inside 200", 200, "invalid_grant.json", nil, fatal, resilience.Auth, link,
+		"Refresh token revoked"},
+	{"permission over, secrets repeated", 400, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link,
+		"No such token: [redacted] (client reprise, [redacted])"},
+	{"the same inside 200", 200, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link,
+		"No such token: [redacted] (client reprise, [redacted])"},
 	{"401 without words", 401, "", nil, fatal, resilience.Auth, link, "401"},
 	{"403 without words", 403, "", nil, fatal, resilience.Auth, link, "403"},
 	{"wrong client", 400, "invalid_client.json", nil, fatal, resilience.Config, whole, "invalid_client"},
@@ -43,18 +46,23 @@ var tokenAnswers = []struct {
 	{"client may not", 400, "unauthorized_client.json", nil, fatal, resilience.Config, whole, "unauthorized_client"},
 	{"no such address", 404, "", nil, fatal, resilience.Config, whole, "404"},
 	{"outage", 503, "object.json", nil, retriable, resilience.Upstream, link, "503"},
-	{"outage, in OAuth's words", 503, "temporarily_unavailable.json", nil, retriable, resilience.Upstream, link, "temporarily_unavailable"},
+	{"outage, in OAuth's words", 503, "temporarily_unavailable.json", nil, retriable, resilience.Upstream, link,
+		"temporarily_unavailable"},
 	{"outage said with 400", 400, "server_error.json", nil, retriable, resilience.Upstream, link, "server_error"},
-	{"outage inside 200", 200, "temporarily_unavailable.json", nil, retriable, resilience.Upstream, link, "temporarily_unavailable"},
-	{"outage said with 401", 401, "temporarily_unavailable.json", nil, retriable, resilience.Upstream, link, "temporarily_unavailable"},
+	{"outage inside 200", 200, "temporarily_unavailable.json", nil, retriable, resilience.Upstream, link,
+		"temporarily_unavailable"},
+	{"outage said with 401", 401, "temporarily_unavailable.json", nil, retriable, resilience.Upstream, link,
+		"temporarily_unavailable"},
 	{"bad gateway", 502, "page.html", nil, retriable, resilience.Upstream, stream, "a page instead of data"},
 	{"portal", 200, "page.html", nil, retriable, resilience.Upstream, stream, "a page instead of data"},
 	{"portal's 400", 400, "page.html", nil, retriable, resilience.Upstream, stream, "a page instead of data"},
 	{"portal's 401", 401, "page.html", nil, retriable, resilience.Upstream, stream, "a page instead of data"},
-	{"portal's redirect", 302, "", http.Header{"Location": {"http://portal.example/"}}, retriable, resilience.Upstream, link, "302"},
+	{"portal's redirect", 302, "", http.Header{"Location": {"http://portal.example/"}}, retriable,
+		resilience.Upstream, link, "302"},
 	{"rate limit", 429, "", http.Header{"Retry-After": {"120"}}, retriable, resilience.RateLimit, whole, "429"},
 	{"rate limit without end", 429, "", nil, retriable, resilience.RateLimit, link, "429"},
-	{"no access token", 200, "no-access-token.json", nil, retriable, resilience.Contract, stream, "missing access_token"},
+	{"no access token", 200, "no-access-token.json", nil, retriable, resilience.Contract, stream,
+		"missing access_token"},
 	{"no JSON", 200, "", nil, retriable, resilience.Contract, stream, "cannot parse"},
 	{"another shape", 200, "wrong-shape.json", nil, retriable, resilience.Contract, stream, "cannot parse"},
 }
@@ -78,7 +86,8 @@ func TestTokenEndpointAnswers(t *testing.T) {
 			require.Equal(t, c.Credentials, store.credentials(), "a failure changes nothing")
 			require.Len(t, up.calls(), 1)
 			v := resilience.Classify(err)
-			require.Equal(t, tt.category == resilience.Contract, v.FatalAfter == 3, "a broken answer is fatal after three in a row")
+			require.Equal(t, tt.category == resilience.Contract, v.FatalAfter == 3,
+				"a broken answer is fatal after three in a row")
 			if tt.header.Get("Retry-After") != "" {
 				require.WithinRange(t, v.NotBefore, before.Add(2*time.Minute), time.Now().Add(2*time.Minute))
 			}
@@ -90,7 +99,12 @@ func TestTokenEndpointOutOfReach(t *testing.T) {
 	t.Parallel()
 	whole := golden(t, "renewed.json")
 	for name, up := range map[string]*endpoint{
-		"refused":               func() *endpoint { e := answers(t, http.StatusOK, nil, "renewed.json"); e.Close(); return e }(),
+		"refused": func() *endpoint {
+			e := answers(t, http.StatusOK, nil,
+				"renewed.json")
+			e.Close()
+			return e
+		}(),
 		"cut before the answer": serves(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 		"cut in the middle of the answer": serves(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "4096")
@@ -104,7 +118,8 @@ func TestTokenEndpointOutOfReach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := storeWith(connection())
-			_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), provider(up.URL+"/token"), connection(), "")
+			_, err := oauth.NewTokens(store, onLoopback(t)).Fresh(t.Context(), provider(up.URL+"/token"),
+				connection(), "")
 			requireMeans(t, resilience.Retriable, resilience.Network, resilience.ScopeConnection, err)
 			requireNoSecret(t, err, "refresh-1", "refresh-2", "/token")
 			require.Zero(t, store.saves)

@@ -19,17 +19,17 @@ import (
 
 const authorizationPage = "authorization page"
 
-// stateLife is how long a person has for the consent at the provider.
+// stateLife is how long a person has to consent at the provider.
 const stateLife = 10 * time.Minute
 
 var (
-	// ErrState says that the answer does not belong to a request of this browser, came too late, or came twice.
+	// ErrState reports that the answer does not belong to a request of this browser, came too late, or came twice.
 	ErrState = errors.New("this answer does not belong to a request that is still open")
-	// ErrRefused says that the person did not consent.
+	// ErrRefused reports that the person did not consent.
 	ErrRefused = errors.New("the permission was not given")
 )
 
-// State is what is remembered between Begin and Complete.
+// State is what is stored between Begin and Complete.
 type State struct {
 	ID        string // fingerprint of the state parameter
 	Session   string // fingerprint of the browser's session
@@ -43,7 +43,7 @@ type State struct {
 // StateStore keeps states.
 type StateStore interface {
 	SaveState(context.Context, State) error
-	// TakeState returns the state and removes it, so that it serves once; library.ErrNotFound when there is none.
+	// TakeState returns the state and removes it, so that it serves once; library.ErrNotFound if there is none.
 	TakeState(ctx context.Context, id string) (State, error)
 }
 
@@ -58,7 +58,7 @@ func NewFlow(states StateStore, client *http.Client) *Flow {
 	return &Flow{states: states, client: client}
 }
 
-// Request is one person's wish to connect a provider.
+// Request is a person's request to connect a provider.
 type Request struct {
 	Provider    *providers.Provider
 	User        int64
@@ -67,14 +67,15 @@ type Request struct {
 	ReturnTo    string
 }
 
-// Begin returns the address at the provider to which the person's browser has to go.
+// Begin returns the address at the provider that the person's browser has to open.
 func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	if !r.Provider.Registered() {
 		settings, settingUp := r.Provider.ToRegister()
 		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. " + settingUp}
 	}
 	state := rand.Text()
-	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name, ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
+	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name,
+		ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
 	if r.Provider.OAuth != nil {
 		s.Verifier = oauth2.GenerateVerifier()
 	}
@@ -91,7 +92,7 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	return config(r.Provider.OAuth, r.RedirectURI).AuthCodeURL(state, options...), nil
 }
 
-// Grant is a permission that has just been given. It has not been proved yet.
+// Grant is a new authorization. It has not been proved yet.
 type Grant struct {
 	Credentials  library.Credentials
 	AuthorizedAt time.Time
@@ -100,7 +101,7 @@ type Grant struct {
 }
 
 // Complete turns the provider's answer, the query of the callback, into a Grant. It returns ErrState, ErrRefused, or
-// what the token endpoint's answer means. ReturnTo is set whenever the state was good.
+// the failure of the token endpoint. ReturnTo is set if the state was valid.
 func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Grant, error) {
 	s, err := f.states.TakeState(ctx, fingerprint(answer.Get("state")))
 	if errors.Is(err, library.ErrNotFound) {
@@ -109,7 +110,8 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 	if err != nil {
 		return Grant{}, err
 	}
-	if s.User != r.User || s.Provider != r.Provider.Name || s.Session != fingerprint(r.Session) || time.Since(s.CreatedAt) > stateLife {
+	if s.User != r.User || s.Provider != r.Provider.Name || s.Session != fingerprint(r.Session) ||
+		time.Since(s.CreatedAt) > stateLife {
 		return Grant{}, ErrState
 	}
 	g := Grant{ReturnTo: s.ReturnTo}
@@ -143,7 +145,8 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 		if code == "access_denied" {
 			return ErrRefused
 		}
-		return &resilience.AnswerError{Endpoint: authorizationPage, Status: http.StatusBadRequest, Code: resilience.Excerpt(code),
+		return &resilience.AnswerError{Endpoint: authorizationPage, Status: http.StatusBadRequest,
+			Code:    resilience.Excerpt(code),
 			Message: resilience.Excerpt(answer.Get("error_description")), Meaning: meaning(http.StatusBadRequest, code)}
 	}
 	code := answer.Get("code")
@@ -151,7 +154,8 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 		return &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
 	}
 	now := time.Now()
-	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(ctx, f.client), code, oauth2.VerifierOption(s.Verifier))
+	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(ctx, f.client), code,
+		oauth2.VerifierOption(s.Verifier))
 	if err != nil {
 		return tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)
 	}
@@ -162,8 +166,8 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 	return nil
 }
 
-// monthsAfter is the same day so many months later, or the last day of that month when it has no such day: half a year
-// after 31 August is the end of February, and not the beginning of March.
+// monthsAfter returns the same day so many months later, or the last day of that month if it has no such day: half a
+// year after 31 August is the end of February, not the beginning of March.
 func monthsAfter(t time.Time, months int) time.Time {
 	then := t.AddDate(0, months, 0)
 	if then.Day() != t.Day() { // AddDate went on into the month after

@@ -21,7 +21,8 @@ import (
 )
 
 func request(p *providers.Provider) oauth.Request {
-	return oauth.Request{Provider: p, User: user, Session: "alice's browser", RedirectURI: redirect, ReturnTo: "/connections"}
+	return oauth.Request{Provider: p, User: user, Session: "alice's browser", RedirectURI: redirect,
+		ReturnTo: "/connections"}
 }
 
 // begin sends somebody to the provider and returns the query they go there with.
@@ -53,8 +54,9 @@ func TestConsent(t *testing.T) {
 	for _, name := range []string{"state", "code_challenge"} {
 		asked.Del(name)
 	}
-	require.Equal(t, url.Values{"response_type": {"code"}, "client_id": {"reprise"}, "redirect_uri": {redirect}, "code_challenge_method": {"S256"},
-		"scope": {"user-read-recently-played playlist-read-private"}, "show_dialog": {"true"}}, asked)
+	require.Equal(t, url.Values{"response_type": {"code"}, "client_id": {"reprise"}, "redirect_uri": {redirect},
+		"code_challenge_method": {"S256"},
+		"scope":                 {"user-read-recently-played playlist-read-private"}, "show_dialog": {"true"}}, asked)
 
 	before := time.Now()
 	g, err := f.Complete(t.Context(), r, url.Values{"state": {state}, "code": {"the-code"}})
@@ -64,7 +66,8 @@ func TestConsent(t *testing.T) {
 	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
 	require.Equal(t, challenge, base64.RawURLEncoding.EncodeToString(sum[:]))
 	form.Del("code_verifier")
-	require.Equal(t, url.Values{"grant_type": {"authorization_code"}, "code": {"the-code"}, "redirect_uri": {redirect}, "client_id": {"reprise"}}, form)
+	require.Equal(t, url.Values{"grant_type": {"authorization_code"}, "code": {"the-code"},
+		"redirect_uri": {redirect}, "client_id": {"reprise"}}, form)
 
 	require.Equal(t, "access-2", g.Credentials["access_token"])
 	require.Equal(t, "refresh-2", g.Credentials["refresh_token"])
@@ -78,7 +81,8 @@ func TestConsent(t *testing.T) {
 func TestAPermissionEndsOnADayOfItsMonth(t *testing.T) {
 	t.Parallel()
 	text := golden(t, "renewed.json")
-	for given, end := range map[string]string{"2000-01-15": "2000-07-15", "2000-08-28": "2001-02-28", "2000-08-31": "2001-02-28", "2000-10-31": "2001-04-30",
+	for given, end := range map[string]string{"2000-01-15": "2000-07-15", "2000-08-28": "2001-02-28",
+		"2000-08-31": "2001-02-28", "2000-10-31": "2001-04-30",
 		"2003-08-30": "2004-02-29", "2000-12-31": "2001-06-30"} {
 		t.Run(given, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +90,8 @@ func TestAPermissionEndsOnADayOfItsMonth(t *testing.T) {
 				day, err := time.ParseInLocation(time.DateOnly, given, time.Local)
 				require.NoError(t, err)
 				time.Sleep(time.Until(day.Add(12 * time.Hour)))
-				f := oauth.NewFlow(&memory{}, client(inMemory(func(*http.Request) (*http.Response, error) { return answer(text) })))
+				f := oauth.NewFlow(&memory{}, client(inMemory(
+					func(*http.Request) (*http.Response, error) { return answer(text) })))
 				r := request(provider("https://accounts.example/token"))
 				g, err := f.Complete(t.Context(), r, consent(begin(t, f, r)))
 				require.NoError(t, err)
@@ -152,7 +157,10 @@ func TestStateBelongsToOneRequest(t *testing.T) {
 			other.Name = "youtube"
 			r.Provider = &other
 		},
-		"forged":        func(_ *oauth.Request, answer url.Values) { answer.Set("state", "MALLORYSMALLORYSMALLORYSMA") },
+		"forged": func(_ *oauth.Request, answer url.Values) {
+			answer.Set("state",
+				"MALLORYSMALLORYSMALLORYSMA")
+		},
 		"without state": func(_ *oauth.Request, answer url.Values) { answer.Del("state") },
 		"forged refusal": func(_ *oauth.Request, answer url.Values) {
 			answer.Set("state", "MALLORYSMALLORYSMALLORYSMA")
@@ -207,11 +215,13 @@ func TestStateServesTenMinutes(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
 		want  error
-	}{{0, nil}, {10 * time.Minute, nil}, {10*time.Minute + time.Millisecond, oauth.ErrState}, {24 * time.Hour, oauth.ErrState}} {
+	}{{0, nil}, {10 * time.Minute, nil}, {10*time.Minute + time.Millisecond, oauth.ErrState}, {24 * time.Hour,
+		oauth.ErrState}} {
 		t.Run(tt.after.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := oauth.NewFlow(&memory{}, client(inMemory(func(*http.Request) (*http.Response, error) { return answer(text) })))
+				f := oauth.NewFlow(&memory{}, client(inMemory(
+					func(*http.Request) (*http.Response, error) { return answer(text) })))
 				r := request(provider("https://accounts.example/token"))
 				given := consent(begin(t, f, r))
 				time.Sleep(tt.after)
@@ -281,7 +291,8 @@ func TestCodeRefused(t *testing.T) {
 	var verifier string
 	up := serves(t, func(w http.ResponseWriter, r *http.Request) {
 		verifier = r.PostFormValue("code_verifier")
-		say(w, http.StatusBadRequest, nil, fmt.Sprintf(`{"error":"invalid_grant","error_description":"code %s with %s and %s: Invalid authorization code"}`,
+		say(w, http.StatusBadRequest, nil, fmt.Sprintf(
+			`{"error":"invalid_grant","error_description":"code %s with %s and %s: Invalid authorization code"}`,
 			r.PostFormValue("code"), verifier, secret))
 	})
 	f := oauth.NewFlow(&memory{}, onLoopback(t))

@@ -40,7 +40,8 @@ func buildServer(t *testing.T) string {
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("testdata", "oidcserver"), "-o", program, ".")
 	build.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("The OAuth 2 server of this test cannot be built. Its module, github.com/zitadel/oidc/v3, has to come from the "+
+		t.Fatalf("The OAuth 2 server of this test cannot be built. Its module, github.com/zitadel/oidc/v3, has to "+
+			"come from the "+
 			"module cache or from the Go proxy (%v):\n%s", err, out)
 	}
 	return program
@@ -107,9 +108,11 @@ func startInstallation(t *testing.T, program string, args ...string) *installati
 	}))
 	in.provider = &providers.Provider{Description: providers.Description{Name: "spotify", DisplayName: "Spotify"},
 		OAuth: &providers.OAuth{ClientID: "reprise", AuthURL: found.Auth, TokenURL: found.Token,
-			Scopes: []string{"openid", "profile", "offline_access"}, AuthParams: map[string]string{"prompt": "consent"}, Months: 6}}
+			Scopes: []string{"openid", "profile", "offline_access"}, AuthParams: map[string]string{
+				"prompt": "consent"}, Months: 6}}
 	in.open(t)
-	u, err := in.db.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, true)
+	u, err := in.db.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
+		CreatedAt: time.Now()}, true)
 	require.NoError(t, err)
 	in.user = u.ID
 	return in
@@ -134,17 +137,19 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="id" value="([^"]+)">
 // consent sends Alice's browser to the server, where she signs in, and returns the query with which it comes back.
 func (in *installation) consent(t *testing.T) (oauth.Request, url.Values) {
 	t.Helper()
-	asked := oauth.Request{Provider: in.provider, User: in.user, Session: "alice's browser", RedirectURI: redirect, ReturnTo: "/connections"}
+	asked := oauth.Request{Provider: in.provider, User: in.user, Session: "alice's browser", RedirectURI: redirect,
+		ReturnTo: "/connections"}
 	to, err := in.flow.Begin(t.Context(), asked)
 	require.NoError(t, err)
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	browser := &http.Client{Jar: jar, Transport: in.client.Transport.(*resilience.Transport).Base, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		if strings.HasPrefix(r.URL.String(), redirect) {
-			return http.ErrUseLastResponse
-		}
-		return nil
-	}}
+	browser := &http.Client{Jar: jar, Transport: in.client.Transport.(*resilience.Transport).Base,
+		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+			if strings.HasPrefix(r.URL.String(), redirect) {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}}
 	page, err := browser.Get(to)
 	require.NoError(t, err)
 	text := read(t, page)
@@ -177,7 +182,8 @@ func (in *installation) connect(t *testing.T) library.Connection {
 	require.Equal(t, "/connections", grant.ReturnTo)
 	account, err := in.account(t.Context(), oauth.GrantClient(in.client, grant.Credentials))
 	require.NoError(t, err)
-	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user, Provider: in.provider.Name, AccountID: account, Account: "Alice",
+	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user, Provider: in.provider.Name,
+		AccountID: account, Account: "Alice",
 		App: "reprise", Credentials: grant.Credentials, AuthorizedAt: grant.AuthorizedAt, ExpiresAt: grant.ExpiresAt, CreatedAt: time.Now()})
 	require.NoError(t, err)
 	return c

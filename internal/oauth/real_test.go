@@ -137,7 +137,8 @@ func testRefusals(t *testing.T, in *installation) {
 	c := withCredentials(connection(), grant.Credentials)
 	_, err = oauth.NewTokens(storeWith(c), in.client).Fresh(ctx, &wrong, c, grant.Credentials["access_token"])
 	require.Error(t, err)
-	require.NotEqual(t, resilience.Auth, resilience.Classify(err).Category, "nobody reconnects for an administrator's mistake")
+	require.NotEqual(t, resilience.Auth, resilience.Classify(err).Category,
+		"nobody reconnects for an administrator's mistake")
 }
 
 // requireOver checks that an error says that only a new consent helps, and holds nothing of the credentials.

@@ -59,7 +59,8 @@ func connection() library.Connection {
 }
 
 func ended(access, refresh string) library.Credentials {
-	return library.Credentials{"access_token": access, "refresh_token": refresh, "token_end": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
+	return library.Credentials{"access_token": access, "refresh_token": refresh,
+		"token_end": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
 }
 
 // valid is a connection whose access token should still do.
@@ -214,7 +215,8 @@ func answer(text string) (*http.Response, error) {
 }
 
 // requireMeans checks what an error means, but for its time.
-func requireMeans(t *testing.T, class resilience.Class, category resilience.Category, scope resilience.Scope, err error) {
+func requireMeans(t *testing.T, class resilience.Class, category resilience.Category, scope resilience.Scope,
+	err error) {
 	t.Helper()
 	require.Error(t, err)
 	v := resilience.Classify(err)

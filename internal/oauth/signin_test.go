@@ -50,7 +50,8 @@ func newOwnWay() *ownWay {
 }
 
 func (w *ownWay) request() oauth.Request {
-	return oauth.Request{Provider: w.Provider, User: user, Session: "alice's browser", RedirectURI: lastfmRedirect, ReturnTo: "/connections"}
+	return oauth.Request{Provider: w.Provider, User: user, Session: "alice's browser", RedirectURI: lastfmRedirect,
+		ReturnTo: "/connections"}
 }
 
 // comesBack sends somebody to the provider's page and returns the query with which they come back, without a token.
@@ -93,7 +94,10 @@ func TestSignInBelongsToOneRequest(t *testing.T) {
 			other.Name = "librefm"
 			r.Provider = &other
 		},
-		"forged":        func(_ *oauth.Request, answer url.Values) { answer.Set("state", "MALLORYSMALLORYSMALLORYSMA") },
+		"forged": func(_ *oauth.Request, answer url.Values) {
+			answer.Set("state",
+				"MALLORYSMALLORYSMALLORYSMA")
+		},
 		"without state": func(_ *oauth.Request, answer url.Values) { answer.Del("state") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +118,8 @@ func TestSignInBelongsToOneRequest(t *testing.T) {
 
 func TestSignInServesTenMinutes(t *testing.T) {
 	t.Parallel()
-	for after, want := range map[time.Duration]error{10 * time.Minute: nil, 10*time.Minute + time.Millisecond: oauth.ErrState} {
+	for after, want := range map[time.Duration]error{10 * time.Minute: nil, 10*time.Minute +
+		time.Millisecond: oauth.ErrState} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newOwnWay()
 			f := oauth.NewFlow(&memory{}, nil)

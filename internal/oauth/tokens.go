@@ -20,7 +20,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// The names under which a token stands in library.Credentials.
+// The keys of a token in library.Credentials.
 const (
 	accessToken  = "access_token"
 	refreshToken = "refresh_token"
@@ -34,17 +34,17 @@ const early = time.Minute
 // CredentialStore keeps connections' credentials.
 type CredentialStore interface {
 	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
-	// SaveCredentials returns library.ErrNotFound when the connection has moved on to another generation.
+	// SaveCredentials returns library.ErrNotFound if the connection has another generation now.
 	SaveCredentials(context.Context, library.Connection) error
 }
 
-// Tokens hands out access tokens.
+// Tokens returns access tokens.
 type Tokens struct {
 	store  CredentialStore
 	client *http.Client
 	flight singleflight.Group
-	// unsaved are renewed credentials that the store could not take, by flight key: the provider has already made
-	// them the only ones that count.
+	// unsaved are renewed credentials that the store could not take, by flight key: the provider accepts no others
+	// any more.
 	unsaved sync.Map
 }
 
@@ -55,15 +55,15 @@ func NewTokens(store CredentialStore, client *http.Client) *Tokens {
 
 var (
 	errNoRenewal = errors.New("this permission cannot be renewed")
-	// errReplaced is an end of our own making: it says nothing about the provider.
+	// errReplaced wraps context.Canceled: it says nothing about the provider.
 	errReplaced = fmt.Errorf("the connection was replaced or removed: %w", context.Canceled)
 )
 
 // Fresh returns an access token for the connection, renewed once for all who ask. stale is a token that the provider
-// has refused; empty when there is none.
+// has refused; empty if there is none.
 //
-// A caller whose connection has been replaced since, by a new consent of the same account, goes on with the new token.
-// When it was removed, belongs to another account now, or is replaced during the renewal, the error wraps
+// A caller whose connection has been replaced, by a new consent of the same account, gets the new token. If the
+// connection was removed, belongs to another account now, or is replaced during the renewal, the error wraps
 // context.Canceled.
 func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Connection, stale string) (string, error) {
 	if usable(c.Credentials, stale) {
@@ -73,14 +73,14 @@ func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Con
 		mine := false
 		result, err, _ := t.flight.Do(flightKey(c), func() (any, error) {
 			mine = true
-			// The caller's end must not cut off a renewal: a rotated token that nobody stored is lost. The transport
-			// bounds how long it takes.
+			// The end of the caller must not interrupt a renewal: a rotated token that nobody stored is lost. The
+			// transport bounds how long it takes.
 			return t.renew(context.WithoutCancel(ctx), p, c, stale)
 		})
 		if err != nil {
 			return "", err
 		}
-		// Somebody else, who had not been refused, may have been given the very token that was refused here.
+		// The renewal of a caller that was not refused may have returned the very token that was refused here.
 		if token := result.(string); mine || token != stale {
 			return token, nil
 		}
@@ -122,7 +122,7 @@ func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c library.Con
 	return token.AccessToken, err
 }
 
-// current is the connection as it stands now, which may be of a later generation than c, of the same account.
+// current returns the stored connection, which may be of a later generation than c, of the same account.
 func (t *Tokens) current(ctx context.Context, c library.Connection) (library.Connection, error) {
 	if kept, ok := t.unsaved.Load(flightKey(c)); ok {
 		c = kept.(library.Connection)
@@ -131,7 +131,8 @@ func (t *Tokens) current(ctx context.Context, c library.Connection) (library.Con
 		}
 	}
 	now, err := t.store.Connection(ctx, c.User, c.Provider)
-	if errors.Is(err, library.ErrNotFound) || err == nil && now.Generation != c.Generation && now.AccountID != c.AccountID {
+	if errors.Is(err, library.ErrNotFound) || err == nil && now.Generation != c.Generation &&
+		now.AccountID != c.AccountID {
 		return now, errReplaced
 	}
 	return now, err
@@ -156,7 +157,7 @@ func usable(c library.Credentials, stale string) bool {
 	return err != nil || time.Until(end) > 0
 }
 
-// merge puts a token into credentials. A provider that sends no new refresh token means the old one to go on.
+// merge adds a token to credentials. A provider that sends no new refresh token means the old one to remain valid.
 func merge(old library.Credentials, t *oauth2.Token) library.Credentials {
 	c := maps.Clone(old)
 	if c == nil {
@@ -173,18 +174,19 @@ func merge(old library.Credentials, t *oauth2.Token) library.Credentials {
 	return c
 }
 
-// Credentials are a token as connections keep it.
+// Credentials returns a token as connections store it.
 func Credentials(t *oauth2.Token) library.Credentials { return merge(nil, t) }
 
 func tokenContext(ctx context.Context, client *http.Client) context.Context {
-	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, providers.TokenEndpoint), resilience.Reader{Explain: func(e *resilience.AnswerError) {
-		code, _ := refusal(e)
-		e.Meaning = meaning(e.Status, code)
-	}})
+	ctx = resilience.WithReader(resilience.WithEndpoint(ctx, providers.TokenEndpoint),
+		resilience.Reader{Explain: func(e *resilience.AnswerError) {
+			code, _ := refusal(e)
+			e.Meaning = meaning(e.Status, code)
+		}})
 	return context.WithValue(ctx, oauth2.HTTPClient, client)
 }
 
-// refusal is what a token endpoint says in the body of a failure.
+// refusal returns the error in the body of an answer of a token endpoint.
 func refusal(e *resilience.AnswerError) (code, description string) {
 	var body struct {
 		Error       string `json:"error"`
@@ -196,12 +198,13 @@ func refusal(e *resilience.AnswerError) (code, description string) {
 	return body.Error, body.Description
 }
 
-// tokenError gives what the oauth2 package returns the type that says what it means. Some servers repeat what they were
-// sent: secrets are what must not appear in the error's text.
+// tokenError returns the error of the oauth2 package as one of package resilience. Some servers repeat what they were
+// sent: secrets must not appear in the error's text.
 func tokenError(err error, secrets ...string) error {
 	words := func(text string) string { return resilience.Excerpt(hide(text, secrets)) }
 	if re, ok := errors.AsType[*oauth2.RetrieveError](err); ok { // an error inside a 2xx, or a redirect
-		return &resilience.AnswerError{Endpoint: providers.TokenEndpoint, Status: re.Response.StatusCode, Code: words(re.ErrorCode),
+		return &resilience.AnswerError{Endpoint: providers.TokenEndpoint, Status: re.Response.StatusCode,
+			Code:    words(re.ErrorCode),
 			Message: words(re.ErrorDescription), Meaning: meaning(re.Response.StatusCode, re.ErrorCode)}
 	}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
@@ -212,7 +215,8 @@ func tokenError(err error, secrets ...string) error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		return ue.Err // typed by the transport; the URL stays out of it
 	}
-	return &resilience.ContractError{Endpoint: providers.TokenEndpoint, What: words(strings.TrimPrefix(err.Error(), "oauth2: "))}
+	return &resilience.ContractError{Endpoint: providers.TokenEndpoint,
+		What: words(strings.TrimPrefix(err.Error(), "oauth2: "))}
 }
 
 func hide(text string, secrets []string) string {
@@ -224,8 +228,8 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// meaning is what the general table says, with the two codes by which a server owns up to trouble of its own (RFC 6749,
-// section 4.1.2.1), whatever status they come with.
+// meaning is TokenMeaning, with the two codes by which a server reports trouble of its own (RFC 6749, section
+// 4.1.2.1), whatever their status.
 func meaning(status int, code string) *resilience.Meaning {
 	switch code {
 	case "server_error":

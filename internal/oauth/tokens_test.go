@@ -42,7 +42,8 @@ func TestFiftyAskAndOneRenews(t *testing.T) {
 			}
 			require.Len(t, up.calls(), 1)
 			form := up.calls()[0]
-			require.Equal(t, []string{"refresh_token", "refresh-1", "reprise"}, []string{form.Get("grant_type"), form.Get("refresh_token"), form.Get("client_id")})
+			require.Equal(t, []string{"refresh_token", "refresh-1", "reprise"},
+				[]string{form.Get("grant_type"), form.Get("refresh_token"), form.Get("client_id")})
 		})
 	}
 }
@@ -57,13 +58,15 @@ func TestRenewedTokenIsStoredBeforeItIsUsed(t *testing.T) {
 		say(w, http.StatusOK, nil, `{}`)
 	})
 	base := onLoopback(t)
-	require.NoError(t, call(t, oauth.NewTokens(store, base).Client(base, provider(up.URL), connection()), http.MethodGet, upstream.URL, nil))
+	require.NoError(t, call(t, oauth.NewTokens(store, base).Client(base, provider(up.URL), connection()),
+		http.MethodGet, upstream.URL, nil))
 	require.Equal(t, [2]string{"Bearer access-2", "Bearer access-2"}, <-used)
 }
 
 func TestRefreshTokenAfterRenewal(t *testing.T) {
 	t.Parallel()
-	for file, want := range map[string]string{"renewed.json": "refresh-2", "renewed-without-refresh.json": "refresh-1"} {
+	for file, want := range map[string]string{"renewed.json": "refresh-2",
+		"renewed-without-refresh.json": "refresh-1"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			up := answers(t, http.StatusOK, nil, file)
@@ -96,7 +99,8 @@ func TestTokenIsRenewedBeforeItsEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				store := storeWith(connection())
-				tokens := oauth.NewTokens(store, client(inMemory(func(*http.Request) (*http.Response, error) { calls++; return answer(tt.text) })))
+				tokens := oauth.NewTokens(store, client(
+					inMemory(func(*http.Request) (*http.Response, error) { calls++; return answer(tt.text) })))
 				ask := func() {
 					c, err := store.Connection(t.Context(), user, "spotify")
 					require.NoError(t, err)
@@ -174,7 +178,8 @@ func TestCallerEndsDuringRenewal(t *testing.T) {
 	upstream := apiFor(t, "access-2", http.StatusUnauthorized, expired)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, upstream.URL, nil)
 	require.NoError(t, err)
-	_, err = resilience.Send(oauth.NewTokens(store, base).Client(base, provider(up.URL), connection()), req, "GET /v1/me")
+	_, err = resilience.Send(oauth.NewTokens(store, base).Client(base, provider(up.URL), connection()), req,
+		"GET /v1/me")
 	requireMeans(t, resilience.Canceled, resilience.None, resilience.ScopeNone, err)
 	require.Empty(t, upstream.seen())
 	c := store.credentials()
@@ -227,7 +232,7 @@ func TestStoreThatCannotTakeARenewedToken(t *testing.T) {
 	require.Equal(t, "refresh-2", up.calls()[1].Get("refresh_token"))
 }
 
-func TestReplacedWhileTheStoreCouldNotTakeATokenYet(t *testing.T) {
+func TestReplacedWhileATokenIsUnsaved(t *testing.T) {
 	t.Parallel()
 	up := answers(t, http.StatusOK, nil, "renewed.json")
 	stored := connection()
@@ -246,7 +251,7 @@ func TestReplacedWhileTheStoreCouldNotTakeATokenYet(t *testing.T) {
 }
 
 // Somebody who was refused joins somebody who was not, and whom the store can still help.
-func TestRefusedCallerJoinsARenewalThatGivesTheRefusedToken(t *testing.T) {
+func TestARefusedTokenIsNotTakenFromARenewal(t *testing.T) {
 	t.Parallel()
 	text := `{"access_token":"access-3","expires_in":3600}`
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +260,8 @@ func TestRefusedCallerJoinsARenewalThatGivesTheRefusedToken(t *testing.T) {
 		stored.Credentials["access_token"] = "access-2"
 		store, goOn := storeWith(stored), make(chan struct{})
 		store.reading = func() { <-goOn }
-		tokens := oauth.NewTokens(store, client(inMemory(func(*http.Request) (*http.Response, error) { calls++; return answer(text) })))
+		tokens := oauth.NewTokens(store, client(inMemory(
+			func(*http.Request) (*http.Response, error) { calls++; return answer(text) })))
 		p := provider("https://accounts.example/token")
 		var first, second string
 		var wg sync.WaitGroup

@@ -51,7 +51,7 @@ func (t Tables) Markdown() string {
 				same = len(first.Table)
 				fmt.Fprintf(&b, "| | | all rows of *%s* | | |\n", first.Calls)
 			default:
-				for same < len(rows) && same != at && rows[same].Status == rows[0].Status && rows[same].Meaning == rows[0].Meaning && rows[0].Code != "" && rows[same].Code != "" {
+				for same < len(rows) && same != at && sharesLine(rows[0], rows[same]) {
 					same++
 				}
 				b.WriteString(t.line(rows[:same]))
@@ -60,6 +60,11 @@ func (t Tables) Markdown() string {
 		}
 	}
 	return b.String()
+}
+
+// sharesLine says whether two rows differ in their code only.
+func sharesLine(a, b Row) bool {
+	return a.Status == b.Status && a.Meaning == b.Meaning && a.Code != "" && b.Code != ""
 }
 
 // indexOf is where all of part stands in whole, -1 when it does not.
@@ -88,7 +93,8 @@ func (t Tables) line(rows Table) string {
 		}
 	}
 	m := rows[0].Meaning
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", status, strings.Join(codes, ", "), verdictOf(m), waitOf(m), told(m))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
+		status, strings.Join(codes, ", "), verdictOf(m), waitOf(m), told(m))
 }
 
 func verdictOf(m resilience.Meaning) string {
@@ -132,6 +138,36 @@ func links(addresses []string) []string {
 	return out
 }
 
+// Overview renders a table of what each provider is for, whose servers it calls, how often, and what it needs.
+func Overview(all []Description) string {
+	var b strings.Builder
+	b.WriteString("| service | name | what for | servers of | requests per second | needs |\n" +
+		"| --- | --- | --- | --- | --- | --- |\n")
+	for _, d := range all {
+		pace := "as its answers ask"
+		if d.Pace.PerSecond > 0 {
+			pace = fmt.Sprintf("%g per %s", d.Pace.PerSecond, d.Pace.Per)
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s |\n",
+			d.DisplayName, d.Name, d.Purpose, d.Owner, pace, d.needs())
+	}
+	return b.String()
+}
+
+// needs renders the settings without which a provider is not used, with where to get them.
+func (d Description) needs() string {
+	var all []string
+	for _, s := range d.Settings {
+		if s.Required {
+			all = append(all, fmt.Sprintf("`%s` from <%s>", d.Path(s.Name), s.From))
+		}
+	}
+	if len(d.Contact.Domains) > 0 {
+		all = append(all, "`contact`")
+	}
+	return strings.Join(all, ", ")
+}
+
 // GeneralMarkdown renders what counts for every provider: the general table by status, that of a token endpoint, and
 // what is no answer at all. It asks those who judge, so that it says what they do.
 func GeneralMarkdown() string {
@@ -147,7 +183,8 @@ func GeneralMarkdown() string {
 		if code != "" {
 			name = "`" + code + "`"
 		}
-		for _, g := range byMeaning(func(status int) resilience.Meaning { return resilience.TokenMeaning(status, code) }) {
+		meaning := func(status int) resilience.Meaning { return resilience.TokenMeaning(status, code) }
+		for _, g := range byMeaning(meaning) {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", name, ranges(g.statuses), verdictOf(g.meaning))
 		}
 	}
@@ -156,17 +193,21 @@ func GeneralMarkdown() string {
 		outcome string
 		err     error
 	}{
-		{"a page (HTML) where data is due, with whatever status", &resilience.AnswerError{Status: http.StatusForbidden, HTML: true}},
+		{"a page (HTML) where data is due, with whatever status",
+			&resilience.AnswerError{Status: http.StatusForbidden, HTML: true}},
 		{"429 without a time that can be used", &resilience.AnswerError{Status: http.StatusTooManyRequests}},
-		{"no complete answer: refused, reset, timed out, not resolved, cut off", &resilience.NetworkError{Err: io.ErrUnexpectedEOF}},
+		{"no complete answer: refused, reset, timed out, not resolved, cut off",
+			&resilience.NetworkError{Err: io.ErrUnexpectedEOF}},
 		{"a complete answer of another shape than documented", &resilience.ContractError{}},
 		{"a setting that is missing or malformed", &resilience.SettingError{}},
-		{"an endpoint that is not asked while its breaker is open", &resilience.NotBeforeError{State: resilience.State{Category: resilience.CircuitOpen}}},
+		{"an endpoint that is not asked while its breaker is open",
+			&resilience.NotBeforeError{State: resilience.State{Category: resilience.CircuitOpen}}},
 		{"anything else", errors.New("something else")},
 	} {
 		v := resilience.Classify(o.err)
 		fmt.Fprintf(&b, "| %s | %s |\n", o.outcome,
-			verdictOf(resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter}))
+			verdictOf(resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope,
+				FatalAfter: v.FatalAfter}))
 	}
 	return b.String()
 }

@@ -74,6 +74,7 @@ func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) 
 }
 
 // Call is the call of a provider that refuses with a status of its own.
-func Call(client *http.Client, req *http.Request, endpoint string, t Table, explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
+func Call(client *http.Client, req *http.Request, endpoint string, t Table,
+	explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
 	return Refusals{Table: t, Explain: explain}.Call(client, req, endpoint)
 }

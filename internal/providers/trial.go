@@ -20,7 +20,8 @@ type Trying struct {
 // Trial is one thing that the installation identifies itself with, and the call that shows whether the provider
 // accepts it.
 type Trial struct {
-	What   string // at the beginning of a sentence: "Last.fm's API key and shared secret"; of a key its last four characters
+	// What begins a sentence: "Last.fm's API key and shared secret". It names a key by its last four characters.
+	What   string
 	Advice string // what to do when it is refused and the provider's error table does not say
 	Try    func(context.Context) error
 }

@@ -42,7 +42,8 @@ func TestEveryStatusThroughASocket(t *testing.T) {
 		require.Equal(t, Classify(answer(s)), Classify(err), s)
 		if s >= 400 {
 			require.Equal(t, "because", e.Header("x-reason"))
-			require.JSONEq(t, `{"message":"…"}`, string(e.Body), "what the request carried is concealed where it is repeated")
+			require.JSONEq(t, `{"message":"…"}`, string(e.Body),
+				"what the request carried is concealed where it is repeated")
 			require.Equal(t, []string{fmt.Sprint(s), Classify(err).Class.String()}, logged(t, u, "status", "outcome"))
 		}
 	}
@@ -107,14 +108,15 @@ func TestWhereXMLIsDue(t *testing.T) {
 		kind, body string
 		page       bool
 	}{
-		"document":               {"application/xml", document, false},
-		"document with a mark":   {"", "\ufeff" + document, false},
-		"document called JSON":   {"application/json", document, false},
-		"bare document":          {"text/xml", "<Error/>", false},
-		"document called HTML":   {"text/html; charset=utf-8", document, true},
-		"page":                   {"application/xml", "<!DOCTYPE html><html><title>Sign in</title>", true},
-		"page in capitals":       {"", " <HTML><BODY>Sign in", true},
-		"page that is XML":       {"application/xml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>`, true},
+		"document":             {"application/xml", document, false},
+		"document with a mark": {"", "\ufeff" + document, false},
+		"document called JSON": {"application/json", document, false},
+		"bare document":        {"text/xml", "<Error/>", false},
+		"document called HTML": {"text/html; charset=utf-8", document, true},
+		"page":                 {"application/xml", "<!DOCTYPE html><html><title>Sign in</title>", true},
+		"page in capitals":     {"", " <HTML><BODY>Sign in", true},
+		"page that is XML": {"application/xml",
+			`<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>`, true},
 		"neither":                {"application/xml", "<<<", true},
 		"begins and ends":        {"application/xml", "<?xml version", true},
 		"words":                  {"text/plain", "try again later", false},
@@ -141,7 +143,8 @@ func TestWhereXMLIsDue(t *testing.T) {
 				u.log.Reset()
 				_, err = u.get(t, t.Context())
 				e, _ := err.(*AnswerError)
-				require.Equal(t, strings.Contains(c.body, "<"), e != nil && e.HTML, "nothing changes where XML is not due")
+				require.Equal(t, strings.Contains(c.body, "<"), e != nil && e.HTML,
+					"nothing changes where XML is not due")
 			}
 		})
 	}
@@ -220,7 +223,8 @@ func TestARedirectNeverTurnsASubmissionIntoARead(t *testing.T) {
 	t.Parallel()
 	for status, followed := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
 		u := serve(t, redirecting(status, func(*http.Request) string { return "/end" }))
-		req, err := http.NewRequestWithContext(t.Context(), "POST", u.URL+"/1/submit-listens", strings.NewReader(`{"listens":[]}`))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", u.URL+"/1/submit-listens",
+			strings.NewReader(`{"listens":[]}`))
 		require.NoError(t, err)
 		a, err := Send(u.client, req, "POST /1/submit-listens")
 		if followed {
@@ -260,7 +264,8 @@ func TestTheLogLine(t *testing.T) {
 	u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	_, err := u.get(t, t.Context())
 	require.Error(t, err)
-	require.Equal(t, []string{"INFO", "upstream attempt", "7", "navidrome", "GET /users/{name}/things", "1", "503", "retriable"}, logged(t, u, names...))
+	require.Equal(t, []string{"INFO", "upstream attempt", "7", "navidrome", "GET /users/{name}/things", "1", "503",
+		"retriable"}, logged(t, u, names...))
 	took := logged(t, u, "took")
 	require.NotEqual(t, "<nil>", took[0])
 
@@ -290,7 +295,8 @@ func TestALogForWarningsHasNoAttempts(t *testing.T) {
 	base := roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
 	})
-	for _, log := range []*slog.Logger{nil, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))} {
+	for _, log := range []*slog.Logger{nil, slog.New(slog.NewTextHandler(&out,
+		&slog.HandlerOptions{Level: slog.LevelWarn}))} {
 		req, err := http.NewRequestWithContext(context.Background(), "GET", "http://music.home/", nil)
 		require.NoError(t, err)
 		_, err = Send(NewClient(&Transport{Base: base, UserAgent: "Reprise/1.0", Log: log}), req, "GET /")

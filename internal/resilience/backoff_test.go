@@ -138,13 +138,16 @@ func TestTheEdgesOfJitter(t *testing.T) {
 		first time.Duration // the first wait
 		cap   time.Duration // the wait after many failures
 	}{
-		"least":             {Options{Rand: func() float64 { return 0 }}, 22500 * time.Millisecond, 22*time.Minute + 30*time.Second},
-		"middle":            {Options{Rand: func() float64 { return 0.5 }}, 30 * time.Second, 26*time.Minute + 15*time.Second},
-		"most":              {Options{Rand: func() float64 { return 1 }}, 37500 * time.Millisecond, 30 * time.Minute},
-		"none":              {Options{Jitter: -1}, 30 * time.Second, 30 * time.Minute},
-		"other settings":    {Options{Base: time.Second, Max: time.Minute, Jitter: -1}, time.Second, time.Minute},
-		"a cap under base":  {Options{Base: time.Hour, Jitter: -1}, 30 * time.Minute, 30 * time.Minute},
-		"a cap that is odd": {Options{Max: 45 * time.Second, Jitter: 0.5, Rand: func() float64 { return 1 }}, 45 * time.Second, 45 * time.Second},
+		"least": {Options{Rand: func() float64 { return 0 }}, 22500 * time.Millisecond, 22*time.Minute +
+			30*time.Second},
+		"middle": {Options{Rand: func() float64 { return 0.5 }}, 30 * time.Second, 26*time.Minute +
+			15*time.Second},
+		"most":             {Options{Rand: func() float64 { return 1 }}, 37500 * time.Millisecond, 30 * time.Minute},
+		"none":             {Options{Jitter: -1}, 30 * time.Second, 30 * time.Minute},
+		"other settings":   {Options{Base: time.Second, Max: time.Minute, Jitter: -1}, time.Second, time.Minute},
+		"a cap under base": {Options{Base: time.Hour, Jitter: -1}, 30 * time.Minute, 30 * time.Minute},
+		"a cap that is odd": {Options{Max: 45 * time.Second, Jitter: 0.5, Rand: func() float64 { return 1 }},
+			45 * time.Second, 45 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubbleWith(t, c.opt, func(t *testing.T, b manager) {
@@ -163,7 +166,8 @@ func TestADayOfOutage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b, end := manager{NewBackoff(Options{Rand: random}), t}, time.Now().Add(24*time.Hour)
 			for time.Now().Before(end) {
-				require.Contains(t, []ChangeKind{Began, Unchanged}, b.call(listens, unavailable).Kind, "nothing to tell a person")
+				require.Contains(t, []ChangeKind{Began, Unchanged}, b.call(listens, unavailable).Kind,
+					"nothing to tell a person")
 				calls++
 				time.Sleep(time.Until(b.State(listens).Until))
 			}
@@ -193,9 +197,12 @@ func TestAFailureHoldsWhatItSpeaksOf(t *testing.T) {
 	}{
 		{unavailable, ScopeStream, []Key{listens}, []Key{playlists, bobs, elsewhere, otherApp}},
 		{unreachable, ScopeConnection, []Key{listens, playlists}, []Key{bobs, elsewhere, otherApp}},
-		{Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp}, ScopeApp, []Key{listens, playlists, bobs}, []Key{elsewhere, otherApp}},
-		{Verdict{Class: Retriable, Category: Quota, Scope: ScopeKey}, ScopeApp, []Key{listens, playlists, bobs}, []Key{elsewhere, otherApp}},
-		{Verdict{Class: Retriable, Category: CircuitOpen, Scope: ScopeEndpoint}, ScopeStream, []Key{listens}, []Key{playlists, bobs, elsewhere, otherApp}},
+		{Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp}, ScopeApp, []Key{listens, playlists, bobs},
+			[]Key{elsewhere, otherApp}},
+		{Verdict{Class: Retriable, Category: Quota, Scope: ScopeKey}, ScopeApp, []Key{listens, playlists, bobs},
+			[]Key{elsewhere, otherApp}},
+		{Verdict{Class: Retriable, Category: CircuitOpen, Scope: ScopeEndpoint}, ScopeStream, []Key{listens},
+			[]Key{playlists, bobs, elsewhere, otherApp}},
 		{forbidden, ScopeStream, []Key{listens}, []Key{playlists, bobs, elsewhere, otherApp}},
 		{refused, ScopeConnection, []Key{listens, playlists}, []Key{bobs, elsewhere, otherApp}},
 		{misconfigured, ScopeApp, []Key{listens, playlists, bobs}, []Key{elsewhere, otherApp}},
@@ -216,7 +223,7 @@ func TestAFailureHoldsWhatItSpeaksOf(t *testing.T) {
 	}
 }
 
-func TestListensKeepTheirRhythmWhilePlaylistsBackOff(t *testing.T) {
+func TestListensGoOnWhilePlaylistsBackOff(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		var waits []time.Duration
 		for range 24 { // two hours of a five-minute tick
@@ -309,7 +316,8 @@ func TestTogetherTheyFailOnce(t *testing.T) {
 		for i := range permits {
 			kinds = append(kinds, permits[i].Done(unreachable).Kind)
 		}
-		require.Equal(t, []ChangeKind{Began, Unchanged, Unchanged, Unchanged, Unchanged, Unchanged, Unchanged, Unchanged}, kinds)
+		require.Equal(t, []ChangeKind{Began, Unchanged, Unchanged, Unchanged, Unchanged, Unchanged, Unchanged,
+			Unchanged}, kinds)
 		s := b.State(listens)
 		require.Equal(t, [2]any{1, 30 * time.Second}, [2]any{s.Failures, time.Until(s.Until)})
 	})

@@ -98,7 +98,8 @@ func BenchmarkTransport(b *testing.B) {
 	base := NewBase(nil)
 	b.Cleanup(base.CloseIdleConnections)
 	request := func(b *testing.B) *http.Request {
-		req, err := http.NewRequestWithContext(WithUser(b.Context(), 1, "spotify"), http.MethodGet, far.URL+"/v1/me", nil)
+		req, err := http.NewRequestWithContext(WithUser(b.Context(), 1, "spotify"), http.MethodGet, far.URL+"/v1/me",
+			nil)
 		require.NoError(b, err)
 		return req
 	}
@@ -117,7 +118,8 @@ func BenchmarkTransport(b *testing.B) {
 		}
 	})
 	ours := func(b *testing.B, below http.RoundTripper) {
-		guarded := &Transport{Base: below, UserAgent: "Reprise/1.0", Uplink: NewUplink(UplinkOptions{Upstreams: map[string]string{host: "spotify"}}),
+		guarded := &Transport{Base: below, UserAgent: "Reprise/1.0",
+			Uplink:   NewUplink(UplinkOptions{Upstreams: map[string]string{host: "spotify"}}),
 			Breakers: NewBreakers(BreakerOptions{}), Paces: NewPaces(map[string]float64{host: 1e9})}
 		client := NewClient(&KeyTransport{Base: guarded, Pool: poolOf("aaaa", "bbbb", "cccc"),
 			Put: func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }})
@@ -131,7 +133,8 @@ func BenchmarkTransport(b *testing.B) {
 	}
 	b.Run("ours", func(b *testing.B) { ours(b, base) })
 	b.Run("overhead", func(b *testing.B) { // without the network, which varies by more than this costs
-		answer := http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: http.NoBody}
+		answer := http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: http.NoBody}
 		ours(b, roundTripper(func(*http.Request) (*http.Response, error) {
 			r := answer
 			return &r, nil

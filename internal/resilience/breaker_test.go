@@ -45,7 +45,8 @@ func (f *farSide) RoundTrip(req *http.Request) (*http.Response, error) {
 	if header == nil {
 		header = http.Header{}
 	}
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("{}")),
+		Request: req}, nil
 }
 
 func (f *farSide) set(host string, status int) {
@@ -113,7 +114,8 @@ func (b breakers) refuses() time.Duration {
 	err := b.call()
 	require.Equal(b.t, before, b.far.calls())
 	v := Classify(err)
-	require.Equal(b.t, Verdict{Class: Retriable, Category: CircuitOpen, Scope: ScopeEndpoint, NotBefore: v.NotBefore}, v, "%v", err)
+	require.Equal(b.t, Verdict{Class: Retriable, Category: CircuitOpen, Scope: ScopeEndpoint, NotBefore: v.NotBefore},
+		v, "%v", err)
 	return time.Until(v.NotBefore)
 }
 
@@ -131,7 +133,9 @@ func TestABreakerOpensAfterFiveFailuresInARow(t *testing.T) {
 			b.far.set(api, 0)
 			require.NoError(t, b.call())
 		}
-		require.Equal(t, strings.Repeat("GET api.example.org/v1/me: closed to open,GET api.example.org/v1/me: open to half-open,GET api.example.org/v1/me: half-open to closed,", 2),
+		require.Equal(t, strings.Repeat(
+			"GET api.example.org/v1/me: closed to open,GET api.example.org/v1/me: open to half-open,GET "+
+				"api.example.org/v1/me: half-open to closed,", 2),
 			strings.Join(*b.told, ",")+",")
 	})
 }
@@ -152,7 +156,7 @@ func TestWhatIsNotTheEndpointsFaultOpensNoBreaker(t *testing.T) {
 	})
 }
 
-func TestTheCooldownDoublesToTenMinutesWhileProbesFail(t *testing.T) {
+func TestTheCooldownDoublesWhileProbesFail(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 502)
 		b.fails(5)
@@ -191,7 +195,7 @@ func TestOneProbeWhileAllOthersFailFast(t *testing.T) {
 	})
 }
 
-func TestAProbeThatWeStopOurselvesLeavesItsPlaceToTheNext(t *testing.T) {
+func TestACanceledProbeIsFollowedByAnother(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 503)
 		b.fails(5)
@@ -268,7 +272,8 @@ func TestBreakersOfOtherEndpointsAndHostsAreOthers(t *testing.T) {
 		for _, s := range b.Breakers.Status() {
 			names = append(names, s.Endpoint+" "+s.State.String())
 		}
-		require.Equal(t, []string{"GET api.example.org/v1/me open", "GET other.example.org/v1/me closed", "POST api.example.org user.getRecentTracks closed"}, names)
+		require.Equal(t, []string{"GET api.example.org/v1/me open", "GET other.example.org/v1/me closed",
+			"POST api.example.org user.getRecentTracks closed"}, names)
 	})
 }
 
@@ -289,7 +294,7 @@ func TestAnAdministratorResetsABreaker(t *testing.T) {
 	})
 }
 
-func TestAnEndpointThatNobodyAsksForAnyMoreIsForgotten(t *testing.T) {
+func TestUnusedEndpointsAreForgotten(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		b.far.set(api, 503)
 		b.fails(5)
@@ -318,8 +323,10 @@ func TestAnOpenBreakerIsNoFailureOfTheConnection(t *testing.T) {
 		}
 		ch := b.call(listens, open(time.Minute))
 		began := time.Now()
-		require.Equal(t, Change{Kind: Began, State: State{Kind: Waiting, Category: CircuitOpen, Scope: ScopeStream, Since: began,
-			Until: began.Add(time.Minute + time.Minute/8)}}, told(ch), "a little later than the probe, and not with everybody")
+		require.Equal(t, Change{Kind: Began, State: State{Kind: Waiting, Category: CircuitOpen, Scope: ScopeStream,
+			Since: began,
+			Until: began.Add(time.Minute + time.Minute/8)}}, told(
+			ch), "a little later than the probe, and not with everybody")
 		require.Equal(t, ch.State, b.refused(listens))
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, Change{}, told(b.call(listens, open(time.Minute))), "said once")
@@ -343,7 +350,8 @@ func TestServersThatComeAndGoDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
 	all := NewBreakers(BreakerOptions{})
 	for i := range 3 * maxBreakers {
-		p, _, ok := all.enter("navidrome", "host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), "GET /", false)
+		p, _, ok := all.enter("navidrome", "host-"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(
+			i).String(), "GET /", false)
 		require.True(t, ok)
 		p.done(Verdict{})
 	}
@@ -365,12 +373,13 @@ func TestWhyAStreamWaitsIsSaidAnewWhenItChanges(t *testing.T) {
 	})
 }
 
-// TestStillFailingIsSaidAlsoToThoseWhoMeetTheBreakerOnly: the probes are others'.
-func TestStillFailingIsSaidAlsoToThoseWhoMeetTheBreakerOnly(t *testing.T) {
+// TestStillFailingIsSaidBehindAnOpenBreaker: the probes are others'.
+func TestStillFailingIsSaidBehindAnOpenBreaker(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		began, said := time.Now(), 0
 		for time.Since(began) < 72*time.Hour {
-			if ch := b.call(listens, Classify(shared("GET /v1/me", CircuitOpen, time.Now().Add(10*time.Minute)))); ch.Kind == StillFailing {
+			if ch := b.call(listens, Classify(shared("GET /v1/me", CircuitOpen,
+				time.Now().Add(10*time.Minute)))); ch.Kind == StillFailing {
 				require.WithinDuration(t, began.Add(stillFailingAfter), time.Now(), 30*time.Minute)
 				said++
 			}

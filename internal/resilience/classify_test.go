@@ -24,7 +24,8 @@ func token(status int, code string) error {
 }
 
 func row(status int, class Class, category Category, scope Scope) error {
-	return &AnswerError{Endpoint: "GET /things", Status: status, Meaning: &Meaning{Class: class, Category: category, Scope: scope}}
+	return &AnswerError{Endpoint: "GET /things", Status: status,
+		Meaning: &Meaning{Class: class, Category: category, Scope: scope}}
 }
 
 func page(err error) error {
@@ -57,7 +58,8 @@ var truthTable = []struct {
 	{"504", answer(504), Retriable, Upstream, ScopeStream},
 	{"other 5xx", answer(599), Retriable, Upstream, ScopeStream},
 
-	{"429 with a time", &AnswerError{Status: 429, NotBefore: time.Now().Add(time.Hour)}, Retriable, RateLimit, ScopeApp},
+	{"429 with a time", &AnswerError{Status: 429, NotBefore: time.Now().Add(time.Hour)}, Retriable, RateLimit,
+		ScopeApp},
 	{"429 without one", answer(429), Retriable, RateLimit, ScopeConnection},
 	{"429 with a bad one", &AnswerError{Status: 429, BadWait: true}, Retriable, RateLimit, ScopeConnection},
 	{"429 of a key without a time", row(429, Retriable, RateLimit, ScopeKey), Retriable, RateLimit, ScopeKey},
@@ -77,7 +79,8 @@ var truthTable = []struct {
 	{"token endpoint: 500 whatever its body", token(500, "invalid_client"), Retriable, Upstream, ScopeConnection},
 	{"token endpoint: 429", token(429, ""), Retriable, RateLimit, ScopeConnection},
 	{"token endpoint: 429 whatever its body", token(429, "invalid_grant"), Retriable, RateLimit, ScopeConnection},
-	{"token endpoint: unreachable", &NetworkError{Endpoint: "POST token endpoint", Err: io.EOF}, Retriable, Network, ScopeConnection},
+	{"token endpoint: unreachable", &NetworkError{Endpoint: "POST token endpoint", Err: io.EOF}, Retriable, Network,
+		ScopeConnection},
 	{"token endpoint: invalid_client", token(400, "invalid_client"), Fatal, Config, ScopeApp},
 	{"token endpoint: invalid_client as 401", token(401, "invalid_client"), Fatal, Config, ScopeApp},
 	{"token endpoint: unauthorized_client", token(400, "unauthorized_client"), Fatal, Config, ScopeApp},
@@ -85,7 +88,8 @@ var truthTable = []struct {
 	{"403", answer(403), Fatal, Permission, ScopeStream},
 	{"403, permission missing", row(403, Fatal, Auth, ScopeConnection), Fatal, Auth, ScopeConnection},
 
-	{"setting missing", &SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."}, Fatal, Config, ScopeApp},
+	{"setting missing", &SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."}, Fatal,
+		Config, ScopeApp},
 
 	{"401 on a pooled key", row(401, Fatal, Auth, ScopeKey), Fatal, Auth, ScopeKey},
 
@@ -109,8 +113,10 @@ var truthTable = []struct {
 	{"breaker open", row(0, Retriable, CircuitOpen, ScopeEndpoint), Retriable, CircuitOpen, ScopeEndpoint},
 
 	{"anything else", errors.New("something else"), Retriable, Unknown, ScopeConnection},
-	{"a fault of our own", &LocalError{Problem: "The disk is full.", Err: io.ErrShortWrite}, Retriable, Unknown, ScopeConnection},
-	{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown, ScopeConnection},
+	{"a fault of our own", &LocalError{Problem: "The disk is full.", Err: io.ErrShortWrite}, Retriable, Unknown,
+		ScopeConnection},
+	{"a fault of our own that took too long", &LocalError{Err: context.DeadlineExceeded}, Retriable, Unknown,
+		ScopeConnection},
 	{"a fault of our own because of our own end", &LocalError{Err: context.Canceled}, Canceled, None, ScopeNone},
 }
 
@@ -154,7 +160,8 @@ func TestEveryStatusMeansSomething(t *testing.T) {
 // TestEveryStatusOfATokenEndpointMeansSomething: an outage never reads as "reconnect", whatever code comes with it.
 func TestEveryStatusOfATokenEndpointMeansSomething(t *testing.T) {
 	t.Parallel()
-	codes := []string{"", "invalid_grant", "invalid_client", "unauthorized_client", "invalid_request", "unsupported_grant_type", "invalid_scope", "no_such_code"}
+	codes := []string{"", "invalid_grant", "invalid_client", "unauthorized_client", "invalid_request",
+		"unsupported_grant_type", "invalid_scope", "no_such_code"}
 	for status := 100; status <= 599; status++ {
 		for _, code := range codes {
 			v := Classify(token(status, code))
@@ -181,7 +188,8 @@ func TestEveryStatusOfATokenEndpointMeansSomething(t *testing.T) {
 func TestAPageIsNeverFatal(t *testing.T) {
 	t.Parallel()
 	for status := 100; status <= 599; status++ {
-		for _, err := range []error{answer(status), token(status, "invalid_grant"), row(status, Fatal, Auth, ScopeConnection)} {
+		for _, err := range []error{answer(status), token(status, "invalid_grant"),
+			row(status, Fatal, Auth, ScopeConnection)} {
 			e, _ := errors.AsType[*AnswerError](page(err))
 			v := Classify(e)
 			require.Equal(t, [3]any{Retriable, Upstream, ScopeStream}, [3]any{v.Class, v.Category, v.Scope}, status)
@@ -211,7 +219,8 @@ func TestTypesAreFoundInsideOtherErrors(t *testing.T) {
 			require.Equal(t, want, Classify(err), "%s: %v", name, plain)
 		}
 	}
-	require.Equal(t, Auth, Classify(errors.Join(context.Canceled, answer(401))).Category, "an answer that did arrive counts")
+	require.Equal(t, Auth, Classify(errors.Join(context.Canceled, answer(401))).Category,
+		"an answer that did arrive counts")
 }
 
 // TestTextIsNeverLookedAt: "geoff" contains "eof", and a body may say anything.
@@ -220,7 +229,8 @@ func TestTextIsNeverLookedAt(t *testing.T) {
 	text := "user geoff: EOF, timeout, connection reset, 401, 503, invalid_grant, <html>, context canceled"
 	require.Equal(t, Classify(errors.New("x")), Classify(errors.New(text)))
 	for _, status := range []int{400, 401, 403, 404, 429, 503} {
-		loud := &AnswerError{Endpoint: "GET /user/geoff", Status: status, Code: "eof", Message: text, Body: []byte(text)}
+		loud := &AnswerError{Endpoint: "GET /user/geoff", Status: status, Code: "eof", Message: text,
+			Body: []byte(text)}
 		require.Equal(t, Classify(answer(status)), Classify(loud), status)
 	}
 	require.Equal(t, Classify(&NetworkError{Err: io.EOF}), Classify(&NetworkError{Err: errors.New(text)}))
@@ -234,10 +244,13 @@ func TestHowLongAVerdictSaysToWait(t *testing.T) {
 		soon, later := now.Add(time.Minute), now.Add(6*time.Hour)
 		premium := &Meaning{Class: Retriable, Category: Permission, Scope: ScopeApp, Hold: 6 * time.Hour}
 		require.Equal(t, later, Classify(&AnswerError{Status: 403, Meaning: premium}).NotBefore, "the documented wait")
-		require.Equal(t, soon, Classify(&AnswerError{Status: 403, Meaning: premium, NotBefore: soon}).NotBefore, "what the answer says is better")
+		require.Equal(t, soon, Classify(&AnswerError{Status: 403, Meaning: premium, NotBefore: soon}).NotBefore,
+			"what the answer says is better")
 		require.Equal(t, soon, Classify(&AnswerError{Status: 503, NotBefore: soon}).NotBefore)
-		require.Equal(t, soon, Classify(page(&AnswerError{Status: 503, NotBefore: soon})).NotBefore, "a maintenance page may say when it ends")
-		require.Zero(t, Classify(&AnswerError{Status: 401, NotBefore: soon}).NotBefore, "waiting does not mend what is fatal")
+		require.Equal(t, soon, Classify(page(&AnswerError{Status: 503, NotBefore: soon})).NotBefore,
+			"a maintenance page may say when it ends")
+		require.Zero(t, Classify(&AnswerError{Status: 401, NotBefore: soon}).NotBefore,
+			"waiting does not mend what is fatal")
 		require.True(t, Classify(&AnswerError{Status: 503, BadWait: true}).BadWait)
 
 		limit := &Meaning{Class: Retriable, Category: RateLimit, Scope: ScopeApp, Hold: 6 * time.Hour}
@@ -248,7 +261,8 @@ func TestHowLongAVerdictSaysToWait(t *testing.T) {
 	require.EqualValues(t, 3, Classify(&ContractError{}).FatalAfter)
 	generic := &Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream, FatalAfter: 10}
 	require.EqualValues(t, 10, Classify(&AnswerError{Status: 200, Meaning: generic}).FatalAfter)
-	require.Zero(t, Classify(page(&AnswerError{Status: 200, Meaning: generic})).FatalAfter, "a page never becomes fatal")
+	require.Zero(t, Classify(page(&AnswerError{Status: 200, Meaning: generic})).FatalAfter,
+		"a page never becomes fatal")
 }
 
 func TestWholeCall(t *testing.T) {

@@ -27,12 +27,14 @@ func TestTryAgain(t *testing.T) {
 				_, held := b.Retry(spotifyOf(1, ""))
 				require.False(t, held)
 				s := b.State(listens)
-				require.Equal(t, [4]any{Waiting, before.Category, before.Since, time.Now()}, [4]any{s.Kind, s.Category, s.Since, s.Until})
+				require.Equal(t, [4]any{Waiting, before.Category, before.Since, time.Now()},
+					[4]any{s.Kind, s.Category, s.Since, s.Until})
 
 				probe := b.permit(listens)
 				require.Zero(t, b.refused(listens).Until, "one call finds out")
 				ch := probe.Done(well)
-				require.Equal(t, [3]any{Recovered, c.scope, before.Since}, [3]any{ch.Kind, ch.State.Scope, ch.State.Since})
+				require.Equal(t, [3]any{Recovered, c.scope, before.Since},
+					[3]any{ch.Kind, ch.State.Scope, ch.State.Since})
 				require.Equal(t, State{}, b.State(listens))
 			})
 		})
@@ -181,7 +183,8 @@ func TestReconnectedForgetsTheConnectionsFailures(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	for name, late := range map[string]Verdict{"success": well, "outage": unreachable, "fatal": refused, "fatal for the app": misconfigured} {
+	for name, late := range map[string]Verdict{"success": well, "outage": unreachable, "fatal": refused,
+		"fatal for the app": misconfigured} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {
 				old := b.permit(playlists)
@@ -274,7 +277,8 @@ func TestAPermitTakesOneOutcome(t *testing.T) {
 // TestOurOwnEndGivesTheProbeBack: the next caller may try at once, and the count is what it was.
 func TestOurOwnEndGivesTheProbeBack(t *testing.T) {
 	t.Parallel()
-	for name, v := range map[string]Verdict{"stream": unavailable, "connection": unreachable, "app": {Class: Retriable, Category: Quota, Scope: ScopeApp}} {
+	for name, v := range map[string]Verdict{"stream": unavailable, "connection": unreachable,
+		"app": {Class: Retriable, Category: Quota, Scope: ScopeApp}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {
 				b.fail(listens, v, 2)

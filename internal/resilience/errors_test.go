@@ -18,12 +18,17 @@ func TestTheTextOfErrors(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 11, 22, 9, 0, 0, 0, time.FixedZone("CET", 3600))
 	for want, err := range map[string]error{
-		"GET /v1/me answered 503":                             &AnswerError{Endpoint: "GET /v1/me", Status: 503, Body: []byte(password)},
-		"GET /v1/me answered 200 (9): Invalid session key":    &AnswerError{Endpoint: "GET /v1/me", Status: 200, Code: "9", Message: "Invalid session key"},
-		"GET /v1/me answered 502 with a page instead of data": &AnswerError{Endpoint: "GET /v1/me", Status: 502, HTML: true},
-		"GET /v1/me: EOF":                                     &NetworkError{Endpoint: "GET /v1/me", Err: io.EOF},
-		"GET /v1/me: unexpected answer: a string in items":    &ContractError{Endpoint: "GET /v1/me", What: "a string in items"},
-		"providers.spotify.client_id: It is missing.":         &SettingError{Setting: "providers.spotify.client_id", Problem: "It is missing."},
+		"GET /v1/me answered 503": &AnswerError{Endpoint: "GET /v1/me", Status: 503,
+			Body: []byte(password)},
+		"GET /v1/me answered 200 (9): Invalid session key": &AnswerError{Endpoint: "GET /v1/me", Status: 200,
+			Code: "9", Message: "Invalid session key"},
+		"GET /v1/me answered 502 with a page instead of data": &AnswerError{Endpoint: "GET /v1/me", Status: 502,
+			HTML: true},
+		"GET /v1/me: EOF": &NetworkError{Endpoint: "GET /v1/me", Err: io.EOF},
+		"GET /v1/me: unexpected answer: a string in items": &ContractError{Endpoint: "GET /v1/me",
+			What: "a string in items"},
+		"providers.spotify.client_id: It is missing.": &SettingError{Setting: "providers.spotify.client_id",
+			Problem: "It is missing."},
 		"disk full":                              &LocalError{Problem: "Make room.", Err: errors.New("disk full")},
 		"not called before 2026-11-22T08:00:00Z": &NotBeforeError{State: State{Kind: Held, Until: until}},
 		"not called: stopped":                    &NotBeforeError{State: State{Kind: Stopped}},
@@ -53,7 +58,8 @@ func TestExcerpt(t *testing.T) {
 	require.Equal(t, "Too many requests. Slow down.", Excerpt("  Too many\r\n\trequests.  Slow down. \n"))
 	require.Empty(t, Excerpt(" \n"))
 	require.Equal(t, "bad text", Excerpt("bad\xff text"))
-	for _, long := range []string{strings.Repeat("x", 400), strings.Repeat("ä", 400), strings.Repeat("x", 299) + strings.Repeat("😀", 100)} {
+	for _, long := range []string{strings.Repeat("x", 400), strings.Repeat("ä", 400), strings.Repeat("x", 299) +
+		strings.Repeat("😀", 100)} {
 		short := Excerpt(long)
 		require.True(t, utf8.ValidString(short))
 		require.LessOrEqual(t, len(short), 300+len("…"))

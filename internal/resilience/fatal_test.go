@@ -24,7 +24,9 @@ func TestAHundredFatalFailuresAreToldOnce(t *testing.T) {
 		for _, ch := range changes {
 			if ch.News() {
 				news++
-				require.Equal(t, Change{Kind: BecameFatal, State: State{Kind: Stopped, Category: Auth, Scope: ScopeConnection, Since: time.Now(), Failures: 1}}, told(ch))
+				require.Equal(t, Change{Kind: BecameFatal,
+					State: State{Kind: Stopped, Category: Auth, Scope: ScopeConnection, Since: time.Now(),
+						Failures: 1}}, told(ch))
 			}
 		}
 		require.Equal(t, 1, news)
@@ -80,12 +82,14 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 			since := time.Now()
 			b.fail(listens, misshapen, 1)
 			time.Sleep(time.Until(b.State(listens).Until))
-			require.Equal(t, Change{Kind: BecameFatal, State: State{Kind: Stopped, Category: Contract, Scope: ScopeStream, Since: since, Failures: 3}},
+			require.Equal(t, Change{Kind: BecameFatal,
+				State: State{Kind: Stopped, Category: Contract, Scope: ScopeStream, Since: since, Failures: 3}},
 				told(b.call(listens, misshapen)))
 			require.Equal(t, Unchanged, b.call(playlists, well).Kind)
 		})
 	})
-	for name, between := range map[string]Verdict{"a success": well, "an outage": unavailable, "the network": unreachable} {
+	for name, between := range map[string]Verdict{"a success": well, "an outage": unavailable,
+		"the network": unreachable} {
 		t.Run("interrupted by "+name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {
 				for range 5 {

@@ -14,11 +14,13 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
 		began := time.Now()
 		ch := b.call(listens, limited(24*time.Hour))
-		require.Equal(t, Change{Kind: Began, NewHold: true, State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
-			Since: began, Until: began.Add(24 * time.Hour), Failures: 1}}, told(ch))
+		require.Equal(t, Change{Kind: Began, NewHold: true,
+			State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
+				Since: began, Until: began.Add(24 * time.Hour), Failures: 1}}, told(ch))
 
 		b.Backoff = NewBackoff(Options{}) // a restart, and what was stored
-		b.RestoreHold(Hold{Key: Key{Provider: "spotify", App: "client"}, Category: RateLimit, Since: ch.State.Since, Until: ch.State.Until})
+		b.RestoreHold(Hold{Key: Key{Provider: "spotify", App: "client"}, Category: RateLimit, Since: ch.State.Since,
+			Until: ch.State.Until})
 		b.Reconnected(spotifyOf(2, ""), 1)
 		for range 24*12 - 1 {
 			time.Sleep(5 * time.Minute)
@@ -28,7 +30,8 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 				require.True(t, held)
 				require.Equal(t, ch.State, state)
 			}
-			require.Equal(t, Unchanged, b.call(Key{User: 1, Provider: "spotify", App: "other", Stream: "listens"}, well).Kind)
+			require.Equal(t, Unchanged, b.call(Key{User: 1, Provider: "spotify", App: "other", Stream: "listens"},
+				well).Kind)
 		}
 		time.Sleep(time.Until(ch.State.Until) - time.Nanosecond)
 		b.refused(bobs)
@@ -37,7 +40,8 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 		probe := b.permit(bobs)
 		require.Zero(t, b.refused(listens).Until, "one finds out for all")
 		recovered := probe.Done(well)
-		require.Equal(t, [3]any{Recovered, Held, ScopeApp}, [3]any{recovered.Kind, recovered.State.Kind, recovered.State.Scope})
+		require.Equal(t, [3]any{Recovered, Held, ScopeApp},
+			[3]any{recovered.Kind, recovered.State.Kind, recovered.State.Scope})
 		require.Equal(t, Unchanged, b.call(listens, well).Kind)
 	})
 }
@@ -68,7 +72,8 @@ func TestTheEndOfAHold(t *testing.T) {
 // TestAHoldThatHasEndedIsNoHold: it stands against nothing, so nobody may be refused in its name.
 func TestAHoldThatHasEndedIsNoHold(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
-		b.RestoreHold(Hold{Key: Key{Provider: "spotify", App: "client"}, Category: RateLimit, Since: time.Now(), Until: time.Now().Add(time.Hour)})
+		b.RestoreHold(Hold{Key: Key{Provider: "spotify", App: "client"}, Category: RateLimit, Since: time.Now(),
+			Until: time.Now().Add(time.Hour)})
 		newcomer := spotifyOf(0, "")
 		require.Equal(t, Held, b.State(newcomer).Kind, "known before the first call of the app")
 		time.Sleep(time.Hour)
@@ -121,7 +126,8 @@ func TestALaterHold(t *testing.T) {
 // TestCallsUnderWayDoNotEndAHold: whatever they come to, they began before it.
 func TestCallsUnderWayDoNotEndAHold(t *testing.T) {
 	t.Parallel()
-	for name, v := range map[string]Verdict{"success": well, "the quota without a time": {Class: Retriable, Category: Quota, Scope: ScopeApp}} {
+	for name, v := range map[string]Verdict{"success": well,
+		"the quota without a time": {Class: Retriable, Category: Quota, Scope: ScopeApp}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {
 				first := b.permit(listens)
@@ -132,11 +138,13 @@ func TestCallsUnderWayDoNotEndAHold(t *testing.T) {
 				probe := b.permit(listens)
 				ch := other.Done(limited(24 * time.Hour))
 				require.True(t, ch.NewHold)
-				require.Equal(t, 24*time.Hour, time.Until(ch.State.Until), "known, although another call is finding out")
+				require.Equal(t, 24*time.Hour, time.Until(ch.State.Until),
+					"known, although another call is finding out")
 				probe.Done(v)
 				third.Done(v)
 				s := b.refused(listens)
-				require.Equal(t, [3]any{Held, RateLimit, 24 * time.Hour}, [3]any{s.Kind, s.Category, time.Until(s.Until)})
+				require.Equal(t, [3]any{Held, RateLimit, 24 * time.Hour},
+					[3]any{s.Kind, s.Category, time.Until(s.Until)})
 			})
 		})
 	}
@@ -149,8 +157,9 @@ func TestALateHoldOfAReadyApp(t *testing.T) {
 		b.call(listens, Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp})
 		time.Sleep(time.Minute)
 		b.call(listens, well)
-		require.Equal(t, Change{Kind: Began, NewHold: true, State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
-			Since: time.Now(), Until: time.Now().Add(time.Hour), Failures: 1}}, told(late.Done(limited(time.Hour))))
+		require.Equal(t, Change{Kind: Began, NewHold: true,
+			State: State{Kind: Held, Category: RateLimit, Scope: ScopeApp,
+				Since: time.Now(), Until: time.Now().Add(time.Hour), Failures: 1}}, told(late.Done(limited(time.Hour))))
 	})
 }
 
@@ -164,7 +173,8 @@ func TestALateHoldThatIsOver(t *testing.T) {
 		time.Sleep(time.Minute)
 		v.Category = RateLimit
 		b.call(listens, v)
-		require.Equal(t, [2]any{Waiting, time.Minute}, [2]any{b.State(listens).Kind, time.Until(b.State(listens).Until)})
+		require.Equal(t, [2]any{Waiting, time.Minute},
+			[2]any{b.State(listens).Kind, time.Until(b.State(listens).Until)})
 	})
 }
 
@@ -175,7 +185,8 @@ func TestARateLimitWithoutAUsableTimeIsABackoff(t *testing.T) {
 			bubble(t, func(t *testing.T, b manager) {
 				v := Classify(err)
 				ch := b.call(listens, v)
-				require.Equal(t, [3]any{Waiting, ScopeConnection, false}, [3]any{ch.State.Kind, ch.State.Scope, ch.NewHold})
+				require.Equal(t, [3]any{Waiting, ScopeConnection, false},
+					[3]any{ch.State.Kind, ch.State.Scope, ch.NewHold})
 				require.Equal(t, time.Minute, b.fail(listens, v, 1))
 				require.Equal(t, Unchanged, b.call(bobs, well).Kind, "each finds its own pace")
 			})
@@ -193,12 +204,14 @@ func TestAnOutageWithRetryAfterWaitsAtLeastThat(t *testing.T) {
 		b.fail(listens, unavailable, 4)
 		time.Sleep(time.Until(b.State(listens).Until))
 		ch = b.call(listens, outage(time.Minute))
-		require.Equal(t, [2]any{Waiting, 16 * time.Minute}, [2]any{ch.State.Kind, time.Until(ch.State.Until)}, "its own backoff is longer")
+		require.Equal(t, [2]any{Waiting, 16 * time.Minute}, [2]any{ch.State.Kind, time.Until(ch.State.Until)},
+			"its own backoff is longer")
 		require.False(t, ch.NewHold, "and that is no hold")
 
 		state, held := b.Retry(listens)
 		require.True(t, held, "a person may shorten what we guess, not what the upstream asked for")
-		require.Equal(t, [3]any{Held, Upstream, time.Minute}, [3]any{state.Kind, state.Category, time.Until(state.Until)})
+		require.Equal(t, [3]any{Held, Upstream, time.Minute},
+			[3]any{state.Kind, state.Category, time.Until(state.Until)})
 		time.Sleep(time.Minute)
 		require.Equal(t, Recovered, b.call(listens, well).Kind)
 	})
@@ -294,7 +307,8 @@ func TestRestoreHold(t *testing.T) {
 				b.RestoreHold(Hold{Key: c.key, Category: Quota, Since: since, Until: until})
 				for _, k := range c.blocked {
 					s := b.refused(k)
-					require.Equal(t, [5]any{Held, Quota, since, until, 1}, [5]any{s.Kind, s.Category, s.Since, s.Until, s.Failures})
+					require.Equal(t, [5]any{Held, Quota, since, until, 1},
+						[5]any{s.Kind, s.Category, s.Since, s.Until, s.Failures})
 				}
 				for _, k := range c.free {
 					require.Equal(t, Unchanged, b.call(k, well).Kind)
@@ -308,15 +322,18 @@ func TestRestoreHold(t *testing.T) {
 // TestAHoldThatGrows: a provider whose documentation asks for ever longer waits gets them, up to its longest.
 func TestAHoldThatGrows(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
-		limit := &AnswerError{Status: 400, Code: "29", Meaning: &Meaning{Class: Retriable, Category: RateLimit, Scope: ScopeApp,
-			Hold: 5 * time.Minute, HoldMax: time.Hour}}
-		for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour} {
+		limit := &AnswerError{Status: 400, Code: "29",
+			Meaning: &Meaning{Class: Retriable, Category: RateLimit, Scope: ScopeApp,
+				Hold: 5 * time.Minute, HoldMax: time.Hour}}
+		for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute,
+			time.Hour, time.Hour} {
 			ch := b.call(listens, Classify(limit))
 			require.Equal(t, Held, ch.State.Kind)
 			require.Equal(t, want, time.Until(ch.State.Until))
 			time.Sleep(want)
 		}
 		require.Equal(t, Recovered, b.call(listens, Verdict{}).Kind)
-		require.Equal(t, 5*time.Minute, time.Until(b.call(listens, Classify(limit)).State.Until), "a success begins anew")
+		require.Equal(t, 5*time.Minute, time.Until(b.call(listens, Classify(limit)).State.Until),
+			"a success begins anew")
 	})
 }

@@ -28,7 +28,8 @@ func poolStory(t *testing.T, r *rand.Rand) {
 	for range 60 {
 		s.wait = time.Duration(1+r.IntN(7200)) * time.Second
 		for _, k := range p.Keys() {
-			s.answers[k.LastFour] = []string{"", "", "", "403 quota", "429", "503", "403 invalid"}[min(r.IntN(20), 6-r.IntN(2))*r.IntN(2)]
+			s.answers[k.LastFour] = []string{"", "", "", "403 quota", "429", "503",
+				"403 invalid"}[min(r.IntN(20), 6-r.IntN(2))*r.IntN(2)]
 		}
 		before, sent := p.Keys(), len(s.seen)
 		err := ask(t, client)
@@ -131,7 +132,8 @@ func TestResetMakesAKeyLikeNew(t *testing.T) {
 		require.True(t, short)
 		before, which := p.Reset("aaaa")
 		require.Equal(t, KeyRefused, before.State())
-		require.Equal(t, []Cooldown{{Provider: "youtube", Key: fingerprint("secret-part-aaaa"), LastFour: "aaaa", Category: badKey.Category}}, which)
+		require.Equal(t, []Cooldown{{Provider: "youtube", Key: fingerprint("secret-part-aaaa"), LastFour: "aaaa",
+			Category: badKey.Category}}, which)
 		require.Equal(t, KeyStatus{LastFour: "aaaa"}, p.Keys()[0])
 		require.Equal(t, "aaaa", leased(p, well))
 		before, _ = p.Reset("bbbb")
@@ -178,17 +180,21 @@ func TestKeysBackLiftsOnlyWhatThePoolHeld(t *testing.T) {
 		other := Key{User: 1, Provider: "openai", App: "openai", Stream: "digests"}
 		now := time.Now()
 		for _, k := range []Key{key, other} {
-			b.RestoreHold(Hold{Key: Key{Provider: k.Provider, App: k.App}, Category: Quota, Since: now, Until: now.Add(5 * time.Hour)})
+			b.RestoreHold(Hold{Key: Key{Provider: k.Provider, App: k.App}, Category: Quota, Since: now,
+				Until: now.Add(5 * time.Hour)})
 			require.Equal(t, Held, b.State(k).Kind)
 		}
-		b.KeysBack("youtube", []Hold{{Key: Key{Provider: "openai", App: "openai"}, Category: Quota, Since: now, Until: now.Add(9 * time.Hour)}})
+		b.KeysBack("youtube", []Hold{{Key: Key{Provider: "openai", App: "openai"}, Category: Quota, Since: now,
+			Until: now.Add(9 * time.Hour)}})
 		permit, _, ok := b.Acquire(key, 0)
 		require.True(t, ok)
 		require.Equal(t, Recovered, permit.Done(Verdict{}).Kind)
 		require.Equal(t, now.Add(5*time.Hour), b.State(other).Until, "nobody spoke of that provider")
 
-		b.RestoreHold(Hold{Key: Key{Provider: "youtube", App: "youtube"}, Category: Quota, Since: now, Until: now.Add(5 * time.Hour)})
-		b.KeysBack("youtube", []Hold{{Key: Key{Provider: "youtube", App: "youtube"}, Category: RateLimit, Since: now, Until: now.Add(2 * time.Hour)}})
+		b.RestoreHold(Hold{Key: Key{Provider: "youtube", App: "youtube"}, Category: Quota, Since: now,
+			Until: now.Add(5 * time.Hour)})
+		b.KeysBack("youtube", []Hold{{Key: Key{Provider: "youtube", App: "youtube"}, Category: RateLimit, Since: now,
+			Until: now.Add(2 * time.Hour)}})
 		require.Equal(t, now.Add(2*time.Hour), b.State(key).Until, "that was not the keys")
 	})
 }

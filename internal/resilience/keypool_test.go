@@ -55,7 +55,8 @@ func TestTheKeyWithTheFewestRecentFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := poolOf("aaaa", "bbbb", "cccc")
-		require.Equal(t, []string{"aaaa", "bbbb", "cccc", "aaaa"}, []string{leased(p, well), leased(p, well), leased(p, well), leased(p, well)}, "equals take turns")
+		require.Equal(t, []string{"aaaa", "bbbb", "cccc", "aaaa"},
+			[]string{leased(p, well), leased(p, well), leased(p, well), leased(p, well)}, "equals take turns")
 		require.Equal(t, "bbbb", leased(p, until(spent, time.Now().Add(time.Minute))))
 		time.Sleep(time.Minute)
 		for range 4 {
@@ -63,7 +64,8 @@ func TestTheKeyWithTheFewestRecentFailures(t *testing.T) {
 		}
 		require.Equal(t, 1, p.Keys()[1].Failures)
 		time.Sleep(24 * time.Hour)
-		require.ElementsMatch(t, []string{"aaaa", "bbbb", "cccc"}, []string{leased(p, well), leased(p, well), leased(p, well)}, "a day later that is over")
+		require.ElementsMatch(t, []string{"aaaa", "bbbb", "cccc"},
+			[]string{leased(p, well), leased(p, well), leased(p, well)}, "a day later that is over")
 	})
 }
 
@@ -86,8 +88,10 @@ func TestASuccessTakesOneFailureOff(t *testing.T) {
 func TestAFailureThatIsNotTheKeysChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := poolOf("aaaa")
-	for _, v := range []Verdict{down, ourEnd, {Class: Retriable, Category: Network, Scope: ScopeConnection}, {Class: Fatal, Category: Item, Scope: ScopeItem},
-		{Class: Fatal, Category: Permission, Scope: ScopeStream}, {Class: Retriable, Category: RateLimit, Scope: ScopeApp}} {
+	for _, v := range []Verdict{down, ourEnd, {Class: Retriable, Category: Network, Scope: ScopeConnection},
+		{Class: Fatal, Category: Item, Scope: ScopeItem},
+		{Class: Fatal, Category: Permission, Scope: ScopeStream}, {Class: Retriable, Category: RateLimit,
+			Scope: ScopeApp}} {
 		require.Equal(t, "aaaa", leased(p, v))
 		require.Equal(t, KeyStatus{LastFour: "aaaa"}, p.Keys()[0])
 	}
@@ -149,7 +153,8 @@ func TestCooldownsSurviveARestartWithoutTheKey(t *testing.T) {
 		require.NotContains(t, fmt.Sprintf("%+v", kept), "secret-part")
 		require.Len(t, kept[0].Key, 64)
 		p = poolOf("aaaa", "bbbb")
-		p.Restore(append(kept, Cooldown{Provider: "openai", Key: fingerprint("secret-part-bbbb"), Until: time.Now().Add(time.Hour)}))
+		p.Restore(append(kept, Cooldown{Provider: "openai", Key: fingerprint("secret-part-bbbb"),
+			Until: time.Now().Add(time.Hour)}))
 		for range 3 {
 			require.Equal(t, "bbbb", leased(p, well))
 		}
@@ -204,7 +209,8 @@ func (s *keyServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if code != "" {
 		_, _ = fmt.Sscan(code, &status) // a code begins with its status
 	}
-	resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`)), Request: req, ContentLength: -1}
+	resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`)),
+		Request: req, ContentLength: -1}
 	resp.Header.Set("Code", code)
 	return resp, nil
 }
@@ -230,14 +236,16 @@ func (s *keyServer) explained(rt http.RoundTripper) http.RoundTripper {
 
 // keyed is a client whose requests go by the keys of a pool to a keyServer.
 func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
-	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: "Make new keys.", Spent: "Wait for the next day.",
-		Put: func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
+	t := &KeyTransport{Base: s.explained(&Transport{Base: s}), Pool: p, Advice: "Make new keys.",
+		Spent: "Wait for the next day.",
+		Put:   func(r *http.Request, k Secret) { r.Header.Set("Key", string(k)) }}
 	return NewClient(t), t
 }
 
 func ask(t *testing.T, client *http.Client) error {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/videos?id=geoff", strings.NewReader("what is asked"))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/videos?id=geoff",
+		strings.NewReader("what is asked"))
 	require.NoError(t, err)
 	_, err = Send(client, req, "GET /videos")
 	require.Empty(t, req.Header, "the caller's request is not touched")
@@ -269,12 +277,14 @@ func TestASpentKeysRequestGoesOutWithTheNext(t *testing.T) {
 func TestAllKeysSpent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &keyServer{answers: map[string]string{"aaaa": "403 quota", "bbbb": "403 invalid", "cccc": "403 quota"}, wait: time.Hour}
+		s := &keyServer{answers: map[string]string{"aaaa": "403 quota", "bbbb": "403 invalid", "cccc": "403 quota"},
+			wait: time.Hour}
 		client, _ := keyed(s, poolOf("aaaa", "bbbb", "cccc"))
 		reset := time.Now().Add(time.Hour)
 		for range 3 {
 			err := ask(t, client)
-			require.Equal(t, Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp, NotBefore: reset}, Classify(err), "%v", err)
+			require.Equal(t, Verdict{Class: Retriable, Category: Quota, Scope: ScopeApp, NotBefore: reset},
+				Classify(err), "%v", err)
 			require.Contains(t, err.Error(), "none of 3 keys")
 			e, ok := errors.AsType[*KeysError](err)
 			require.True(t, ok)
@@ -333,7 +343,8 @@ func TestTheLogNamesKeyAndAttempt(t *testing.T) {
 	s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}
 	var out strings.Builder
 	client, transport := keyed(s, poolOf("aaaa", "bbbb"))
-	transport.Base = s.explained(&Transport{Base: s, Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	transport.Base = s.explained(&Transport{Base: s, Log: slog.New(
+		slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, ask(t, client))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
@@ -342,7 +353,7 @@ func TestTheLogNamesKeyAndAttempt(t *testing.T) {
 	require.NotContains(t, out.String(), "secret-")
 }
 
-func TestRequestsThatWereUnderWayTogetherAreOneFailure(t *testing.T) {
+func TestConcurrentKeyFailuresCountOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := NewKeyPool("youtube", []PoolKey{{Secret: "secret-part-aaaa"}}, Options{Jitter: -1})
@@ -364,11 +375,13 @@ func TestAServerThatRepeatsAKeyRevealsNothing(t *testing.T) {
 	const secret = "secret-part-aaaa"
 	for _, header := range []string{"Authorization", "X-Goog-Api-Key", "Api-Key"} {
 		far := roundTripper(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 401, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("Invalid API key: " + secret + ", really"))}, nil
+			return &http.Response{StatusCode: 401, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader("Invalid API key: " + secret + ", really"))}, nil
 		})
 		var read string
-		client := NewClient(&KeyTransport{Base: &Transport{Base: far}, Pool: NewKeyPool("openai", []PoolKey{{Secret: secret}}, Options{}),
-			Put: func(r *http.Request, k Secret) { r.Header.Set(header, "Bearer "+string(k)) }})
+		client := NewClient(&KeyTransport{Base: &Transport{Base: far},
+			Pool: NewKeyPool("openai", []PoolKey{{Secret: secret}}, Options{}),
+			Put:  func(r *http.Request, k Secret) { r.Header.Set(header, "Bearer "+string(k)) }})
 		req, err := http.NewRequestWithContext(WithReader(t.Context(), Reader{Explain: func(e *AnswerError) {
 			read, e.Message = string(e.Body), string(e.Body)
 		}}), "GET", "https://api.example.org/", nil)

@@ -58,7 +58,8 @@ func TestAWaitThatIsTooLongIsTheSchedules(t *testing.T) {
 		began := time.Now()
 		for range 3 {
 			v := Classify(through(t, tr, t.Context(), api))
-			require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint, NotBefore: began.Add(20 * time.Second)}, v)
+			require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint,
+				NotBefore: began.Add(20 * time.Second)}, v)
 		}
 		require.Equal(t, began, time.Now())
 		time.Sleep(20 * time.Second)
@@ -73,7 +74,8 @@ func TestOurOwnEndWhileWaitingForATurn(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		v := Classify(through(t, tr, ctx, api))
-		require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint, NotBefore: v.NotBefore}, v, "the run's time is over: no fault of the upstream's")
+		require.Equal(t, Verdict{Class: Retriable, Category: RateLimit, Scope: ScopeEndpoint, NotBefore: v.NotBefore},
+			v, "the run's time is over: no fault of the upstream's")
 		time.Sleep(10 * time.Second)
 		stopped, stop := context.WithCancelCause(t.Context())
 		stop(errors.New("the queue stops"))
@@ -85,8 +87,11 @@ func TestOurOwnEndWhileWaitingForATurn(t *testing.T) {
 // TestWhatAnswersSayIsLeftIsBelieved: when nothing is, no request goes out before the reset, in either way to tell it.
 func TestWhatAnswersSayIsLeftIsBelieved(t *testing.T) {
 	for name, reset := range map[string]func(now time.Time) (string, string){
-		"seconds":   func(time.Time) (string, string) { return "X-RateLimit-Reset-In", "8" },
-		"Unix time": func(now time.Time) (string, string) { return "X-RateLimit-Reset", strconv.FormatInt(now.Unix()+8, 10) },
+		"seconds": func(time.Time) (string, string) { return "X-RateLimit-Reset-In", "8" },
+		"Unix time": func(now time.Time) (string, string) {
+			return "X-RateLimit-Reset",
+				strconv.FormatInt(now.Unix()+8, 10)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paceBubble(t, nil, func(t *testing.T, tr *Transport, far *farSide) {

@@ -45,11 +45,13 @@ type taken struct {
 
 func newModel(t *testing.T, seed uint64) *model {
 	r := rand.New(rand.NewPCG(seed, 1))
-	m := &model{Backoff: NewBackoff(Options{Rand: r.Float64}), t: t, r: r, generation: map[int64]int64{1: 1, 2: 1, 3: 1},
-		dictated: map[string]time.Time{}, stopped: map[string]bool{}}
+	m := &model{Backoff: NewBackoff(Options{Rand: r.Float64}), t: t, r: r,
+		generation: map[int64]int64{1: 1, 2: 1, 3: 1},
+		dictated:   map[string]time.Time{}, stopped: map[string]bool{}}
 	for user := range int64(3) {
 		for _, stream := range []string{"listens", "playlists"} {
-			m.keys = append(m.keys, Key{User: user + 1, Provider: "spotify", App: []string{"client", "client", "other"}[user], Stream: stream})
+			m.keys = append(m.keys, Key{User: user + 1, Provider: "spotify",
+				App: []string{"client", "client", "other"}[user], Stream: stream})
 		}
 	}
 	return m
@@ -83,7 +85,8 @@ func (m *model) verdict() Verdict {
 		return misshapen
 	case 6:
 		wait := time.Duration(m.r.IntN(7200)) * time.Second
-		return Verdict{Class: Retriable, Category: []Category{RateLimit, Upstream}[m.r.IntN(2)], Scope: scope, NotBefore: time.Now().Add(wait)}
+		return Verdict{Class: Retriable, Category: []Category{RateLimit, Upstream}[m.r.IntN(2)], Scope: scope,
+			NotBefore: time.Now().Add(wait)}
 	}
 	return Verdict{Class: Retriable, Category: Network, Scope: scope}
 }
@@ -101,9 +104,11 @@ func (m *model) acquire() {
 	}
 	probing := taken{Permit: p, key: k, generation: g}
 	if before.Kind != Ready {
-		m.require(before.Kind == Waiting && !before.Until.IsZero() && !before.Until.After(time.Now()), "a permit only when the wait is over")
+		m.require(before.Kind == Waiting && !before.Until.IsZero() && !before.Until.After(time.Now()),
+			"a permit only when the wait is over")
 		probing.probe = fault(k, before.Scope)
-		m.require(!slices.ContainsFunc(m.permits, func(o taken) bool { return o.probe == probing.probe }), "never two probes at once")
+		m.require(!slices.ContainsFunc(m.permits, func(o taken) bool { return o.probe == probing.probe }),
+			"never two probes at once")
 	}
 	for _, f := range path(k) {
 		m.require(!m.stopped[f], "%s is stopped", f)
@@ -147,7 +152,8 @@ func (m *model) done() {
 
 // lifted forgets what a person's action ended.
 func (m *model) lifted(k Key, reconnected bool) {
-	names := append(path(k), fault(Key{User: k.User, Stream: "listens"}, ScopeStream), fault(Key{User: k.User, Stream: "playlists"}, ScopeStream))
+	names := append(path(k), fault(Key{User: k.User, Stream: "listens"}, ScopeStream),
+		fault(Key{User: k.User, Stream: "playlists"}, ScopeStream))
 	for _, f := range names {
 		delete(m.stopped, f)
 		if !reconnected {
@@ -195,7 +201,8 @@ func (m *model) act() {
 		case Waiting:
 			m.require(!s.Until.After(time.Now().Add(30*time.Minute)), "%v: a backoff has a cap: %+v", k, s)
 		case Held:
-			m.require(s.Until.After(time.Now()) && slices.ContainsFunc(path(k), func(f string) bool { return m.dictated[f].Equal(s.Until) }),
+			m.require(s.Until.After(time.Now()) && slices.ContainsFunc(path(k),
+				func(f string) bool { return m.dictated[f].Equal(s.Until) }),
 				"%v: a hold is what was dictated: %+v", k, s)
 		}
 	}
@@ -246,7 +253,8 @@ func TestWhateverHappensAtOnce(t *testing.T) {
 							}
 							time.Sleep(time.Duration(r.IntN(3)) * time.Second)
 							underWay.Add(-1)
-							if p.Done([]Verdict{unavailable, unavailable, ourEnd, forbidden}[r.IntN(4)]).Kind == BecameFatal {
+							if p.Done([]Verdict{unavailable, unavailable, ourEnd,
+								forbidden}[r.IntN(4)]).Kind == BecameFatal {
 								told.Add(1)
 							}
 						}

@@ -38,7 +38,8 @@ func (c *muted) Close() error {
 // system gives it up, which takes a quarter of an hour.
 func TestAConnectionThatFellSilentIsGivenUp(t *testing.T) {
 	t.Parallel()
-	far := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	far := httptest.NewUnstartedServer(http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	far.EnableHTTP2 = true
 	far.StartTLS()
 	t.Cleanup(far.Close)
@@ -56,7 +57,8 @@ func TestAConnectionThatFellSilentIsGivenUp(t *testing.T) {
 	t.Cleanup(base.CloseIdleConnections)
 	base.TLSClientConfig = far.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	require.NotNil(t, base.HTTP2)
-	require.LessOrEqual(t, base.HTTP2.SendPingTimeout+base.HTTP2.PingTimeout, CallTimeout, "a call that it fails is its last")
+	require.LessOrEqual(t, base.HTTP2.SendPingTimeout+base.HTTP2.PingTimeout, CallTimeout,
+		"a call that it fails is its last")
 	base.HTTP2.SendPingTimeout /= 300 // a test has less time
 	base.HTTP2.PingTimeout /= 300
 	call := func(patience time.Duration) (string, error) {

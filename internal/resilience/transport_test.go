@@ -53,7 +53,8 @@ func (u *upstream) dial(t *testing.T, dial func(context.Context, string, string)
 // get calls u and checks that nothing of the request shows in the error or in the log.
 func (u *upstream) get(t *testing.T, ctx context.Context) (*Answer, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(WithUser(ctx, 7, "navidrome"), "GET", u.URL+"/users/geoff/things?p="+password, nil)
+	req, err := http.NewRequestWithContext(WithUser(ctx, 7, "navidrome"), "GET",
+		u.URL+"/users/geoff/things?p="+password, nil)
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+password)
 	a, err := Send(u.client, req, "GET /users/{name}/things")
@@ -62,7 +63,8 @@ func (u *upstream) get(t *testing.T, ctx context.Context) (*Answer, error) {
 		require.NotContains(t, err.Error(), u.URL)
 		require.NotContains(t, err.Error(), "geoff")
 		require.NotContains(t, err.Error(), password)
-		require.True(t, ctx.Err() == context.Canceled || strings.HasPrefix(err.Error(), "GET /users/{name}/things"), err)
+		require.True(t, ctx.Err() == context.Canceled || strings.HasPrefix(err.Error(), "GET /users/{name}/things"),
+			err)
 	}
 	require.NotContains(t, u.log.String(), u.URL)
 	require.NotContains(t, u.log.String(), "geoff")
@@ -105,12 +107,19 @@ func TestNoCompleteAnswer(t *testing.T) {
 		"closed without an answer": hijacked(func(*net.TCPConn) {}),
 		"closed in the headers":    hijacked(raw("HTTP/1.1 200 OK\r\nContent-Ty")),
 		"cut in the body":          hijacked(raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + halfABody)),
-		"cut in a chunked body":    hijacked(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + halfABody)),
-		"cut between chunks":       hijacked(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")),
-		"cut in a compressed body": hijacked(raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n" + compressed)),
-		"cut in the body of a 401": hijacked(raw("HTTP/1.1 401 Unauthorized\r\nContent-Length: 1000\r\n\r\n" + halfABody)),
-		"reset in the body":        hijacked(func(c *net.TCPConn) { raw("HTTP/1.1 200 OK\r\n\r\n" + halfABody)(c); reset(c) }),
-		"no HTTP at all":           hijacked(raw("220 mail.example.com ESMTP\r\n")),
+		"cut in a chunked body": hijacked(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" +
+			halfABody)),
+		"cut between chunks": hijacked(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")),
+		"cut in a compressed body": hijacked(
+			raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n" + compressed)),
+		"cut in the body of a 401": hijacked(raw("HTTP/1.1 401 Unauthorized\r\nContent-Length: 1000\r\n\r\n" +
+			halfABody)),
+		"reset in the body": hijacked(func(c *net.TCPConn) {
+			raw("HTTP/1.1 200 OK\r\n\r\n" + halfABody)(
+				c)
+			reset(c)
+		}),
+		"no HTTP at all": hijacked(raw("220 mail.example.com ESMTP\r\n")),
 		"says gzip and is not": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, "{}")
@@ -256,7 +265,8 @@ func TestAnAnswer(t *testing.T) {
 	a, err := u.get(t, t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "Reprise/1.0 (me@example.com)", agent.Load())
-	require.Equal(t, [4]any{201, "3", `{"a":1}`, "GET /users/{name}/things"}, [4]any{a.Status, a.Header.Get("X-Total-Count"), string(a.Body), a.Endpoint})
+	require.Equal(t, [4]any{201, "3", `{"a":1}`, "GET /users/{name}/things"},
+		[4]any{a.Status, a.Header.Get("X-Total-Count"), string(a.Body), a.Endpoint})
 }
 
 func TestCompressedAnswers(t *testing.T) {
@@ -294,11 +304,16 @@ func TestABodyIsBounded(t *testing.T) {
 		want     Verdict
 	}{
 		{"just right", MaxBody, 200, "application/json", true, Verdict{}},
-		{"too much", MaxBody + 1, 200, "application/json", true, Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: 3}},
-		{"too much, unannounced", MaxBody + 1, 200, "application/json", false, Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: 3}},
-		{"too much of a 503", MaxBody + 1, 503, "application/json", true, Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
-		{"too much of a 401", MaxBody + 1, 401, "application/json", true, Verdict{Class: Fatal, Category: Auth, Scope: ScopeConnection}},
-		{"too much of a page", MaxBody + 1, 200, "text/html", true, Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
+		{"too much", MaxBody + 1, 200, "application/json", true,
+			Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: 3}},
+		{"too much, unannounced", MaxBody + 1, 200, "application/json", false,
+			Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: 3}},
+		{"too much of a 503", MaxBody + 1, 503, "application/json", true,
+			Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
+		{"too much of a 401", MaxBody + 1, 401, "application/json", true,
+			Verdict{Class: Fatal, Category: Auth, Scope: ScopeConnection}},
+		{"too much of a page", MaxBody + 1, 200, "text/html", true,
+			Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -326,7 +341,8 @@ func TestNoMoreIsReadThanTheBound(t *testing.T) {
 	t.Parallel()
 	endless := &counter{}
 	base := roundTripper(func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, ContentLength: -1, Body: io.NopCloser(io.LimitReader(endless, 4*MaxBody)), Request: r}, nil
+		return &http.Response{StatusCode: 200, ContentLength: -1,
+			Body: io.NopCloser(io.LimitReader(endless, 4*MaxBody)), Request: r}, nil
 	})
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://music.home/", nil)
 	require.NoError(t, err)

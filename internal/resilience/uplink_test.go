@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var sixUpstreams = map[string]string{"a.example.org": "a", "b.example.org": "b", "c.example.org": "c", "d.example.org": "d", "e.example.org": "e", "f.example.org": "f",
+var sixUpstreams = map[string]string{"a.example.org": "a", "b.example.org": "b", "c.example.org": "c",
+	"d.example.org": "d", "e.example.org": "e", "f.example.org": "f",
 	"login.a.example.org": "a"}
 
 // home is the server at home, which is reached without the uplink.
@@ -30,7 +31,8 @@ func uplinkBubble(t *testing.T, upstreams map[string]string, test func(t *testin
 	synctest.Test(t, func(t *testing.T) {
 		far, told := &farSide{}, []bool{}
 		r := rand.New(rand.NewPCG(1, 2))
-		up := NewUplink(UplinkOptions{Upstreams: upstreams, Rand: r.Float64, Changed: func(offline bool) { told = append(told, offline) }})
+		up := NewUplink(UplinkOptions{Upstreams: upstreams, Rand: r.Float64,
+			Changed: func(offline bool) { told = append(told, offline) }})
 		test(t, uplinkTest{&Transport{Base: far, Uplink: up, Breakers: NewBreakers(BreakerOptions{})}, far, &told, t})
 	})
 }
@@ -74,7 +76,8 @@ func TestSeveralUpstreamsFailingAtOnceAreOurs(t *testing.T) {
 		began := time.Now()
 		for host := range sixUpstreams {
 			v := u.call(host)
-			require.Equal(t, Verdict{Class: Retriable, Category: Network, Scope: ScopeEndpoint, NotBefore: v.NotBefore}, v)
+			require.Equal(t, Verdict{Class: Retriable, Category: Network, Scope: ScopeEndpoint,
+				NotBefore: v.NotBefore}, v)
 			require.Greater(t, v.NotBefore.Sub(began), minProbe)
 			require.Less(t, v.NotBefore.Sub(began), 3*minProbe)
 		}

@@ -28,7 +28,7 @@ func speaksAnotherLanguage(req *http.Request) (*http.Response, error) {
 	return enginetest.Answer(req, 200, `{"x":1}`), nil
 }
 
-func TestAnAlertWhoseCauseEndedDuringARestartIsClosed(t *testing.T) {
+func TestARestartClosesAlertsWithoutACause(t *testing.T) {
 	t.Run("the administrator has corrected the client's secret", func(t *testing.T) {
 		restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 			e := start()
@@ -64,7 +64,7 @@ func TestAnAlertWhoseCauseEndedDuringARestartIsClosed(t *testing.T) {
 	})
 }
 
-func TestASuccessOfOneStreamLeavesTheOthersAlertOpen(t *testing.T) {
+func TestASuccessClosesOnlyItsStreamsAlert(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -87,7 +87,7 @@ func TestASuccessOfOneStreamLeavesTheOthersAlertOpen(t *testing.T) {
 	})
 }
 
-func TestAnAdministratorsAlertFollowsTheConnectionItIsAbout(t *testing.T) {
+func TestAdminAlertsFollowTheirConnection(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
 		member := e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
@@ -133,7 +133,8 @@ type forgetfulStore struct {
 	failed atomic.Bool
 }
 
-func (s *forgetfulStore) OpenNotification(ctx context.Context, n notify.Notification) (notify.Notification, bool, error) {
+func (s *forgetfulStore) OpenNotification(ctx context.Context, n notify.Notification) (notify.Notification, bool,
+	error) {
 	if s.failed.CompareAndSwap(false, true) {
 		return n, false, errors.New("disk full")
 	}
@@ -164,7 +165,7 @@ func (s *slowStore) SaveStop(ctx context.Context, v resilience.Stop) error {
 	return s.Store.SaveStop(ctx, v)
 }
 
-func TestTheAlertOfAnOldCredentialDoesNotOpenAfterAReconnect(t *testing.T) {
+func TestNoAlertAboutAReplacedCredential(t *testing.T) {
 	var slow *slowStore
 	kept := func(db *store.Store) enginetest.Store {
 		slow = &slowStore{db, make(chan struct{}), make(chan struct{})}
@@ -202,7 +203,7 @@ func TestAHoldThatAReconnectLiftedStaysLifted(t *testing.T) {
 	})
 }
 
-func TestAWaitThatIsDictatedToSomebodyWhoConnectsIsKeptByAll(t *testing.T) {
+func TestAWaitDictatedWhileConnectingHoldsAll(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		bob := e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -219,7 +220,7 @@ func TestAWaitThatIsDictatedToSomebodyWhoConnectsIsKeptByAll(t *testing.T) {
 	})
 }
 
-func TestAnotherAccountChosenDuringARunIsReadFromTheStart(t *testing.T) {
+func TestAnotherAccountIsReadFromTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		for i := range 300 {
 			up.Play("bob", "Of Bob", time.Now().Add(time.Duration(i-300)*10*time.Minute))
@@ -235,7 +236,8 @@ func TestAnotherAccountChosenDuringARunIsReadFromTheStart(t *testing.T) {
 				return enginetest.Answer(req, 200, late), nil
 			}
 			who := strings.TrimPrefix(req.Header.Get("Authorization"), "Token token-of-")
-			return enginetest.Answer(req, 200, `{"valid":true,"user_name":"`+who+`","playlists":[],"payload":{"listens":[],"count":0}}`), nil
+			return enginetest.Answer(req, 200,
+				`{"valid":true,"user_name":"`+who+`","playlists":[],"payload":{"listens":[],"count":0}}`), nil
 		})
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		<-held

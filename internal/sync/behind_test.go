@@ -11,8 +11,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind: others waited for what it would find out, and now find out themselves.
-func TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind(t *testing.T) {
+// TestARunPutOffMidwayFreesTheOthers: others waited for what it would find out, and now find out themselves.
+func TestARunPutOffMidwayFreesTheOthers(t *testing.T) {
 	t.Parallel()
 	s := NewSyncer(Options{}, NewGuard(GuardOptions{Log: slog.New(slog.DiscardHandler)}), nil, &events.Bus{})
 	listens, playlists := Key{1, "spotify", "listens"}, Key{1, "spotify", "playlists"}
@@ -20,7 +20,8 @@ func TestARunThatIsPutOffInItsMiddleLeavesNobodyBehind(t *testing.T) {
 	s.requeueLocked(playlists, &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Waiting}})
 	require.True(t, s.behind[playlists])
 	delete(s.runs, listens) // its second call met an open breaker
-	s.requeueLocked(listens, &resilience.NotBeforeError{Endpoint: "GET /v1/me", State: resilience.State{Kind: resilience.Waiting, Until: time.Now().Add(time.Minute)}})
+	s.requeueLocked(listens, &resilience.NotBeforeError{Endpoint: "GET /v1/me",
+		State: resilience.State{Kind: resilience.Waiting, Until: time.Now().Add(time.Minute)}})
 	require.Contains(t, s.queue.at, listens)
 	require.Contains(t, s.queue.at, playlists)
 }

@@ -42,7 +42,8 @@ func forwarding(t *testing.T, story func(t *testing.T, e *enginetest.Engine, up 
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))) // services refuse plays from before they began
+		// services refuse plays from before they began
+		time.Sleep(time.Until(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)))
 		up := enginetest.NewUpstreams()
 		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		e.Carry()
@@ -97,7 +98,7 @@ func unauthorizedSubmissions(up *enginetest.Upstreams) {
 	up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Status(401))
 }
 
-func TestADeadTokenParksWhatIsOwedAndTheReconnectLetsItOutInOrder(t *testing.T) {
+func TestAReconnectReleasesParkedListensInOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector")
 	}
@@ -148,7 +149,7 @@ func TestWhatIsParkedDoesNotAge(t *testing.T) {
 	})
 }
 
-func TestAPoisonedListenIsPutAsideAndTheRestFlowsPast(t *testing.T) {
+func TestABadListenDoesNotBlockTheRest(t *testing.T) {
 	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		up.Refuse("Song 000") // the head of everything that waits
 		up.FailPath("listenbrainz", "/1/submit-listens", enginetest.Status(503))
@@ -156,7 +157,8 @@ func TestAPoisonedListenIsPutAsideAndTheRestFlowsPast(t *testing.T) {
 		up.FailPath("listenbrainz", "/1/submit-listens", nil)
 		time.Sleep(15 * time.Minute)
 		require.Equal(t, delivery.ForwardingCounts{Sent: 39, Refused: 1}, account(t, e, user))
-		dead, _, err := e.Store.Deliveries(context.Background(), delivery.Filter{User: user, State: delivery.Dead}, "", 10)
+		dead, _, err := e.Store.Deliveries(context.Background(), delivery.Filter{User: user, State: delivery.Dead},
+			"", 10)
 		require.NoError(t, err)
 		require.Len(t, dead, 1)
 		require.Equal(t, 1, dead[0].Items)
@@ -167,7 +169,7 @@ func TestAPoisonedListenIsPutAsideAndTheRestFlowsPast(t *testing.T) {
 	})
 }
 
-func TestABatchThatIsRefusedWholeIsHalvedUntilTheBadOnesAreFound(t *testing.T) {
+func TestARefusedBatchIsHalvedToFindBadListens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector")
 	}
@@ -188,7 +190,8 @@ func TestABatchThatIsRefusedWholeIsHalvedUntilTheBadOnesAreFound(t *testing.T) {
 			page = append(page, library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
 				PlayedAt: time.Now().Add(time.Duration(i-plays) * 4 * time.Minute)})
 		}
-		_, err := e.Store.SaveListens(context.Background(), library.Intake{User: user, Provider: "spotify", Listens: page})
+		_, err := e.Store.SaveListens(context.Background(),
+			library.Intake{User: user, Provider: "spotify", Listens: page})
 		require.NoError(t, err)
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		enginetest.Settle()
@@ -272,7 +275,7 @@ func TestAPausedConnectionIsSentNothing(t *testing.T) {
 	})
 }
 
-func TestDeadLettersAreLookedAtAgainAndRemovedInTheEnd(t *testing.T) {
+func TestDeadLettersAreRetriedDaily(t *testing.T) {
 	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		up.Refuse("Song 000")
 		hear(e, up, user, "Song", 1)

@@ -55,7 +55,7 @@ func TestAWalkThatBreaksOffLeavesNoGap(t *testing.T) {
 	})
 }
 
-func TestALongHistoryIsReadInPartsWhileNewPlaysArrive(t *testing.T) {
+func TestALongHistoryIsReadInParts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,8 @@ func TestAnInsertThatFailsOnceLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, func(s *store.Store) enginetest.Store { return &faultyStore{s, 1} })
+		e := enginetest.Start(t, dir, up, syncer.Options{},
+			func(s *store.Store) enginetest.Store { return &faultyStore{s, 1} })
 		user := e.AddUser("Alice", accounts.Admin)
 		for i := range 50 {
 			up.Play("alice", fmt.Sprintf("Song %d", i), time.Now().Add(time.Duration(i-50)*time.Hour))
@@ -261,7 +262,7 @@ func TestPlaylistsStandInTheOrderOfTheirService(t *testing.T) {
 	})
 }
 
-func TestOnePlaylistThatIsClosedDoesNotStopTheOthers(t *testing.T) {
+func TestAClosedPlaylistDoesNotStopTheOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		up.SetPlaylist("alice", "Closed", "Song 1")
 		up.SetPlaylist("alice", "Open", "Song 1")

@@ -21,7 +21,7 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-func TestTwelveHoursOf401AreOneCallAndOneNotification(t *testing.T) {
+func TestHoursOf401AreOneCallAndOneNotification(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		time.Sleep(time.Second)
@@ -30,7 +30,8 @@ func TestTwelveHoursOf401AreOneCallAndOneNotification(t *testing.T) {
 		up.Fail("spotify", enginetest.Status(401))
 		began := time.Now()
 		time.Sleep(12 * time.Hour)
-		require.Len(t, attempts(up.Calls("spotify"), recent, began), 2, "the call, and its repetition after one refresh")
+		require.Len(t, attempts(up.Calls("spotify"), recent, began), 2,
+			"the call, and its repetition after one refresh")
 		require.Len(t, attempts(up.Calls("spotify accounts"), "/api/token", began), 1)
 		require.Len(t, e.Open(user), 1)
 		announced := 0
@@ -57,7 +58,7 @@ func TestARefusalOfTheCallItselfStopsItsStreamOnly(t *testing.T) {
 	})
 }
 
-func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
+func TestInvalidGrantAfterARestartReadsTheSame(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		e := start()
 		alice, bob := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
@@ -82,7 +83,7 @@ func TestBareInvalidGrantAfterARestartHasTheSameWords(t *testing.T) {
 	})
 }
 
-func TestAFatalStateIsStillThereADayLaterAfterARestart(t *testing.T) {
+func TestAStopSurvivesARestart(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		e := start()
 		user := e.AddUser("Alice", accounts.Admin)
@@ -96,7 +97,8 @@ func TestAFatalStateIsStillThereADayLaterAfterARestart(t *testing.T) {
 		e = start()
 		time.Sleep(12 * time.Hour)
 		require.Equal(t, first, e.Open(user), "the same one, not another")
-		require.Equal(t, first[0].CreatedAt.Truncate(time.Second), e.Status(user, "spotify").State.Since.Truncate(time.Second))
+		require.Equal(t, first[0].CreatedAt.Truncate(time.Second),
+			e.Status(user, "spotify").State.Since.Truncate(time.Second))
 	})
 }
 
@@ -196,7 +198,8 @@ func TestAReconnectStartsToReadAtOnce(t *testing.T) {
 func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
-		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user, library.Credentials{"token": "token-of-"})
+		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user,
+			library.Credentials{"token": "token-of-"})
 		require.Equal(t, resilience.Auth, resilience.Classify(err).Category)
 		up.Fail("listenbrainz", enginetest.Unreachable)
 		require.Error(t, e.ConnectListenBrainz(user, "alice"))
@@ -228,7 +231,7 @@ func TestARenewedTokenIsUsedAfterAKill(t *testing.T) {
 	})
 }
 
-func TestAHundredConcurrentFailuresAreOneNotification(t *testing.T) {
+func TestConcurrentFailuresAreOneNotification(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -240,10 +243,11 @@ func TestAHundredConcurrentFailuresAreOneNotification(t *testing.T) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				_ = e.Guard.Do(context.Background(), providers.OfConnection(c, "listens"), func(context.Context, providers.Adapter) error {
-					time.Sleep(time.Second) // all of them are under way
-					return &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401}
-				})
+				_ = e.Guard.Do(context.Background(), providers.OfConnection(c, "listens"),
+					func(context.Context, providers.Adapter) error {
+						time.Sleep(time.Second) // all of them are under way
+						return &resilience.AnswerError{Endpoint: "GET /v1/me", Status: 401}
+					})
 			})
 		}
 		all.Wait()
@@ -276,7 +280,8 @@ func TestABrokenContractIsFatalAfterThreeInARow(t *testing.T) {
 		require.Equal(t, syncer.Healthy, s.Streams[1].Condition, "the other stream goes on")
 		require.Len(t, e.Open(user), 1)
 		require.NotContains(t, e.Open(user)[0].Title, "reconnect")
-		require.Equal(t, notify.Action{Label: "Look at it", URL: "/connections/spotify"}, e.Open(user)[0].Action, "there it can be tried again")
+		require.Equal(t, notify.Action{Label: "Look at it", URL: "/connections/spotify"}, e.Open(user)[0].Action,
+			"there it can be tried again")
 	})
 }
 
@@ -285,7 +290,8 @@ func TestTheNoticeOfAnEndGoesWhenTheEndHasCome(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: 48 * time.Hour}, nil)
+		e := enginetest.Start(t, dir, up, syncer.Options{ListensEvery: 48 * time.Hour,
+			PlaylistsEvery: 48 * time.Hour}, nil)
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -301,8 +307,8 @@ func TestTheNoticeOfAnEndGoesWhenTheEndHasCome(t *testing.T) {
 	})
 }
 
-// TestAnEndThatCameWhileTheServerWasOffIsNoNoticeAnyMore: nobody is asked to do by a day what that day has passed.
-func TestAnEndThatCameWhileTheServerWasOffIsNoNoticeAnyMore(t *testing.T) {
+// TestNoNoticeOfAnEndThatHasPassed: nobody is asked to do by a day what that day has passed.
+func TestNoNoticeOfAnEndThatHasPassed(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		e := start()
 		user := e.AddUser("Alice", accounts.Admin)

@@ -39,7 +39,8 @@ func TestAfterAnOutageTheLedgerSaysWhatWasCaughtUp(t *testing.T) {
 		play(up, 1, "a moment")
 		up.Fail("spotify", nil)
 		time.Sleep(40 * time.Minute)
-		require.Empty(t, gaps(t, e, user), "a quarter of an hour is not worth telling, although the next try is a while after it")
+		require.Empty(t, gaps(t, e, user),
+			"a quarter of an hour is not worth telling, although the next try is a while after it")
 
 		began := time.Now()
 		up.Fail("spotify", enginetest.Status(503))

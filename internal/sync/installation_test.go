@@ -17,19 +17,21 @@ import (
 	"reprise/internal/resilience"
 )
 
-// TestTroubleOfTheInstallationIsTheAdministrators: what is asked for everybody stops, is told once to those who can mend
+// TestInstallationTroubleIsForAdministrators: what is asked for everybody stops, is told once to those who can mend
 // it, goes on after their "Try again", and a wait that was dictated to it outlives a restart.
-func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
+func TestInstallationTroubleIsForAdministrators(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		p := &providers.Provider{Description: providers.Description{Name: "musicbrainz", DisplayName: "MusicBrainz",
 			Streams: []string{library.Enrichment}}}
 		e := start()
 		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
 		do := func(answer error) error {
-			return e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment), func(context.Context, providers.Adapter) error { return answer })
+			return e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment),
+				func(context.Context, providers.Adapter) error { return answer })
 		}
 		blocked := &resilience.AnswerError{Endpoint: "GET /ws/2/artist", Status: http.StatusForbidden,
-			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: "Set contact."}}
+			Meaning: &resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
+				Scope: resilience.ScopeApp, Advice: "Set contact."}}
 
 		require.NoError(t, do(nil))
 		require.ErrorIs(t, do(library.ErrNotThere), library.ErrNotThere)
@@ -70,11 +72,12 @@ func TestTroubleOfTheInstallationIsTheAdministrators(t *testing.T) {
 	})
 }
 
-func TestAPanicOfTheInstallationsOwnCallIsItsFailure(t *testing.T) {
+func TestAPanicInAnInstallationsCallIsAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, _ int64) {
 		p := &providers.Provider{Description: providers.Description{Name: "musicbrainz", DisplayName: "MusicBrainz",
 			Streams: []string{library.Enrichment}}}
-		err := e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment), func(context.Context, providers.Adapter) error { panic("a nil map") })
+		err := e.Guard.Do(t.Context(), providers.OfInstallation(p, library.Enrichment),
+			func(context.Context, providers.Adapter) error { panic("a nil map") })
 		require.EqualError(t, err, "MusicBrainz: internal error")
 		state, _ := e.Guard.StateForAll(p)
 		require.Equal(t, resilience.Waiting, state.Kind)

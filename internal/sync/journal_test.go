@@ -37,7 +37,7 @@ func by(name string) context.Context {
 	return activity.WithActor(context.Background(), activity.Actor{ID: 1, Name: name})
 }
 
-func TestALongOutageIsNotedByItsEndAndAStopByItself(t *testing.T) {
+func TestALongOutageIsNotedAtItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -65,7 +65,7 @@ func TestALongOutageIsNotedByItsEndAndAStopByItself(t *testing.T) {
 	})
 }
 
-func TestAKeyThatIsTriedNowEndsTheWaitOfAllAlsoAfterARestart(t *testing.T) {
+func TestResettingAKeyEndsEverybodysWait(t *testing.T) {
 	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, member int64) {
 		refuseAll(up, "spent")
 		up.Like("alice", "Another")
@@ -90,7 +90,8 @@ func TestAKeyThatIsTriedNowEndsTheWaitOfAllAlsoAfterARestart(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
 		require.Equal(t, syncer.Healthy, e.Status(member, "youtube").Condition)
 		require.Empty(t, e.Open(admin))
-		require.Contains(t, noted(t, e, admin), "YouTube asked for a wait, and gets it. It lasts until 2000-01-02T08:00:00.000Z.")
+		require.Contains(t, noted(t, e, admin),
+			"YouTube asked for a wait, and gets it. It lasts until 2000-01-02T08:00:00.000Z.")
 		require.Contains(t, noted(t, e, admin), "Alice took the key …bbbb of YouTube back into use.")
 	})
 }
@@ -101,7 +102,8 @@ func TestWhatTheClientIDWasToldIsNotLiftedByAKey(t *testing.T) {
 		up.Like("alice", "Another")
 		time.Sleep(15 * time.Minute)
 		until := time.Now().Add(time.Hour)
-		hold := resilience.Hold{Key: resilience.Key{Provider: "youtube", App: e.Registry.Get("youtube").App(nil)}, Category: resilience.RateLimit, Since: time.Now(), Until: until}
+		hold := resilience.Hold{Key: resilience.Key{Provider: "youtube", App: e.Registry.Get("youtube").App(nil)},
+			Category: resilience.RateLimit, Since: time.Now(), Until: until}
 		require.NoError(t, e.Store.SaveHold(context.Background(), hold))
 		before := len(up.Calls("youtube"))
 		_, err := e.Connections.ResetKey(by("Alice"), e.Registry.Get("youtube"), "bbbb")
@@ -125,11 +127,12 @@ func TestKeysThatWereRefusedStaySoAcrossARestart(t *testing.T) {
 		require.NoError(t, e.Connections.Retry(context.Background(), admin, "youtube"))
 		e.Stop()
 		e = e.Again()
-		require.Equal(t, resilience.KeyReady, e.Registry.Get("youtube").Keys.Keys()[2].State(), "somebody has said that it is mended")
+		require.Equal(t, resilience.KeyReady, e.Registry.Get("youtube").Keys.Keys()[2].State(),
+			"somebody has said that it is mended")
 	})
 }
 
-func TestWhatWasMendedByReconnectingIsNotToldAsMendedAgain(t *testing.T) {
+func TestAReconnectIsNotNotedAsARecovery(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		up.Revoke("alice")
@@ -146,7 +149,7 @@ func TestWhatWasMendedByReconnectingIsNotToldAsMendedAgain(t *testing.T) {
 	})
 }
 
-func TestEveryLongWaitIsNotedAlsoAfterOneThatEndedWithAnotherTrouble(t *testing.T) {
+func TestEveryLongWaitIsNoted(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
@@ -175,13 +178,15 @@ func TestEveryLongWaitIsNotedAlsoAfterOneThatEndedWithAnotherTrouble(t *testing.
 	})
 }
 
-func TestTheEndOfTheInstallationsOwnTroubleIsNotedOnce(t *testing.T) {
+func TestInstallationRecoveryIsNotedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		source := &providers.Provider{Description: providers.Description{Name: "facts", DisplayName: "Facts"}}
 		ask := func(err error) error {
-			return e.Guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment), func(context.Context, providers.Adapter) error { return err })
+			return e.Guard.Do(t.Context(), providers.OfInstallation(source, library.Enrichment),
+				func(context.Context, providers.Adapter) error { return err })
 		}
-		require.Error(t, ask(&resilience.AnswerError{Endpoint: "GET /", Status: 429, NotBefore: time.Now().Add(time.Hour)}))
+		require.Error(t, ask(&resilience.AnswerError{Endpoint: "GET /", Status: 429,
+			NotBefore: time.Now().Add(time.Hour)}))
 		time.Sleep(2 * time.Hour)
 		require.NoError(t, ask(nil))
 		log := noted(t, e, user)

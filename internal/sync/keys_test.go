@@ -19,7 +19,8 @@ import (
 var rare = syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: 10 * time.Minute}
 
 // keyed runs a test with two people who have connected YouTube and like a video each, at that moment.
-func keyed(t *testing.T, at string, story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, member int64)) {
+func keyed(t *testing.T, at string, story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin,
+	member int64)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +56,8 @@ func TestASpentKeyChangesNothingForAnybody(t *testing.T) {
 		up.Like("alice", "Another")
 		before := len(up.KeyCalls())
 		time.Sleep(20 * time.Minute)
-		require.Equal(t, []string{"cccc", "aaaa"}, up.KeyCalls()[before:], "the same request goes out with the next key, once")
+		require.Equal(t, []string{"cccc", "aaaa"}, up.KeyCalls()[before:],
+			"the same request goes out with the next key, once")
 		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
 		require.Empty(t, e.Open(admin))
 		lists, err := e.Store.Playlists(context.Background(), admin)

@@ -74,7 +74,8 @@ func TestOutagesThatAreNobodysFaultOfThePerson(t *testing.T) {
 	}
 	page := func(status int) enginetest.Fault {
 		return func(req *http.Request) (*http.Response, error) {
-			return enginetest.Answer(req, status, "<!doctype html><title>Sign in to the hotel's network</title>", "Content-Type", "text/html"), nil
+			return enginetest.Answer(req, status, "<!doctype html><title>Sign in to the hotel's network</title>",
+				"Content-Type", "text/html"), nil
 		}
 	}
 	for name, c := range map[string]struct {
@@ -135,7 +136,7 @@ func TestOurOwnEndInTheMiddleOfACallTeachesNothing(t *testing.T) {
 	})
 }
 
-func TestAnUpstreamThatNeverAnswersEndsTheRunNotTheLoop(t *testing.T) {
+func TestASilentUpstreamEndsTheRunNotTheLoop(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
@@ -144,7 +145,8 @@ func TestAnUpstreamThatNeverAnswersEndsTheRunNotTheLoop(t *testing.T) {
 		began := time.Now()
 		time.Sleep(time.Hour)
 		require.GreaterOrEqual(t, len(attempts(up.Calls("spotify"), recent, began)), 4, "it is tried again and again")
-		require.GreaterOrEqual(t, len(attempts(up.Calls("listenbrainz"), "/1/user/alice/listens", began)), 10, "and the others keep their interval")
+		require.GreaterOrEqual(t, len(attempts(up.Calls("listenbrainz"), "/1/user/alice/listens", began)), 10,
+			"and the others keep their interval")
 		require.Equal(t, resilience.Network, e.Status(user, "spotify").State.Category)
 	})
 }
@@ -187,7 +189,8 @@ func TestListensGoOnWhilePlaylistsFail(t *testing.T) {
 		began := time.Now()
 		time.Sleep(2 * time.Hour)
 		require.GreaterOrEqual(t, len(attempts(up.Calls("spotify"), recent, began)), 22, "listens keep their rhythm")
-		require.LessOrEqual(t, len(attempts(up.Calls("spotify"), "/v1/me/playlists", began)), 12, "playlists back off further and further")
+		require.LessOrEqual(t, len(attempts(up.Calls("spotify"), "/v1/me/playlists", began)), 12,
+			"playlists back off further and further")
 		s := e.Status(user, "spotify")
 		require.Equal(t, syncer.Healthy, s.Streams[0].Condition)
 		require.Equal(t, syncer.Waiting, s.Streams[1].Condition)
@@ -272,7 +275,7 @@ func TestPausedMeansNoCalls(t *testing.T) {
 	})
 }
 
-func TestAnAppThatIsRefusedIsToldToTheAdministratorOnce(t *testing.T) {
+func TestARefusedAppIsToldToAdministratorsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
 		member := e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, admin, "alice"))

@@ -72,8 +72,10 @@ func TestAPanicInAnAdapterIsThatRunsFailure(t *testing.T) {
 		panics := log.lines(t, "adapter panicked")
 		require.NotEmpty(t, panics)
 		for _, line := range panics {
-			require.Equal(t, []any{"spotify", float64(user), "index out of range"}, []any{line["provider"], line["user_id"], line["err"]})
-			require.Contains(t, line["stack"], "sync_test.stumble", "where it happened, also when it read ahead at that moment")
+			require.Equal(t, []any{"spotify", float64(user), "index out of range"},
+				[]any{line["provider"], line["user_id"], line["err"]})
+			require.Contains(t, line["stack"], "sync_test.stumble",
+				"where it happened, also when it read ahead at that moment")
 		}
 		up.Fail("spotify", nil)
 		time.Sleep(time.Hour)
@@ -86,7 +88,8 @@ func TestARunEndsAtItsDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
 		enginetest.Settle()
-		full := `{"total":1000000,"next":"more","items":[` + strings.Repeat(`{"id":"x","name":"x","snapshot_id":"s"},`, 49) + `{"id":"x","name":"x"}]}`
+		full := `{"total":1000000,"next":"more","items":[` +
+			strings.Repeat(`{"id":"x","name":"x","snapshot_id":"s"},`, 49) + `{"id":"x","name":"x"}]}`
 		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
 			if req.URL.Path != "/v1/me/playlists" {
 				return nil, nil
@@ -122,7 +125,8 @@ func TestLoopsTurnAtTheirPaceAndNotInStep(t *testing.T) {
 		enginetest.Settle()
 		began := time.Now()
 		time.Sleep(24 * time.Hour)
-		for path, every := range map[string]time.Duration{recent: 5 * time.Minute, "/v1/me/playlists": 15 * time.Minute} {
+		for path, every := range map[string]time.Duration{recent: 5 * time.Minute,
+			"/v1/me/playlists": 15 * time.Minute} {
 			waits, before := map[time.Duration]bool{}, time.Duration(0)
 			for i, at := range attempts(up.Calls("spotify"), path, began) {
 				wait := at - before
@@ -172,8 +176,8 @@ func (s closing) ClearStops(ctx context.Context, user int64, provider string) er
 	return s.Store.ClearStops(ctx, user, provider)
 }
 
-// TestWhatAPersonHasBegunIsFinishedAlthoughTheTabIsClosed, so that nothing is left half done.
-func TestWhatAPersonHasBegunIsFinishedAlthoughTheTabIsClosed(t *testing.T) {
+// TestClosingTheTabDoesNotInterruptChanges, so that nothing is left half done.
+func TestClosingTheTabDoesNotInterruptChanges(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		enginetest.Settle()
@@ -184,11 +188,13 @@ func TestWhatAPersonHasBegunIsFinishedAlthoughTheTabIsClosed(t *testing.T) {
 		act := func(do func(context.Context, *syncer.Connections) error) {
 			t.Helper()
 			ctx, closed := context.WithCancel(context.Background())
-			require.NoError(t, do(ctx, syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries, closing{e.Store, closed}, e.Bus)))
+			require.NoError(t, do(ctx, syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries,
+				closing{e.Store, closed}, e.Bus)))
 			require.Error(t, ctx.Err(), "the tab is closed")
 		}
 		act(func(ctx context.Context, m *syncer.Connections) error {
-			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), user, library.Credentials{"token": "token-of-alice"})
+			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), user,
+				library.Credentials{"token": "token-of-alice"})
 			return err
 		})
 		require.Empty(t, e.Open(user), "the alert is closed, and what was parked goes out")

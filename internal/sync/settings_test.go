@@ -58,9 +58,11 @@ func TestAMissingSettingIsNamedToTheAdministrator(t *testing.T) {
 		up.Fail("listenbrainz", withoutContact)
 		time.Sleep(20 * time.Minute)
 		require.Empty(t, e.Open(member))
-		require.Equal(t, "ListenBrainz does not accept this installation. A setting is missing or wrong. The administrator must fix this; your own connection is fine.",
+		require.Equal(t, "ListenBrainz does not accept this installation. A setting is missing or wrong. The "+
+			"administrator must fix this; your own connection is fine.",
 			e.Status(member, "listenbrainz").Words.Message)
 		require.Len(t, e.Open(admin), 1)
-		require.Contains(t, e.Open(admin)[0].Message, "The setting contact is missing or wrong. Set contact to an e-mail address.")
+		require.Contains(t, e.Open(admin)[0].Message,
+			"The setting contact is missing or wrong. Set contact to an e-mail address.")
 	})
 }

@@ -27,7 +27,8 @@ func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 		access, refresh := up.Consent("zed")
 		now := time.Now()
 		_, err := e.Connections.ConnectOAuth(context.Background(), e.Registry.Get("spotify"), user, oauth.Grant{
-			Credentials: oauth.Credentials(&oauth2.Token{AccessToken: access, RefreshToken: refresh, Expiry: now.Add(10 * time.Second)}), AuthorizedAt: now})
+			Credentials: oauth.Credentials(&oauth2.Token{AccessToken: access, RefreshToken: refresh,
+				Expiry: now.Add(10 * time.Second)}), AuthorizedAt: now})
 		require.NoError(t, err)
 		time.Sleep(20 * time.Second)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://accounts.spotify.com/x", nil)
@@ -48,10 +49,12 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 		c, err := e.Store.Connection(t.Context(), user, "listenbrainz")
 		require.NoError(t, err)
 		refuse := func(why resilience.Category, offline bool) {
-			err := e.Guard.Do(t.Context(), providers.OfConnection(c, library.Deliveries), func(context.Context, providers.Adapter) error {
-				return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
-					State: resilience.State{Kind: resilience.Waiting, Category: why, Scope: resilience.ScopeEndpoint, Until: time.Now().Add(time.Minute)}}
-			})
+			err := e.Guard.Do(t.Context(), providers.OfConnection(c, library.Deliveries),
+				func(context.Context, providers.Adapter) error {
+					return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
+						State: resilience.State{Kind: resilience.Waiting, Category: why, Scope: resilience.ScopeEndpoint,
+							Until: time.Now().Add(time.Minute)}}
+				})
 			require.Error(t, err)
 		}
 		refuse(resilience.Network, true)

@@ -35,7 +35,8 @@ func Describe() providers.Description {
 				Help: "The address of the API."},
 			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://jukebox.example.org/token",
 				Help: "The address that exchanges the permission for tokens."},
-			{Name: "client_id", Required: true, From: apps, Help: "The id of your app; without one nobody can connect."},
+			{Name: "client_id", Required: true, From: apps, Help: "The id of your app; without one nobody can " +
+				"connect."},
 		},
 		Registration: &providers.Registration{Page: apps, Identity: "client id", Source: apps,
 			RedirectAs: "at " + apps + ", as callback", Redirect: providers.RedirectRules{Secure: true},
@@ -54,7 +55,8 @@ func Describe() providers.Description {
 // table holds what the API means by a status where the general table would be wrong.
 var table = providers.Table{
 	{Status: http.StatusPaymentRequired, Meaning: resilience.Meaning{Class: resilience.Fatal,
-		Category: resilience.Permission, Scope: resilience.ScopeConnection, Advice: "The subscription there has ended."}},
+		Category: resilience.Permission, Scope: resilience.ScopeConnection, Advice: "The subscription there has " +
+			"ended."}},
 }
 
 func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {

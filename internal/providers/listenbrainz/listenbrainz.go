@@ -8,12 +8,9 @@ package listenbrainz
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -31,73 +28,6 @@ type adapter struct {
 	base   string // without a trailing slash
 	token  string
 	user   string // empty before Prove
-}
-
-// The table of the providers page; what it does not name is as the general table says.
-var table = providers.Table{
-	{Status: http.StatusOK, Code: invalidToken, Meaning: wrongToken},
-	{Status: http.StatusUnauthorized, Meaning: wrongToken},
-}
-
-// userTable is table for calls about the connection's own user.
-var userTable = append(table[:len(table):len(table)], providers.Row{
-	Status: http.StatusNotFound, Code: notFound, Meaning: resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with " +
-			"the user token of the " +
-			"account as it is now.",
-	},
-})
-
-// playlistTable is table for calls about one playlist.
-var playlistTable = append(table[:len(table):len(table)], providers.Row{
-	Status: http.StatusNotFound, Meaning: resilience.Meaning{
-		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
-		Advice: "This playlist is gone from ListenBrainz.",
-	},
-})
-
-// Our own codes: of a 200 that says that the token is wrong, and of a 404 that says that what was asked about is not
-// there. Any other 404 speaks about the address, and must not read as if an account was gone.
-const (
-	invalidToken = "invalid_token"
-	notFound     = "not_found"
-)
-
-// noSuchRoute is how ListenBrainz begins to say that it does not know an address.
-const noSuchRoute = "The requested URL"
-
-var wrongToken = resilience.Meaning{
-	Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
-	Advice: "ListenBrainz does not accept the user token. Copy it again from https://listenbrainz.org/settings/.",
-}
-
-// explain reads ListenBrainz's words from a refusal, and the wait that it dictates with a header of its own.
-func explain(e *resilience.AnswerError) {
-	var body struct {
-		Code  int    `json:"code"`
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(e.Body, &body) == nil {
-		e.Message = resilience.Excerpt(body.Error)
-	}
-	if e.Status == http.StatusNotFound && body.Code == e.Status && e.Message != "" && !strings.HasPrefix(e.Message, noSuchRoute) {
-		e.Code = notFound
-	}
-	if e.Status != http.StatusTooManyRequests {
-		return
-	}
-	if reset := e.Header("X-RateLimit-Reset-In"); reset != "" {
-		seconds, err := strconv.ParseFloat(reset, 64)
-		if err != nil {
-			seconds = -1
-		}
-		until, bad := resilience.After(seconds, time.Now())
-		if until.After(e.NotBefore) {
-			e.NotBefore = until
-		}
-		e.BadWait = bad && e.NotBefore.IsZero()
-	}
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
@@ -159,26 +89,4 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	}
 	a.user = body.User
 	return providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}, nil
-}
-
-// tables returns the error tables for docs/providers.md.
-func tables() providers.Tables {
-	return providers.Tables{
-		Provider: "ListenBrainz",
-		Sources: []string{"https://listenbrainz.readthedocs.io/en/latest/users/api/index.html",
-			"https://listenbrainz.readthedocs.io/en/latest/users/api/core.html"},
-		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or " +
-			"`Retry-After` when that is later. " +
-			"A listen that is beyond ListenBrainz' limits is refused by us, as its 400 would, and not sent.",
-		Own: map[string]string{
-			invalidToken: "`valid` is `false` in the answer about the token",
-			notFound:     "ListenBrainz' own words, and not that it does not know the address",
-		},
-		Of: []providers.NamedTable{
-			{Calls: "all calls", Table: table},
-			{Calls: "calls about the own user", Table: userTable},
-			{Calls: "calls about one playlist", Table: playlistTable},
-			{Calls: "submitting listens", Table: submitTable},
-		},
-	}
 }

@@ -46,9 +46,9 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 }
 
-// TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the
+// TestAnAlbumWithoutAPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the
 // server knows nothing about plays.
-func TestAnAlbumWithoutAKnownPlayDoesNotEndTheHistory(t *testing.T) {
+func TestAnAlbumWithoutAPlayDoesNotEndTheHistory(t *testing.T) {
 	t.Parallel()
 	pages, err := listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), library.Span{})
 	require.NoError(t, err)

@@ -216,12 +216,6 @@ func refused(err error, codes ...string) bool {
 	return ok && slices.Contains(codes, e.Code)
 }
 
-// answered says whether err is the server's own answer with this HTTP status.
-func answered(err error, status int) bool {
-	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && e.Status == status && !e.HTML
-}
-
 // offered turns the answer of a server that has a feature switched off into [providers.ErrNotOffered].
 func offered(err error) error {
 	if answered(err, http.StatusNotImplemented) {

@@ -108,7 +108,7 @@ func nextMayDo(e *resilience.AnswerError, w way) bool {
 	case codeMissing, codeNoToken, codeNoWay, codeWaysClash:
 		return true
 	case "": // no Subsonic answer at all: perhaps this server takes no forms
-		return w.form && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError
+		return w.form && refusesRequest(e)
 	}
 	return false
 }
@@ -132,7 +132,7 @@ func (a *adapter) advise(err error) error {
 		return advised(e, resilience.Classify(c), adviceNoServer)
 	}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	if !ok || e.Code != "" || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests {
+	if !ok || e.Code != "" || busy(e) {
 		return err
 	}
 	v := resilience.Classify(e)

@@ -1,6 +1,7 @@
 package navidrome
 
 import (
+	"errors"
 	"net/http"
 
 	"reprise/internal/providers"
@@ -52,6 +53,22 @@ var subsonic = providers.Table{
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
 	{Status: http.StatusNotFound, Meaning: generic},
+}
+
+// answered says whether err is the server's own answer with this HTTP status.
+func answered(err error, status int) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && e.Status == status && !e.HTML
+}
+
+// busy says whether an answer speaks about the server's state and not about the request.
+func busy(e *resilience.AnswerError) bool {
+	return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
+}
+
+// refusesRequest says whether an answer refuses the request itself.
+func refusesRequest(e *resilience.AnswerError) bool {
+	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError
 }
 
 // tables returns the error tables for docs/providers.md.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"net/http"
 
 	"github.com/minio/minio-go/v7"
@@ -106,23 +105,4 @@ func (a *adapter) verify(ctx context.Context, o object, etag string) (string, er
 		return "", &resilience.ContractError{Endpoint: endpointHead, What: "another size than was written"}
 	}
 	return etag, nil // what the server has verified, under an ETag that is no checksum, and without our metadata
-}
-
-// changedMeanwhile says whether err reports that the object is not what it was when we looked.
-func changedMeanwhile(err error) bool {
-	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && !e.HTML && (e.Status == http.StatusPreconditionFailed || e.Code == codeConflict || e.Code == codeNoSuchKey || e.Code == codeChanged)
-}
-
-// wordless says whether err is a refusal of a HEAD, whose answer has no body and so no reason. What comes next is
-// refused for the same reason, in words; or it is not: a key that may not list a bucket may not see that an object is
-// missing, and may write it all the same.
-func wordless(err error) bool {
-	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && !e.HTML && e.Status >= 300 && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout
-}
-
-func answered(err error, status int) bool {
-	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && !e.HTML && e.Status == status
 }

@@ -76,7 +76,7 @@ func (a *adapter) advise(err error) error {
 	}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	switch {
-	case !ok, e.Code != "", e.Status >= http.StatusInternalServerError, e.Status == http.StatusTooManyRequests:
+	case !ok, e.Code != "", busy(e):
 		return err
 	case a.moved != "" && a.moved != a.endpoint.String():
 		return advised(e, v, "This address sends callers on to "+a.moved+". If that is your storage, enter that "+

@@ -1,7 +1,9 @@
 package s3
 
 import (
+	"errors"
 	"net/http"
+	"slices"
 
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -79,6 +81,32 @@ var table = providers.Table{
 	{Status: http.StatusPreconditionFailed, Meaning: meanwhile},
 	{Status: http.StatusRequestEntityTooLarge, Meaning: tooLarge},
 	{Status: http.StatusInsufficientStorage, Meaning: full},
+}
+
+// changedMeanwhile says whether err reports that the object is not what it was when we looked.
+func changedMeanwhile(err error) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	codes := []string{codeConflict, codeNoSuchKey, codeChanged}
+	return ok && !e.HTML && (e.Status == http.StatusPreconditionFailed || slices.Contains(codes, e.Code))
+}
+
+// wordless says whether err is a refusal of a HEAD, whose answer has no body and so no reason. What comes next is
+// refused for the same reason, in words; or it is not: a key that may not list a bucket may not see that an object is
+// missing, and may write it all the same.
+func wordless(err error) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && !e.HTML && e.Status >= 300 && !busy(e) && e.Status != http.StatusRequestTimeout
+}
+
+// answered says whether err is the storage's own answer with this status.
+func answered(err error, status int) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && !e.HTML && e.Status == status
+}
+
+// busy says whether an answer speaks about the server's state and not about the request.
+func busy(e *resilience.AnswerError) bool {
+	return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
 }
 
 // tables returns the error tables for docs/providers.md.

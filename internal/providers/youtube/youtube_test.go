@@ -122,7 +122,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestTheQuotaIsThereAgainAtMidnightInLosAngeles(t *testing.T) {
+func TestTheQuotaEndsAtMidnightInLosAngeles(t *testing.T) {
 	t.Parallel()
 	for now, want := range map[string]string{
 		"2026-11-20T21:00:00Z": "2026-11-21T08:00:00Z",
@@ -288,7 +288,7 @@ func TestAnUnexpectedNotModified(t *testing.T) {
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
 }
 
-func TestAListingWhosePlaceIsForgottenStartsAgainOnce(t *testing.T) {
+func TestAForgottenPlaceStartsTheListingAgain(t *testing.T) {
 	t.Parallel()
 	well, refusals, body := healthy(t), 0, providertest.Golden(t, "400-invalidPageToken.json")
 	forgetful := func(times int) *adapter {

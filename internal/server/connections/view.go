@@ -24,13 +24,13 @@ type View struct {
 	ConsecutiveFailures int          `json:"consecutive_failures"`
 	ExpiresAt           *string      `json:"expires_at"`
 	ParkedDeliveries    int          `json:"parked_deliveries"`
-	Streams             []StreamView `json:"streams"`
-	Actions             []ActionView `json:"actions"`
+	Streams             []streamView `json:"streams"`
+	Actions             []actionView `json:"actions"`
 	Reads               bool         `json:"-"` // false: things are only sent there
 	Every               string       `json:"-"` // the shortest interval of its streams
 }
 
-type StreamView struct {
+type streamView struct {
 	Stream        string  `json:"stream"`
 	State         string  `json:"state"`
 	NextAttemptAt *string `json:"next_attempt_at"`
@@ -41,7 +41,7 @@ type StreamView struct {
 	Next          string  `json:"-"` // when it is attempted next, in words, if there is no time
 }
 
-type ActionView struct {
+type actionView struct {
 	Action string `json:"action"`
 	Label  string `json:"label"`
 	URL    string `json:"url,omitempty"`
@@ -72,7 +72,7 @@ func (h *Statuses) view(c syncer.Status) View {
 	v := View{Provider: c.Provider.Name, DisplayName: c.Provider.DisplayName, Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
-		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []StreamView{},
+		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{},
 		ParkedDeliveries: c.Waiting.Parked,
 		Reads:            len(c.Provider.Streams) > 0}
 	if m, ok := plainMessage(c); ok && (c.State.Kind == resilience.Ready || c.Condition == syncer.Paused) {
@@ -89,7 +89,7 @@ func (h *Statuses) view(c syncer.Status) View {
 		if every > 0 && (soonest == 0 || every < soonest) {
 			soonest, v.Every = every, rhythm(every)
 		}
-		sv := StreamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
+		sv := streamView{Stream: st.Stream, State: string(st.Condition), NextAttemptAt: core.Moment(st.State.Until),
 			LastSuccessAt: core.Moment(st.LastSuccessAt), Note: st.Note, Next: nextWords(st, every)}
 		if st.History {
 			sv.HistoryDone, sv.HistoryTotal = st.Done, st.Total
@@ -137,26 +137,26 @@ func rhythm(d time.Duration) string {
 }
 
 // actionsFor returns what the person can do, the most useful first.
-func actionsFor(s syncer.Status) []ActionView {
-	sync := ActionView{Action: "sync", Label: "Sync now"}
-	retry := ActionView{Action: "retry", Label: "Try again"}
-	pause := ActionView{Action: "pause", Label: "Pause"}
+func actionsFor(s syncer.Status) []actionView {
+	sync := actionView{Action: "sync", Label: "Sync now"}
+	retry := actionView{Action: "retry", Label: "Try again"}
+	pause := actionView{Action: "pause", Label: "Pause"}
 	switch s.Condition {
 	case syncer.Paused:
-		return []ActionView{{Action: "resume", Label: "Resume"}}
+		return []actionView{{Action: "resume", Label: "Resume"}}
 	case syncer.NeedsReconnect:
-		reconnect := ActionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + s.Provider.Name}
+		reconnect := actionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + s.Provider.Name}
 		if s.State.Category == resilience.Permission {
-			return []ActionView{retry, reconnect, pause}
+			return []actionView{retry, reconnect, pause}
 		}
-		return []ActionView{reconnect, retry, pause}
+		return []actionView{reconnect, retry, pause}
 	case syncer.NeedsAdmin, syncer.Waiting:
-		return []ActionView{retry, pause}
+		return []actionView{retry, pause}
 	case syncer.Held, syncer.Syncing:
-		return []ActionView{pause}
+		return []actionView{pause}
 	}
 	if len(s.Provider.Streams) == 0 { // nothing is read there
-		return []ActionView{pause}
+		return []actionView{pause}
 	}
-	return []ActionView{sync, pause}
+	return []actionView{sync, pause}
 }

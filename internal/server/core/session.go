@@ -27,7 +27,7 @@ const (
 
 // Sessions are the sessions of browsers.
 type Sessions struct {
-	Setup *SetupCode
+	Setup *setupCode
 
 	manager  *scs.SessionManager
 	store    Store
@@ -51,7 +51,7 @@ func newSessions(o Options, tls bool) *Sessions {
 		},
 	}
 	return &Sessions{
-		Setup: &SetupCode{code: o.SetupCode}, manager: manager, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
+		Setup: &setupCode{code: o.SetupCode}, manager: manager, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 

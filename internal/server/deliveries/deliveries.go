@@ -14,7 +14,7 @@ import (
 
 // Store is what this package reads.
 type Store interface {
-	NameStore
+	nameStore
 	Deliveries(ctx context.Context, f delivery.Filter, before string,
 		limit int) (page []delivery.Delivery, next string, err error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)

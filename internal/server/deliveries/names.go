@@ -19,19 +19,19 @@ import (
 // Namer makes Names.
 type Namer struct {
 	core        *core.Core
-	store       NameStore
+	store       nameStore
 	connections *syncer.Connections
 	courier     *notify.Courier
 }
 
-// NameStore is what a Namer reads.
-type NameStore interface {
+// nameStore is what a Namer reads.
+type nameStore interface {
 	syncer.StatusStore
 	Subjects(ctx context.Context, user int64, deliveries []int64) (map[int64]delivery.Subject, error)
 }
 
 // NewNamer returns a Namer.
-func NewNamer(k *core.Core, store NameStore, connections *syncer.Connections, courier *notify.Courier) *Namer {
+func NewNamer(k *core.Core, store nameStore, connections *syncer.Connections, courier *notify.Courier) *Namer {
 	return &Namer{core: k, store: store, connections: connections, courier: courier}
 }
 
