@@ -63,7 +63,7 @@ func BenchmarkIngest(b *testing.B) {
 		run, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- pull.Run(run) }()
-		c, err := db.SaveConnection(ctx, library.Connection{User: user.ID, Provider: "listenbrainz", AccountID: demo.Alice, Account: demo.Alice,
+		c, err := db.SaveConnection(ctx, library.Connection{User: user.ID, ID: "listenbrainz", AccountID: demo.Alice, Account: demo.Alice,
 			Credentials: library.Credentials{"token": world.ListenBrainz.Token(demo.Alice), "user": demo.Alice}, CreatedAt: time.Now()})
 		require.NoError(b, err)
 		b.StartTimer()

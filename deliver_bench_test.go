@@ -44,7 +44,7 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 	require.NoError(b, err)
-	_, err = db.SaveConnection(ctx, library.Connection{User: user.ID, Provider: "listenbrainz", AccountID: "alice", Account: "alice",
+	_, err = db.SaveConnection(ctx, library.Connection{User: user.ID, ID: "listenbrainz", AccountID: "alice", Account: "alice",
 		Credentials: library.Credentials{"token": "x", "user_name": "alice"}, CreatedAt: time.Now()})
 	require.NoError(b, err)
 	provider := providertest.New(listenbrainz.Describe(), "api_url", address)
@@ -61,7 +61,7 @@ func carrying(b *testing.B, address string, n int) *delivery.Deliveries {
 		title := fmt.Sprintf("Song %d", i)
 		page[i] = library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title, PlayedAt: time.Now().Add(-time.Duration(n-i) * time.Minute)}
 	}
-	_, err = db.SaveListens(ctx, library.Intake{User: user.ID, Provider: "spotify", Listens: page})
+	_, err = db.SaveListens(ctx, library.Intake{User: user.ID, Connection: "spotify", Listens: page})
 	require.NoError(b, err)
 	owed, err := d.Forward(ctx, user.ID, "listenbrainz", true)
 	require.NoError(b, err)

@@ -21,16 +21,16 @@ import (
 var arrows = map[string][]string{
 	"internal/library":    {},
 	"internal/resilience": {},
-	"internal/events":     {},
+	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
-	"internal/activity":   {},
+	"internal/activity":   {"internal/library"},
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {
 		"internal/providers", "internal/resilience",
 	},
-	"internal/cli":       {"internal/config"}, // which knows the nearest name to a wrong one
-	"internal/queue":     {},                  // River's tables, whatever the jobs are about
+	"internal/cli":       {"internal/config"},  // which knows the nearest name to a wrong one
+	"internal/queue":     {"internal/library"}, // River's tables, whatever the jobs are about
 	"internal/metrics":   {"internal/resilience"},
 	"internal/match":     {"internal/library"},
 	"internal/providers": {"internal/library", "internal/resilience"},

@@ -40,10 +40,10 @@ func backlog(t testing.TB, dir string, n int) {
 			page[i] = library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós"}, SourceID: title,
 				PlayedAt: time.Now().Add(-time.Duration(n-from-i) * 4 * time.Minute)}
 		}
-		_, err := db.SaveListens(ctx, library.Intake{User: 1, Provider: "spotify", Listens: page})
+		_, err := db.SaveListens(ctx, library.Intake{User: 1, Connection: "spotify", Listens: page})
 		require.NoError(t, err)
 	}
-	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Provider: "listenbrainz", Kind: delivery.SubmitListens,
+	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Connection: "listenbrainz", Kind: delivery.SubmitListens,
 		Batch: 1}, true)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, owed, n)

@@ -143,7 +143,7 @@ func household(t testing.TB, people int) (dir string) {
 			Role: accounts.Admin, CreatedAt: time.Now()}, false)
 		require.NoError(t, err)
 		_, err = db.SaveConnection(t.Context(),
-			library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
+			library.Connection{User: u.ID, ID: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
 				Credentials: library.Credentials{"token": fmt.Sprint("token of ", i)}})
 		require.NoError(t, err)
 	}

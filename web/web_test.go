@@ -27,7 +27,7 @@ func connection(state string, category any) object {
 	return object{"Calm": category == nil && (state == "healthy" || state == "syncing"),
 		"Alerted": alerted, "Told": told,
 		"Loud": false, "Done": "read", "Notices": []object{{"ID": "2", "Title": "A notice", "Button": nil}},
-		"Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
+		"ID": "spotify", "Name": "", "Provider": "spotify", "DisplayName": "Spotify", "Account": "alice", "State": state,
 		"Category": category, "Message": "What is the case.",
 		"Detail": "HTTP 400 invalid_grant", "Since": stamp, "NextAttemptAt": stamp, "LastSuccessAt": stamp,
 		"ConsecutiveFailures": 2, "ExpiresAt": stamp,
@@ -47,7 +47,7 @@ func connection(state string, category any) object {
 func notification(id, severity string, resolved any) object {
 	return object{"ID": id, "Severity": severity, "Title": "Spotify needs to be reconnected",
 		"Message": "Your permission ended.", "Detail": "invalid_grant",
-		"Provider": "spotify", "Action": object{"Label": "Reconnect", "URL": "/connect/spotify"},
+		"Provider": "spotify", "Connection": "spotify", "Action": object{"Label": "Reconnect", "URL": "/connect/spotify"},
 		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved}
 }
 
@@ -65,7 +65,7 @@ func details(c, forward, archive object) object {
 	if forward != nil {
 		owed = 37
 	}
-	return object{"Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil,
+	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil,
 		"Activity": happened(), "Runs": nil}
 }
 
@@ -87,7 +87,7 @@ func token(scope string, used, expires any, expired bool) object {
 func imports() []object {
 	all := []object{}
 	for i, state := range []string{"waiting", "running", "done", "failed", "canceled"} {
-		all = append(all, object{"ID": state, "Provider": "spotify", "DisplayName": "Spotify",
+		all = append(all, object{"ID": state, "Connection": "spotify", "Provider": "spotify", "DisplayName": "Spotify",
 			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
 			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
 			"Reason": "", "CreatedAt": stamp, "Open": i < 2,
@@ -215,13 +215,13 @@ func copies() []object {
 			"Found": "Nobody – Rain!"})
 	}
 	report := object{"Total": 5, "Matched": 4, "Done": "unchanged", "Tracks": tracks}
-	written := object{"Provider": "navidrome", "DisplayName": "Navidrome", "Enabled": true, "UpToDate": true,
+	written := object{"Connection": "navidrome", "Provider": "navidrome", "DisplayName": "Navidrome", "Enabled": true, "UpToDate": true,
 		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[4:]}
 	return []object{written,
-		without(written, "Provider", "b", "Delivery", delivery("3", "dead"), "Report",
+		without(written, "Connection", "b", "Delivery", delivery("3", "dead"), "Report",
 			without(report, "Done", "nothing")),
-		without(written, "Provider", "c", "Delivery", delivery("4", "scheduled"), "Report", nil, "Missing", nil),
-		without(written, "Provider", "d", "Enabled", false, "Report", nil, "Missing", nil)}
+		without(written, "Connection", "c", "Delivery", delivery("4", "scheduled"), "Report", nil, "Missing", nil),
+		without(written, "Connection", "d", "Enabled", false, "Report", nil, "Missing", nil)}
 }
 
 // channels is the page of channels, with one in each state.
@@ -267,12 +267,12 @@ func layouts() map[string][]any {
 		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
 		connection("syncing", nil), connection("held", "rate_limit")},
-		"Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
+		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
 		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": "It does."}}
-	empty := object{"Connections": nil, "Offers": []object{register, ready}, "Listens": nil, "Total": 0,
+	empty := object{"Connections": nil, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register, ready}, "Listens": nil, "Total": 0,
 		"NotReady": "", "Headline": object{"State": "healthy", "Text": "", "Lead": ""}}
 	all, day := runs()
-	form := object{"Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/",
+	form := object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/",
 		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
 		"status": {status, empty},
@@ -293,9 +293,10 @@ func layouts() map[string][]any {
 			object{"Readers": []object{{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file."}},
 				"Imports": imports(), "Provider": "spotify", "Problem": "Not an export."},
 			object{"Readers": nil, "Imports": nil, "Provider": "", "Problem": ""}},
-		"connect": {form, object{"Provider": register, "RedirectURI": "https://x/connect/spotify/callback",
-			"SettingUp": "Go to https://example.org/apps. Make an app.",
-			"Settings":  []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
+		"connect": {form, object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": register,
+			"RedirectURI": "https://x/connect/spotify/callback",
+			"SettingUp":   "Go to https://example.org/apps. Make an app.",
+			"Settings":    []string{"providers.spotify.client_id"}, "ReturnTo": "/", "Values": object{},
 			"Connected": false, "Problem": ""}},
 		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
 			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
@@ -305,7 +306,7 @@ func layouts() map[string][]any {
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
 			"Back": "/deliveries"}},
-		"choose": {object{"Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
+		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
 		"listens": {object{"Listens": listens, "Next": "c", "First": false, "Total": 1},
 			object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
 		"music":     music(),
@@ -431,7 +432,7 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 func TestAlertIsShownOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
-	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Offers": nil, "Listens": nil,
+	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": nil, "Listens": nil,
 		"Total": 0, "NotReady": "",
 		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": ""}}
 	for name, page := range map[string]any{"status": status,

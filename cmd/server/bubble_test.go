@@ -167,7 +167,8 @@ func (i *installation) people(n int) {
 			"navidrome": {"url": i.world.Navidrome.URL, "username": who,
 				"password": i.world.Navidrome.Password(who)},
 		} {
-			_, err := i.connections.Connect(ctx, i.registry.Get(name), u.ID, fields)
+			_, err := i.connections.Connect(ctx, i.registry.Get(name), library.Connection{User: u.ID,
+				ID: library.ConnectionID(name), Credentials: fields})
 			require.NoError(t, err)
 		}
 	}

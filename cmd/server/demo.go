@@ -102,7 +102,8 @@ func furnish(ctx context.Context, a *app, world *demo.World) (demoPages, error) 
 		"navidrome": {"url": world.Navidrome.URL, "username": demo.Alice,
 			"password": world.Navidrome.Password(demo.Alice)},
 	} {
-		if _, err := a.connections.Connect(ctx, a.registry.Get(name), alice.ID, fields); err != nil {
+		if _, err := a.connections.Connect(ctx, a.registry.Get(name), library.Connection{User: alice.ID,
+			ID: library.ConnectionID(name), Credentials: fields}); err != nil {
 			return demoPages{}, fmt.Errorf("connect simulated %s: %w", name, err)
 		}
 	}

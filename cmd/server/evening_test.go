@@ -312,8 +312,8 @@ func (e *evening) relief() {
 	require.NoError(t, e.world.Switch(demo.YouTube, demo.Normal))
 	require.NoError(t, e.world.Switch(demo.Spotify, demo.Normal))
 	alice := e.alice
-	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), alice,
-		library.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)})
+	_, err := e.connections.Connect(ctx, e.registry.Get("listenbrainz"), library.Connection{User: alice,
+		ID: "listenbrainz", Credentials: library.Credentials{"token": e.world.ListenBrainz.Token(demo.Alice)}})
 	require.NoError(t, err)
 	require.NoError(t, e.connections.Retry(ctx, alice, "spotify"))
 }

@@ -47,14 +47,14 @@ func crowd(t testing.TB, a *app, people int) {
 			Role: accounts.Member, CreatedAt: now}, false)
 		require.NoError(t, err)
 		for _, p := range a.registry.All() {
-			c := library.Connection{User: u.ID, Provider: p.Name, AccountID: fmt.Sprint(n), Account: fmt.Sprint(n),
-				CreatedAt: now, AuthorizedAt: now,
+			c := library.Connection{User: u.ID, ID: library.ConnectionID(p.Name),
+				AccountID: fmt.Sprint(n), Account: fmt.Sprint(n), CreatedAt: now, AuthorizedAt: now,
 				ExpiresAt: now.Add(24 * time.Hour), Credentials: library.Credentials{"url": fmt.Sprintf(
 					"http://music-%d.example.org", n), "token": "t"}}
 			_, err := a.store.SaveConnection(ctx, c)
 			require.NoError(t, err)
 			for _, stream := range p.Streams {
-				require.NoError(t, a.store.SaveSuccess(ctx, u.ID, p.Name, stream, now))
+				require.NoError(t, a.store.SaveSuccess(ctx, u.ID, c.ID, stream, now))
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func BenchmarkScrape(b *testing.B) {
 func owe(t testing.TB, db *store.Store, from, to int) {
 	t.Helper()
 	ctx := context.Background()
-	_, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 1},
+	_, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 1},
 		false)
 	require.NoError(t, err)
 	c, err := db.Connection(ctx, 1, "listenbrainz")
@@ -154,7 +154,7 @@ func owe(t testing.TB, db *store.Store, from, to int) {
 				PlayedAt: begin.Add(time.Duration(n) * 5 * time.Second),
 				Track:    library.Track{Title: fmt.Sprintf("Song %d", n), Artist: "Somebody"}}
 		}
-		_, err := db.SaveListens(ctx, library.Intake{User: 1, Provider: "listenbrainz", Generation: c.Generation,
+		_, err := db.SaveListens(ctx, library.Intake{User: 1, Connection: "listenbrainz", Generation: c.Generation,
 			Listens: listens})
 		require.NoError(t, err)
 	}

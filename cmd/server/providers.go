@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/digest"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
@@ -60,7 +61,8 @@ func (b basics) keyed(
 			err := b.store.SaveCooldowns(ctx, begun)
 			for _, w := range begun {
 				if w.Until.IsZero() {
-					note := activity.Entry{Action: activity.KeyRefused, Provider: d.Name, Subject: w.LastFour}
+					note := activity.Entry{Action: activity.KeyRefused, Connection: library.ConnectionID(d.Name),
+						Subject: w.LastFour}
 					err = errors.Join(err, b.store.Note(ctx, note))
 				}
 			}

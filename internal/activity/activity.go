@@ -7,6 +7,8 @@ package activity
 import (
 	"context"
 	"time"
+
+	"reprise/internal/library"
 )
 
 // Action says what was done. The names are those of the API.
@@ -52,15 +54,15 @@ const (
 
 // Entry is one line of the log.
 type Entry struct {
-	ID       int64
-	At       time.Time
-	User     int64  // the person it is about; 0 for the installation
-	ActorID  int64  // who did it; 0 for the server and for people without an account
-	Actor    string // their name; empty for the server
-	Action   Action
-	Provider string // the service it is about; empty for none
-	Subject  string // what else it is about; see the actions
-	Detail   string // whole sentences, unless the action says otherwise
+	ID         int64
+	At         time.Time
+	User       int64  // the person it is about; 0 for the installation
+	ActorID    int64  // who did it; 0 for the server and for people without an account
+	Actor      string // their name; empty for the server
+	Action     Action
+	Connection library.ConnectionID // the service it is about; empty for none
+	Subject    string               // what else it is about; see the actions
+	Detail     string               // whole sentences, unless the action says otherwise
 }
 
 // Actor is a person who acts.

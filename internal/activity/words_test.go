@@ -10,12 +10,12 @@ import (
 func TestEveryActionHasWords(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC)
-	alice := Entry{At: at, ActorID: 1, Actor: "Alice", Provider: "spotify"}
+	alice := Entry{At: at, ActorID: 1, Actor: "Alice", Connection: "spotify"}
 	with := func(e Entry, a Action, subject, detail string) Entry {
 		e.Action, e.Subject, e.Detail = a, subject, detail
 		return e
 	}
-	server := Entry{At: at, Provider: "spotify"}
+	server := Entry{At: at, Connection: "spotify"}
 	operator := Entry{At: at, Actor: Operator.Name}
 	for _, row := range []struct {
 		want string

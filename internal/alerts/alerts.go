@@ -17,14 +17,14 @@ import (
 
 // Store keeps what must survive a restart.
 type Store interface {
-	SaveSuccess(ctx context.Context, user int64, provider, stream string, at time.Time) error
-	SaveFailure(ctx context.Context, user int64, provider, stream, advice, detail string) error
+	SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time) error
+	SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream, advice, detail string) error
 	SaveStop(context.Context, resilience.Stop) error
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
 	Connections(context.Context) ([]library.Connection, error)
 	// WaitingFor says in words what waits to be sent to a connection, such as "37 listens"; empty for nothing.
-	WaitingFor(ctx context.Context, user int64, provider string) (string, error)
+	WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (string, error)
 	// Note adds an entry to the activity log.
 	Note(context.Context, activity.Entry) error
 }
@@ -70,7 +70,7 @@ func (a *Alerts) Succeeded(ctx context.Context, s providers.Subject, ch resilien
 	var err error
 	if !s.Installation() && a.memory.store(s.Key(), recovered) {
 		c := s.Connection
-		err = a.store.SaveSuccess(ctx, c.User, c.Provider, s.Stream, time.Now())
+		err = a.store.SaveSuccess(ctx, c.User, c.ID, s.Stream, time.Now())
 	}
 	if ch.After.Kind == resilience.Ready {
 		err = errors.Join(err, a.close(ctx, s, ch))
@@ -96,9 +96,9 @@ func (a *Alerts) close(ctx context.Context, s providers.Subject, ch resilience.C
 	if ch.AllReady { // one warning for all streams goes when the last of them works again
 		own = append(own, notify.CauseStill)
 	}
-	provider := s.Connection.Provider
-	err := errors.Join(a.notifier.Resolve(ctx, s.Connection.User, provider, own...),
-		a.notifier.Resolve(ctx, 0, provider, append(admins, appCauses...)...))
+	c := s.Connection
+	err := errors.Join(a.notifier.Resolve(ctx, c.User, c.ID, own...), a.notifier.Resolve(ctx, 0, c.ID, admins...),
+		a.notifier.Resolve(ctx, 0, library.ConnectionID(c.Provider()), appCauses...))
 	if err == nil {
 		a.memory.close(s.Key())
 	}
@@ -133,7 +133,7 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 	}
 	if !s.Installation() {
 		detail := resilience.Excerpt(f.Error())
-		errs = append(errs, a.store.SaveFailure(ctx, c.User, c.Provider, at.Stream, AdviceOf(f), detail))
+		errs = append(errs, a.store.SaveFailure(ctx, c.User, c.ID, at.Stream, AdviceOf(f), detail))
 	}
 	errs = append(errs, a.teller.tell(ctx, s, f))
 	if f.Change.NewHold {
@@ -152,7 +152,7 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 func keyOfScope(s providers.Subject, scope resilience.Scope) resilience.Key {
 	switch {
 	case scope == resilience.ScopeApp, s.Installation():
-		return providers.AppKey(s.Connection)
+		return s.AppKey()
 	case scope == resilience.ScopeConnection:
 		return providers.KeyOf(s.Connection, "")
 	}
@@ -166,8 +166,8 @@ func (a *Alerts) Advice(c library.Connection) string { return a.memory.adviceFor
 func (a *Alerts) Publish(ctx context.Context, c library.Connection) error {
 	all, err := a.store.Connections(ctx)
 	for _, other := range all {
-		if other.Provider == c.Provider && other.App == c.App {
-			a.bus.Publish(other.User, events.Event{Type: events.Connection, Provider: c.Provider})
+		if other.Provider() == c.Provider() && other.App == c.App {
+			a.bus.Publish(other.User, events.Event{Type: events.Connection, Connection: other.ID})
 		}
 	}
 	return err

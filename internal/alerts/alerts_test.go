@@ -52,13 +52,13 @@ func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification)
 }
 
 func (m *memoryStore) ResolveNotifications(
-	_ context.Context, user int64, provider string, causes ...string,
+	_ context.Context, user int64, conn library.ConnectionID, causes ...string,
 ) (closed []notify.Notification, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.open = slices.DeleteFunc(m.open, func(n notify.Notification) bool {
 		concerned := len(causes) == 0 && n.Generation > 0 || slices.Contains(causes, n.Cause)
-		if !concerned || n.Provider != provider || user != 0 && n.User != user {
+		if !concerned || n.Connection != conn || user != 0 && n.User != user {
 			return false
 		}
 		closed = append(closed, n)
@@ -69,11 +69,11 @@ func (m *memoryStore) ResolveNotifications(
 
 func (m *memoryStore) AckNotification(context.Context, int64, int64) (bool, error) { return true, nil }
 
-func (m *memoryStore) SaveSuccess(context.Context, int64, string, string, time.Time) error {
+func (m *memoryStore) SaveSuccess(context.Context, int64, library.ConnectionID, string, time.Time) error {
 	return nil
 }
 
-func (m *memoryStore) SaveFailure(context.Context, int64, string, string, string, string) error {
+func (m *memoryStore) SaveFailure(context.Context, int64, library.ConnectionID, string, string, string) error {
 	m.failed++
 	return nil
 }
@@ -94,7 +94,7 @@ func (m *memoryStore) Connections(context.Context) ([]library.Connection, error)
 	return []library.Connection{connectionOf(admin), connectionOf(member)}, nil
 }
 
-func (m *memoryStore) WaitingFor(context.Context, int64, string) (string, error) {
+func (m *memoryStore) WaitingFor(context.Context, int64, library.ConnectionID) (string, error) {
 	return "37 listens", nil
 }
 
@@ -120,7 +120,7 @@ var spotify = &providers.Provider{OAuth: &providers.OAuth{},
 		Streams: []string{library.Listens, library.Playlists}}}
 
 func connectionOf(user int64) library.Connection {
-	return library.Connection{User: user, Provider: "spotify", App: "client", Generation: 1}
+	return library.Connection{User: user, ID: "spotify", App: "client", Generation: 1}
 }
 
 func listensOf(user int64) providers.Subject {
@@ -206,7 +206,7 @@ func TestWhatIsOwedEndsWithTheConnection(t *testing.T) {
 	m.full = true
 	require.Error(t, a.Failed(ctx, s, stop(resilience.Auth, resilience.ScopeConnection, 5)))
 	m.full = false
-	require.NoError(t, a.Connected(ctx, spotify, member))
+	require.NoError(t, a.Connected(ctx, spotify, s.Connection))
 	require.NoError(t, a.Finish(ctx, s.Key()))
 	require.Empty(t, m.causes(member))
 }
@@ -233,7 +233,7 @@ func TestOfAChannelOnlyItsHoldIsStored(t *testing.T) {
 	f.Change.Kind, f.Change.NewHold = resilience.Began, true
 	f.Change.State.Kind, f.Change.State.Until = resilience.Held, time.Now().Add(time.Hour)
 	require.NoError(t, a.Failed(t.Context(), providers.OfChannel(member, "channel-7", "ntfy", 1), f))
-	require.Equal(t, []resilience.Hold{{Key: resilience.Key{Provider: "channel-7"}, Category: resilience.RateLimit,
+	require.Equal(t, []resilience.Hold{{Key: resilience.Key{Connection: "channel-7", Provider: "channel-7"}, Category: resilience.RateLimit,
 		Since: f.Change.State.Since, Until: f.Change.State.Until}}, m.holds)
 	require.Empty(t, m.open)
 	require.Empty(t, m.log)

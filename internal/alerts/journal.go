@@ -53,7 +53,7 @@ func (j *journal) trouble(
 }
 
 func entry(about resilience.Key, what activity.Action, detail string) activity.Entry {
-	return activity.Entry{User: about.User, Action: what, Provider: about.Provider, Subject: about.Stream,
+	return activity.Entry{User: about.User, Action: what, Connection: library.ConnectionID(about.Connection), Subject: about.Stream,
 		Detail: detail}
 }
 
@@ -61,7 +61,7 @@ func entry(about resilience.Key, what activity.Action, detail string) activity.E
 func troubleOf(s providers.Subject, st resilience.State) resilience.Key {
 	switch st.Scope {
 	case resilience.ScopeApp:
-		return providers.AppKey(s.Connection)
+		return s.AppKey()
 	case resilience.ScopeConnection:
 		return providers.KeyOf(s.Connection, "")
 	}
@@ -115,21 +115,21 @@ func (j *journal) uplink(ctx context.Context, offline bool) {
 }
 
 // renew lets the troubles of a connection, and of all that share its app, be noted once more.
-func (j *journal) renew(user int64, provider string) {
+func (j *journal) renew(user int64, conn library.ConnectionID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for about := range j.down {
-		if about.Provider == provider && (about.User == user || about.User == 0) {
+		if about.User == user && about.Connection == string(conn) || about.User == 0 && about.Provider == conn.Provider() {
 			j.down[about] = ""
 		}
 	}
 }
 
 // forget drops the troubles of a user's connection or, with user 0, those of an app.
-func (j *journal) forget(user int64, provider string) {
+func (j *journal) forget(user int64, conn library.ConnectionID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	maps.DeleteFunc(j.down, func(about resilience.Key, _ activity.Action) bool {
-		return about.Provider == provider && about.User == user
+		return about.Connection == string(conn) && about.User == user
 	})
 }

@@ -38,7 +38,7 @@ func (m *memory) fail(at resilience.Key, seq uint64) {
 	defer m.mu.Unlock()
 	m.failed[at] = max(m.failed[at], seq)
 	maps.DeleteFunc(m.closed, func(k resilience.Key, _ bool) bool {
-		return k.Provider == at.Provider && (k.User == at.User || at.User == 0)
+		return k.User == at.User && k.Connection == at.Connection || at.User == 0 && k.Provider == at.Provider
 	})
 }
 
@@ -46,7 +46,7 @@ func (m *memory) fail(at resilience.Key, seq uint64) {
 func (m *memory) failedSince(s providers.Subject, success uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, k := range []resilience.Key{s.Key(), providers.KeyOf(s.Connection, ""), providers.AppKey(s.Connection)} {
+	for _, k := range []resilience.Key{s.Key(), providers.KeyOf(s.Connection, ""), s.AppKey()} {
 		if m.failed[k] > success {
 			return true
 		}
@@ -123,15 +123,15 @@ func (m *memory) store(k resilience.Key, recovered bool) bool {
 }
 
 // forget drops what is known of a connection. What is owed was about its old credential.
-func (m *memory) forget(user int64, provider string) {
+func (m *memory) forget(user int64, conn library.ConnectionID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	forget(m.failed, user, provider)
-	forget(m.closed, user, provider)
-	forget(m.owed, user, provider)
-	forget(m.stored, user, provider)
+	forget(m.failed, user, conn)
+	forget(m.closed, user, conn)
+	forget(m.owed, user, conn)
+	forget(m.stored, user, conn)
 }
 
-func forget[V any](m map[resilience.Key]V, user int64, provider string) {
-	maps.DeleteFunc(m, func(k resilience.Key, _ V) bool { return k.User == user && k.Provider == provider })
+func forget[V any](m map[resilience.Key]V, user int64, conn library.ConnectionID) {
+	maps.DeleteFunc(m, func(k resilience.Key, _ V) bool { return k.User == user && k.Connection == string(conn) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/activity"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 )
@@ -24,7 +25,7 @@ func (a *Alerts) UplinkChanged(ctx context.Context, offline bool) {
 	}
 	all, listErr := a.store.Connections(ctx)
 	for _, c := range all {
-		a.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
+		a.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
 	}
 	if err = errors.Join(err, listErr); err != nil {
 		a.log.Error("state of the uplink cannot be told", "err", err)
@@ -47,9 +48,9 @@ func (a *Alerts) BreakerChanged(ctx context.Context, c resilience.BreakerChange)
 	a.log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
 	switch { // a reset by a person is noted as theirs
 	case c.From == resilience.BreakerClosed:
-		a.Note(ctx, activity.Entry{Action: activity.BreakerOpened, Provider: c.Provider, Subject: c.Endpoint})
+		a.Note(ctx, activity.Entry{Action: activity.BreakerOpened, Connection: library.ConnectionID(c.Provider), Subject: c.Endpoint})
 	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
-		a.Note(ctx, activity.Entry{Action: activity.BreakerClosed, Provider: c.Provider, Subject: c.Endpoint})
+		a.Note(ctx, activity.Entry{Action: activity.BreakerClosed, Connection: library.ConnectionID(c.Provider), Subject: c.Endpoint})
 	}
 	admins, err := a.store.Admins(ctx)
 	if err != nil {

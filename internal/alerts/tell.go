@@ -21,6 +21,7 @@ type teller struct {
 // alert is a notification in the making.
 type alert struct {
 	subject  providers.Subject
+	forAll   bool // about the installation, not about one connection
 	cause    string
 	category resilience.Category
 	severity notify.Severity
@@ -33,17 +34,17 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Fai
 	state := f.Change.State
 	al := alert{subject: s, category: f.Verdict.Category, severity: notify.Warning,
 		detail: resilience.Excerpt(f.Error())}
-	forAll := state.Scope == resilience.ScopeApp || s.Installation()
+	al.forAll = state.Scope == resilience.ScopeApp || s.Installation()
 	switch {
 	case f.Change.Kind == resilience.BecameFatal:
 		return t.tellStop(ctx, al, f)
 	case f.Change.Kind == resilience.StillFailing:
-		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, state)
+		al.cause, al.words = notify.CauseStill, notify.StillFailing(s.Provider, s.Connection, state)
 		if err := t.open(ctx, al, s.Installation()); err != nil {
 			return err
 		}
 		t.journal.trouble(ctx, s, state, activity.StillFailing, "")
-	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && forAll:
+	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && al.forAll:
 		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
 	}
@@ -55,7 +56,7 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 	s, c, state := al.subject, al.subject.Connection, f.Change.State
 	al.category, al.severity = state.Category, notify.Error
 	al.cause = notify.Cause(state.Category.String(), state.Scope, s.Stream)
-	if state.Scope == resilience.ScopeApp || s.Installation() { // not stored: other settings may end it
+	if al.forAll { // not stored: other settings may end it
 		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		if err := t.open(ctx, al, true); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
 		return nil
 	}
-	waiting, err := t.store.WaitingFor(ctx, c.User, c.Provider)
+	waiting, err := t.store.WaitingFor(ctx, c.User, c.ID)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 	}
 	err = t.open(ctx, al, forAdmins)
 	if state.Category == resilience.Auth { // it has ended, so that it will end is no news
-		err = errors.Join(err, t.notifier.Resolve(ctx, c.User, c.Provider,
+		err = errors.Join(err, t.notifier.Resolve(ctx, c.User, c.ID,
 			notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
 	}
 	if err != nil {
@@ -108,12 +109,15 @@ func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
 
 // notification is an alert as its connection's person reads it.
 func (al alert) notification(user, generation int64) notify.Notification {
-	provider := al.subject.Provider.Name
-	action := notify.Action{Label: "Look at it", URL: "/connections/" + provider}
-	if al.category == resilience.Auth || al.category == resilience.Config {
-		action = notify.Action{Label: "Reconnect", URL: "/connect/" + provider}
+	about := al.subject.Connection.ID
+	if al.forAll {
+		about = library.ConnectionID(al.subject.Provider.Name)
 	}
-	return notify.Notification{User: user, Provider: provider, Cause: al.cause, Generation: generation,
+	action := notify.Action{Label: "Look at it", URL: "/connections/" + string(about)}
+	if al.category == resilience.Auth || al.category == resilience.Config {
+		action = notify.Action{Label: "Reconnect", URL: "/connect/" + string(about)}
+	}
+	return notify.Notification{User: user, Connection: about, Cause: al.cause, Generation: generation,
 		Severity: al.severity, Category: al.category.String(), Title: al.words.Title, Message: al.words.Message,
 		Detail: al.detail, Action: action}
 }

@@ -86,15 +86,15 @@ var at = time.Date(2027, 1, 14, 9, 12, 0, 0, time.UTC)
 
 func sample() notify.Message {
 	return notify.Message{
-		ID:        "000102030405060708090a0b0c0d0e0f",
-		Event:     notify.Opened,
-		Severity:  notify.Error,
-		Title:     "Spotify needs to be reconnected",
-		Text:      "Your permission ended on 14 January. “Ágætis”.",
-		Provider:  "spotify",
-		Category:  "auth",
-		URL:       "https://reprise.example.org/connect/spotify",
-		CreatedAt: at,
+		ID:         "000102030405060708090a0b0c0d0e0f",
+		Event:      notify.Opened,
+		Severity:   notify.Error,
+		Title:      "Spotify needs to be reconnected",
+		Text:       "Your permission ended on 14 January. “Ágætis”.",
+		Connection: "spotify",
+		Category:   "auth",
+		URL:        "https://reprise.example.org/connect/spotify",
+		CreatedAt:  at,
 	}
 }
 

@@ -216,7 +216,7 @@ func (h *house) trouble(cause string, s notify.Severity) {
 	h.t.Helper()
 	require.NoError(h.t, h.notifier.Open(
 		context.Background(),
-		notify.Notification{User: h.user, Provider: "spotify", Cause: cause, Severity: s, Category: "auth",
+		notify.Notification{User: h.user, Connection: "spotify", Cause: cause, Severity: s, Category: "auth",
 			Title: "Trouble: " + cause, Message: "Something needs you.",
 			Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}},
 	))

@@ -1,8 +1,8 @@
 // Package config reads the settings: defaults, then a YAML file, then the environment, then the command line.
 //
-// Every setting stands once, in the table of settings.go, with its default and its check. An empty value in the file or
-// the environment is none: what stood before it counts. Load reports everything that is wrong, not the first problem
-// only. Nothing here is global; other packages take values, never the Config.
+// settings.go lists every setting with its default and its check; those of the providers come from their descriptions.
+// An empty value in the file or the environment does not count. Load reports everything that is wrong, not the first
+// problem only. Nothing here is global; other packages take values, never the Config.
 package config
 
 import (
@@ -67,7 +67,7 @@ type Config struct {
 
 	Providers map[string]providers.Settings // by the provider's name, one for every description given to Load
 
-	// Simulated is no setting: the demo's services stand for those on the internet, although they are on loopback.
+	// Simulated is no setting: it makes the demo's services on loopback count as services on the internet.
 	Simulated bool
 }
 

@@ -7,8 +7,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// channelURLs are URLs with commas or spaces between. A comma may also stand inside one: what follows it begins another
-// only when it begins like a URL.
+// channelURLs reads URLs separated by commas or spaces. A comma may also be inside a URL: what follows it begins
+// another only when it begins like a URL.
 func channelURLs(to *[]resilience.Secret) func(string) error {
 	return func(s string) error {
 		*to = nil

@@ -105,7 +105,8 @@ func plainText(to *string) func(string) error {
 	return func(s string) error { *to = strings.TrimSpace(s); return nil }
 }
 
-// contact is whom services write to, as it can stand in the comment of a header: an e-mail or web address.
+// contact is how services reach the administrator, in a form that fits into a header's comment: an e-mail or web
+// address.
 func contact(to *string) func(string) error {
 	return func(s string) error {
 		s = strings.TrimSpace(s)

@@ -26,7 +26,7 @@ func household(t *testing.T, people int) Dir {
 		u, err := db.AddUser(t.Context(), accounts.User{Name: fmt.Sprint("Person ", i), PasswordHash: "none",
 			Role: accounts.Admin, CreatedAt: time.Now()}, false)
 		require.NoError(t, err)
-		_, err = db.SaveConnection(t.Context(), library.Connection{User: u.ID, Provider: "listenbrainz",
+		_, err = db.SaveConnection(t.Context(), library.Connection{User: u.ID, ID: "listenbrainz",
 			AccountID: "x", CreatedAt: time.Now(),
 			Credentials: library.Credentials{"token": fmt.Sprint("token of ", i)}})
 		require.NoError(t, err)

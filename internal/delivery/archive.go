@@ -60,7 +60,7 @@ func (d *monthDeliverer) deliver(ctx context.Context, c library.Connection, a *a
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
 		store, ok := p.(providers.ObjectStore)
 		if !ok {
-			return fmt.Errorf("%s: adapter keeps no objects", c.Provider)
+			return fmt.Errorf("%s: adapter keeps no objects", c.ID)
 		}
 		var err error
 		kept.RemoteID, err = store.Keep(ctx, report.Name, "application/x-ndjson", body)

@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 )
 
 // browsers tells people's browsers that their deliveries have changed.
@@ -43,7 +44,7 @@ func (b *browsers) changed(job *rivertype.JobRow) bool {
 	}
 	b.mu.Unlock()
 	if !soon {
-		b.publish(p.User, p.Provider)
+		b.publish(p.User, p.Connection)
 	}
 	return !soon
 }
@@ -62,9 +63,9 @@ func (b *browsers) tellLater() {
 	}
 }
 
-func (b *browsers) publish(user int64, provider string) {
-	if _, channel := ChannelNumber(provider); channel {
-		provider = ""
+func (b *browsers) publish(user int64, conn library.ConnectionID) {
+	if _, channel := ChannelNumber(conn); channel {
+		conn = ""
 	}
-	b.bus.Publish(user, events.Event{Type: events.Deliveries, Provider: provider})
+	b.bus.Publish(user, events.Event{Type: events.Deliveries, Connection: conn})
 }

@@ -32,7 +32,7 @@ func (r *runner) care(ctx context.Context) {
 	dead, err := r.Store.Retire(ctx, now.Add(-keepDone), now.Add(-r.opt.KeepDead))
 	r.careFailed(ctx, err)
 	for _, v := range dead {
-		r.Log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Provider, "kind",
+		r.Log.Warn("dead letter removed", "delivery_id", v.ID, "user_id", v.User, "provider", v.Connection, "kind",
 			v.Kind,
 			"items", v.Items, "category", v.Category)
 	}

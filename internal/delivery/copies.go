@@ -11,15 +11,15 @@ import (
 
 // Copy is a playlist of ours, or a month of our listens, that a provider holds a copy of.
 type Copy struct {
-	User      int64
-	Provider  string
-	Kind      string
-	Ref       string // a playlist's id, or a month
-	Wanted    int64  // grows with every change of ours
-	Written   int64  // what Wanted was when the copy was written; 0 for never
-	RemoteID  string // the playlist's id there, or the object's ETag
-	Report    string // JSON; see Report and Archived
-	WrittenAt time.Time
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Ref        string // a playlist's id, or a month
+	Wanted     int64  // grows with every change of ours
+	Written    int64  // what Wanted was when the copy was written; 0 for never
+	RemoteID   string // the playlist's id there, or the object's ETag
+	Report     string // JSON; see Report and Archived
+	WrittenAt  time.Time
 }
 
 // copyStore is what the delivery of copies needs of the store.
@@ -28,7 +28,7 @@ type copyStore interface {
 	matchStore
 	monthStore
 	// Copy returns a copy, or library.ErrNotFound when none is wanted.
-	Copy(ctx context.Context, user int64, provider, kind, ref string) (Copy, error)
+	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (Copy, error)
 	// SaveRemote stores the copy's RemoteID and Report.
 	SaveRemote(context.Context, Copy) error
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
@@ -43,12 +43,12 @@ type copyWriter struct {
 
 // copy returns what identifies the attempt's copy, as it was read.
 func (a *attempt) copy() Copy {
-	return Copy{User: a.User, Provider: a.Provider, Kind: a.Kind, Ref: a.Ref, Wanted: a.seen}
+	return Copy{User: a.User, Connection: a.Connection, Kind: a.Kind, Ref: a.Ref, Wanted: a.seen}
 }
 
 // read returns the attempt's copy. wanted is false when the delivery has ended, because nobody wants the copy any more.
 func (w *copyWriter) read(ctx context.Context, a *attempt) (c Copy, wanted bool, err error) {
-	c, err = w.store.Copy(ctx, a.User, a.Provider, a.Kind, a.Ref)
+	c, err = w.store.Copy(ctx, a.User, a.Connection, a.Kind, a.Ref)
 	if a.seen = c.Wanted; !errors.Is(err, library.ErrNotFound) {
 		return c, true, err
 	}
@@ -67,7 +67,7 @@ func (w *copyWriter) finish(ctx context.Context, a *attempt, c Copy, report any)
 		return errAgain
 	}
 	if err == nil {
-		w.browsers.publish(a.User, a.Provider)
+		w.browsers.publish(a.User, a.Connection)
 	}
 	return err
 }

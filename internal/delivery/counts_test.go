@@ -82,7 +82,7 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
 		w, dead := counted(t, c.store)
-		a := attempt{Payload: Payload{User: 1, Provider: "radio"}, ID: 7, Kind: c.kind}
+		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind}
 		err := bad
 		if c.outcomes != nil {
 			more, dead, refused := divide(plays, c.outcomes)
@@ -109,7 +109,7 @@ func TestEveryOutcomeHasOneResult(t *testing.T) {
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
 	} {
 		w, _ := counted(t, taker{})
-		a := attempt{Payload: Payload{User: 1, Provider: "radio"}, Kind: Scrobble, Last: c.last}
+		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Last: c.last}
 		result, _ := w.settle(t.Context(), a, c.err)
 		require.Equal(t, c.want, result, "%v", c.err)
 		require.Contains(t, metrics.DeliveryResults, result)

@@ -102,10 +102,10 @@ func New(p Parts, opt Options) *Deliveries {
 func (d *Deliveries) Run(ctx context.Context) error { return d.runner.run(ctx) }
 
 // publish tells a person's browsers that their deliveries have changed.
-func (d *Deliveries) publish(user int64, provider string) { d.browsers.publish(user, provider) }
+func (d *Deliveries) publish(user int64, conn library.ConnectionID) { d.browsers.publish(user, conn) }
 
 // started is publish for what a person has made due, perhaps in a queue that has not been open.
-func (d *Deliveries) started(ctx context.Context, user int64, provider string) error {
-	defer d.publish(user, provider)
+func (d *Deliveries) started(ctx context.Context, user int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
 	return d.runner.openQueues(ctx)
 }

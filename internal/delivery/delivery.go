@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"reprise/internal/library"
 )
 
 // Delivery is one thing to push to a provider, or to a channel.
 type Delivery struct {
 	ID          int64
 	User        int64
-	Provider    string
+	Connection  library.ConnectionID
 	Kind        string
 	Ref         string
 	Items       int
@@ -42,12 +44,13 @@ type Subject struct{ Title, Artist string }
 
 // Filter selects deliveries of one person. Empty fields select all.
 type Filter struct {
-	User     int64
-	ID       int64
-	State    State
-	Provider string // or the kind of a channel
-	Kind     string
-	Category string
+	User       int64
+	ID         int64
+	State      State
+	Provider   string // or the kind of a channel
+	Connection library.ConnectionID
+	Kind       string
+	Category   string
 }
 
 // Waiting counts what waits to be delivered to one provider.

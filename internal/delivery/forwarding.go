@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"reprise/internal/activity"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 )
 
 // Rule is a person's rule to forward their listens to a provider.
 type Rule struct {
-	User     int64
-	Provider string
-	Kind     string
-	Batch    int           // listens per delivery, at most
-	From     time.Time     // listens that were played earlier are not forwarded
-	Oldest   time.Duration // nor are those older than this; 0 for any age
-	Since    time.Time     // when the rule was made
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Batch      int           // listens per delivery, at most
+	From       time.Time     // listens that were played earlier are not forwarded
+	Oldest     time.Duration // nor are those older than this; 0 for any age
+	Since      time.Time     // when the rule was made
 }
 
 // ForwardingCounts counts the outcomes of forwarding a person's listens to a provider.
@@ -45,12 +46,12 @@ type ForwardedListen struct {
 
 // Forward forwards a person's listens to a provider from now on; with earlier, those stored before too, as far as the
 // provider takes them and does not have them. It returns how many of those there are: listens, or months of an archive.
-func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, earlier bool) (n int, err error) {
-	r, err := d.rule(user, provider, earlier)
+func (d *Deliveries) Forward(ctx context.Context, user int64, conn library.ConnectionID, earlier bool) (n int, err error) {
+	r, err := d.rule(user, conn, earlier)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := d.Store.Connection(ctx, user, provider); err != nil {
+	if _, err := d.Store.Connection(ctx, user, conn); err != nil {
 		return 0, err
 	}
 	if earlier {
@@ -59,15 +60,15 @@ func (d *Deliveries) Forward(ctx context.Context, user int64, provider string, e
 		}
 	}
 	if n, err = d.Store.StartForwarding(ctx, r, earlier); err == nil {
-		d.did(ctx, activity.Entry{User: user, Action: activity.ForwardingOn, Provider: provider})
+		d.did(ctx, activity.Entry{User: user, Action: activity.ForwardingOn, Connection: conn})
 	}
-	return n, errors.Join(err, d.started(ctx, user, provider))
+	return n, errors.Join(err, d.started(ctx, user, conn))
 }
 
-func (d *Deliveries) rule(user int64, provider string, earlier bool) (Rule, error) {
+func (d *Deliveries) rule(user int64, conn library.ConnectionID, earlier bool) (Rule, error) {
 	now := time.Now()
-	r := Rule{User: user, Provider: provider, Since: now, From: now, Batch: 1}
-	p := d.Registry.Get(provider)
+	r := Rule{User: user, Connection: conn, Since: now, From: now, Batch: 1}
+	p := d.Registry.Get(conn.Provider())
 	switch {
 	case p != nil && p.Takes.Archive:
 		r.Kind, r.From = Archive, time.Time{}
@@ -91,20 +92,20 @@ func earliest(t providers.Takes) time.Time {
 }
 
 // Earlier returns how many listens Forward would send at once.
-func (d *Deliveries) Earlier(ctx context.Context, user int64, provider string) (int, error) {
-	p := d.Registry.Get(provider)
+func (d *Deliveries) Earlier(ctx context.Context, user int64, conn library.ConnectionID) (int, error) {
+	p := d.Registry.Get(conn.Provider())
 	if p == nil || p.Takes.Listens == "" {
 		return 0, nil
 	}
-	return d.Store.CountUnforwarded(ctx, user, provider, earliest(p.Takes))
+	return d.Store.CountUnforwarded(ctx, user, conn, earliest(p.Takes))
 }
 
 // StopForwarding ends what Forward began. What is enqueued already is still delivered.
-func (d *Deliveries) StopForwarding(ctx context.Context, user int64, provider string) error {
-	defer d.publish(user, provider)
-	err := d.Store.StopForwarding(ctx, user, provider)
+func (d *Deliveries) StopForwarding(ctx context.Context, user int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
+	err := d.Store.StopForwarding(ctx, user, conn)
 	if err == nil {
-		d.did(ctx, activity.Entry{User: user, Action: activity.ForwardingOff, Provider: provider})
+		d.did(ctx, activity.Entry{User: user, Action: activity.ForwardingOff, Connection: conn})
 	}
 	return err
 }

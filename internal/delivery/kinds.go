@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
+
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 )
@@ -38,11 +40,11 @@ const Schema = 1
 // Payload is what the queue holds of a delivery. The listens of a delivery are rows of the database, so that they can
 // be divided among deliveries.
 type Payload struct {
-	Schema   int    `json:"schema_version"`
-	User     int64  `json:"user_id"`
-	Provider string `json:"provider"`
-	Ref      string `json:"ref,omitempty"` // a playlist's id, or a month such as 2026-11
-	Key      string `json:"idempotency_key"`
+	Schema     int                  `json:"schema_version"`
+	User       int64                `json:"user_id"`
+	Connection library.ConnectionID `json:"provider"`
+	Ref        string               `json:"ref,omitempty"` // a playlist's id, or a month such as 2026-11
+	Key        string               `json:"idempotency_key"`
 }
 
 func payloadOf(args []byte) (p Payload, err error) {
@@ -60,13 +62,13 @@ func (a args) Kind() string { return a.kind }
 
 // Draft is a delivery that is not in the queue yet.
 type Draft struct {
-	User     int64
-	Provider string
-	Kind     string
-	Ref      string
-	Listens  []int64 // their ids, the oldest play first
-	History  bool    // is delivered after everything that is new
-	Due      time.Time
+	User       int64
+	Connection library.ConnectionID
+	Kind       string
+	Ref        string
+	Listens    []int64 // their ids, the oldest play first
+	History    bool    // is delivered after everything that is new
+	Due        time.Time
 }
 
 // Items returns how many listens or copies the draft is about.
@@ -75,7 +77,7 @@ func (d Draft) Items() int { return max(len(d.Listens), 1) }
 // Key returns the idempotency key, which is the same for all drafts of the same delivery.
 func (d Draft) Key() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", d.Provider, d.User, d.Kind, d.Ref)
+	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", d.Connection, d.User, d.Kind, d.Ref)
 	for _, id := range d.Listens {
 		fmt.Fprintf(h, "%d\n", id)
 	}
@@ -98,12 +100,12 @@ func (d Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	if !again(d.Kind) {
 		states = append(states, rivertype.JobStateCompleted)
 	}
-	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(d.Provider, d.User),
+	opts := &river.InsertOpts{MaxAttempts: attempts, Priority: priorityNew, Queue: QueueOf(d.Connection, d.User),
 		ScheduledAt: d.Due, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: states}}
 	if d.History {
 		opts.Priority = priorityHistory
 	}
-	p := Payload{Schema: Schema, User: d.User, Provider: d.Provider, Ref: d.Ref, Key: d.Key()}
+	p := Payload{Schema: Schema, User: d.User, Connection: d.Connection, Ref: d.Ref, Key: d.Key()}
 	return args{kind: d.Kind, Payload: p}, opts
 }
 
@@ -114,9 +116,9 @@ const lanes = 16
 // QueueOf returns the name of the queue for deliveries to one person's connection, or to a channel. A queue has one
 // worker: its deliveries are made in order, and wait neither for another provider's nor, in a household, for another
 // person's or another channel's.
-func QueueOf(provider string, user int64) string {
-	if channel, ok := ChannelNumber(provider); ok {
+func QueueOf(conn library.ConnectionID, user int64) string {
+	if channel, ok := ChannelNumber(conn); ok {
 		return fmt.Sprintf("channel_%d", channel%lanes)
 	}
-	return fmt.Sprintf("%s_%d", strings.ReplaceAll(provider, ".", "_"), user%lanes)
+	return fmt.Sprintf("%s_%d", strings.ReplaceAll(string(conn), ".", "_"), user%lanes)
 }

@@ -12,7 +12,7 @@ import (
 
 func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	t.Parallel()
-	o := Draft{User: 1, Provider: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
+	o := Draft{User: 1, Connection: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
 	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(),
 		"it stands in databases")
 	same := o
@@ -22,7 +22,7 @@ func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	seen := map[string]string{o.Key(): "itself"}
 	for what, change := range map[string]func(*Draft){
 		"user":               func(o *Draft) { o.User = 2 },
-		"provider":           func(o *Draft) { o.Provider = "listenbrainz" },
+		"provider":           func(o *Draft) { o.Connection = "listenbrainz" },
 		"kind":               func(o *Draft) { o.Kind = SubmitListens },
 		"ref":                func(o *Draft) { o.Ref = "other" },
 		"no ref":             func(o *Draft) { o.Ref = "" },
@@ -45,7 +45,7 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(time.Hour)
 	for _, kind := range []string{SubmitListens, Scrobble, WritePlaylist, Archive} {
-		o := Draft{User: 7, Provider: "some.thing", Kind: kind, Ref: "2026-11", Listens: []int64{1, 2}, Due: due}
+		o := Draft{User: 7, Connection: "some.thing", Kind: kind, Ref: "2026-11", Listens: []int64{1, 2}, Due: due}
 		args, opts := o.Job(9)
 		require.Equal(t, kind, args.Kind())
 		b, err := json.Marshal(args)
@@ -55,7 +55,7 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 				o.Key()+`"}`, string(b))
 		p, err := payloadOf(b)
 		require.NoError(t, err)
-		require.Equal(t, Payload{Schema: Schema, User: 7, Provider: "some.thing", Ref: "2026-11", Key: o.Key()}, p)
+		require.Equal(t, Payload{Schema: Schema, User: 7, Connection: "some.thing", Ref: "2026-11", Key: o.Key()}, p)
 		require.Equal(t, 9, opts.MaxAttempts)
 		require.Equal(t, due, opts.ScheduledAt)
 		require.Equal(t, QueueOf("some.thing", o.User), opts.Queue)

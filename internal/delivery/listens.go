@@ -33,7 +33,7 @@ type listenDeliverer struct {
 // must have been read since the delivery was enqueued. Where a second attempt would count twice, it is asked for these
 // very plays before one.
 func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
-	takes := d.registry.Get(c.Provider).Takes
+	takes := d.registry.Get(c.Provider()).Takes
 	if err := d.guard.CaughtUp(c, a.CreatedAt); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
 		taker, ok := p.(providers.ListenTaker)
 		if !ok {
-			return fmt.Errorf("%s: adapter takes no listens", c.Provider)
+			return fmt.Errorf("%s: adapter takes no listens", c.ID)
 		}
 		var err error
 		if a.Again && takes.Doubles {
@@ -61,7 +61,7 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 		}
 		return cmp.Or(err, notNow(outcomes))
 	})
-	draft := Draft{User: a.User, Provider: a.Provider, Kind: a.Kind, History: a.History}
+	draft := Draft{User: a.User, Connection: a.Connection, Kind: a.Kind, History: a.History}
 	if refused != nil {
 		return d.halve(ctx, draft, a.ID, plays, refused)
 	}

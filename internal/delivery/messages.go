@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
+
 	"github.com/riverqueue/river"
 )
 
@@ -20,18 +22,20 @@ const channelPrefix = "channel-"
 
 // ChannelName returns what deliveries to a channel have as their provider, so that each channel is parked and postponed
 // by itself.
-func ChannelName(id int64) string { return channelPrefix + strconv.FormatInt(id, 10) }
+func ChannelName(id int64) library.ConnectionID {
+	return library.ConnectionID(channelPrefix + strconv.FormatInt(id, 10))
+}
 
 // ChannelNumber is the inverse of ChannelName.
-func ChannelNumber(name string) (int64, bool) {
-	digits, ok := strings.CutPrefix(name, channelPrefix)
+func ChannelNumber(name library.ConnectionID) (int64, bool) {
+	digits, ok := strings.CutPrefix(string(name), channelPrefix)
 	id, err := strconv.ParseInt(digits, 10, 64)
 	return id, ok && err == nil
 }
 
 // Messages returns the delivery of the messages that wait for a channel.
 func Messages(user, channel int64) Draft {
-	return Draft{User: user, Provider: ChannelName(channel), Kind: Notify, Ref: strconv.FormatInt(channel, 10)}
+	return Draft{User: user, Connection: ChannelName(channel), Kind: Notify, Ref: strconv.FormatInt(channel, 10)}
 }
 
 // channel returns the id of the channel that the attempt's messages are for.

@@ -15,22 +15,22 @@ import (
 // personStore is what the acts of people need of the store.
 type personStore interface {
 	StartForwarding(ctx context.Context, r Rule, earlier bool) (int, error)
-	StopForwarding(ctx context.Context, user int64, provider string) error
+	StopForwarding(ctx context.Context, user int64, conn library.ConnectionID) error
 	// CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
-	CountUnforwarded(ctx context.Context, user int64, provider string, from time.Time) (int, error)
+	CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (int, error)
 	WantCopy(context.Context, Draft) error
-	DropCopy(ctx context.Context, user int64, provider, kind, ref string) error
+	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
-	Revive(ctx context.Context, user int64, provider string) error
+	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
 	Discard(ctx context.Context, user, id int64) error
 	Note(context.Context, activity.Entry) error
 }
 
 // did notes what a person did. If it cannot be noted, the act goes on.
 func (d *Deliveries) did(ctx context.Context, e activity.Entry) {
-	if _, channel := ChannelNumber(e.Provider); channel {
-		e.Provider = ""
+	if _, channel := ChannelNumber(e.Connection); channel {
+		e.Connection = ""
 	}
 	if err := d.Store.Note(ctx, e); err != nil {
 		d.Log.Error("activity cannot be noted", "err", err)
@@ -57,34 +57,34 @@ func (d *Deliveries) room(ctx context.Context) error {
 }
 
 // WritePlaylist has a provider hold a copy of a playlist from now on.
-func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, provider string) error {
-	p := d.Registry.Get(provider)
+func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+	p := d.Registry.Get(conn.Provider())
 	list, _, err := d.Store.Playlist(ctx, user, playlist)
 	switch {
 	case err != nil:
 		return err
-	case p == nil || !p.Takes.Playlists || list.Provider == provider:
+	case p == nil || !p.Takes.Playlists || list.Connection == conn:
 		return ErrNotTaken
 	}
-	if _, err := d.Store.Connection(ctx, user, provider); err != nil {
+	if _, err := d.Store.Connection(ctx, user, conn); err != nil {
 		return err
 	}
 	if err := d.room(ctx); err != nil {
 		return err
 	}
 	// A track that was not there may be by now.
-	if err := d.Store.ForgetMatches(ctx, user, provider, []string{""}); err != nil {
+	if err := d.Store.ForgetMatches(ctx, user, conn, []string{""}); err != nil {
 		return err
 	}
-	err = d.Store.WantCopy(ctx, Draft{User: user, Provider: provider, Kind: WritePlaylist,
+	err = d.Store.WantCopy(ctx, Draft{User: user, Connection: conn, Kind: WritePlaylist,
 		Ref: strconv.FormatInt(playlist, 10)})
-	return errors.Join(err, d.started(ctx, user, provider))
+	return errors.Join(err, d.started(ctx, user, conn))
 }
 
 // StopWriting ends what WritePlaylist began. The provider keeps its copy.
-func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, provider string) error {
-	defer d.publish(user, provider)
-	return d.Store.DropCopy(ctx, user, provider, WritePlaylist, strconv.FormatInt(playlist, 10))
+func (d *Deliveries) StopWriting(ctx context.Context, user, playlist int64, conn library.ConnectionID) error {
+	defer d.publish(user, conn)
+	return d.Store.DropCopy(ctx, user, conn, WritePlaylist, strconv.FormatInt(playlist, 10))
 }
 
 // Redrive makes deliveries due that are dead or wait for their next attempt, and returns how many; dry only counts
@@ -103,8 +103,8 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 		return 0, err
 	}
 	d.opt.Metrics.Redriven("due", n)
-	d.did(ctx, activity.Entry{User: f.User, Action: activity.Redriven, Provider: f.Provider, Subject: strconv.Itoa(n)})
-	return n, errors.Join(err, d.started(ctx, f.User, f.Provider))
+	d.did(ctx, activity.Entry{User: f.User, Action: activity.Redriven, Connection: f.Connection, Subject: strconv.Itoa(n)})
+	return n, errors.Join(err, d.started(ctx, f.User, f.Connection))
 }
 
 // Discard removes a delivery that is not running.
@@ -120,20 +120,20 @@ func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 // Connected releases what waited for a connection that has just been made. An archive needs nothing more than its
 // connection: its forwarding starts here.
 func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error {
-	err := d.Release(ctx, c.User, c.Provider)
-	if p := d.Registry.Get(c.Provider); p != nil && p.Takes.Archive {
-		r, e := d.rule(c.User, c.Provider, true)
+	err := d.Release(ctx, c.User, c.ID)
+	if p := d.Registry.Get(c.Provider()); p != nil && p.Takes.Archive {
+		r, e := d.rule(c.User, c.ID, true)
 		if e == nil {
 			_, e = d.Store.StartForwarding(ctx, r, true)
 		}
-		err = errors.Join(err, e, d.started(ctx, c.User, c.Provider))
+		err = errors.Join(err, e, d.started(ctx, c.User, c.ID))
 	}
 	return err
 }
 
 // Release makes due what was parked for a connection, and what has died of its connection's trouble, because the person
 // has done what was needed.
-func (d *Deliveries) Release(ctx context.Context, user int64, provider string) error {
-	return errors.Join(d.queue.Release(ctx, queue.Of(user, provider)), d.Store.Revive(ctx, user, provider),
-		d.started(ctx, user, provider))
+func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
+	return errors.Join(d.queue.Release(ctx, queue.Of(user, conn)), d.Store.Revive(ctx, user, conn),
+		d.started(ctx, user, conn))
 }

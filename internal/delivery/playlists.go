@@ -39,10 +39,10 @@ type ReportTrack struct {
 
 // matchStore remembers which tracks a provider has.
 type matchStore interface {
-	Matches(ctx context.Context, user int64, provider string, tracks []string) (map[string]match.Result, error)
-	SaveMatches(ctx context.Context, user int64, provider string, found map[string]match.Result) error
+	Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]match.Result, error)
+	SaveMatches(ctx context.Context, user int64, conn library.ConnectionID, found map[string]match.Result) error
 	// ForgetMatches deletes the matches with these tracks of the provider; "" means the tracks that it does not have.
-	ForgetMatches(ctx context.Context, user int64, provider string, sourceIDs []string) error
+	ForgetMatches(ctx context.Context, user int64, conn library.ConnectionID, sourceIDs []string) error
 }
 
 // playlistDeliverer delivers playlists.
@@ -71,7 +71,7 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, p providers.Adapter) error {
 		there, ok := p.(providers.PlaylistWriter)
 		if !ok {
-			return fmt.Errorf("%s: adapter writes no playlists", c.Provider)
+			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
 		}
 		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name}
 		var err error
@@ -121,7 +121,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			lost = ids // perhaps one of them is why
 		}
 		if len(lost) > 0 {
-			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider,
+			err = errors.Join(err, w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection,
 				lost))
 		}
 		if err != nil || len(lost) == 0 {
@@ -136,7 +136,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 
 // lookAgain makes the next attempt look once more for the tracks that are not there: they may be by then.
 func (w *playlistWriter) lookAgain(ctx context.Context) error {
-	return w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, []string{""})
+	return w.store.ForgetMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, []string{""})
 }
 
 // found returns the SourceIDs of the tracks that were matched, in their order.
@@ -228,7 +228,7 @@ func (w *playlistWriter) find(ctx context.Context) (*library.Playlist, error) {
 
 // mark returns the end of the playlist's working name.
 func (w *playlistWriter) mark() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", w.copy.User, w.copy.Provider, w.copy.Ref))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", w.copy.User, w.copy.Connection, w.copy.Ref))
 	return " (Reprise " + hex.EncodeToString(sum[:4]) + ")"
 }
 
@@ -238,13 +238,13 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 	for i, t := range tracks {
 		keys[i] = trackKey(t)
 	}
-	known, err := w.store.Matches(ctx, w.copy.User, w.copy.Provider, keys)
+	known, err := w.store.Matches(ctx, w.copy.User, w.copy.Connection, keys)
 	if err != nil {
 		return nil, err
 	}
 	fresh := map[string]match.Result{}
 	defer func() {
-		err = errors.Join(err, w.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Provider, fresh))
+		err = errors.Join(err, w.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, fresh))
 	}()
 	for i, t := range tracks {
 		m, ok := known[keys[i]]

@@ -114,8 +114,8 @@ func (r *runner) openQueue(name string) error {
 func (r *runner) releaseReady(ctx context.Context) error {
 	connections, err := r.Store.Parked(ctx)
 	for _, c := range connections {
-		if r.Registry.Get(c.Provider) != nil && !c.Paused && r.Guard.Ready(c) {
-			err = errors.Join(err, r.queue.Release(ctx, queue.Of(c.User, c.Provider)))
+		if r.Registry.Get(c.Provider()) != nil && !c.Paused && r.Guard.Ready(c) {
+			err = errors.Join(err, r.queue.Release(ctx, queue.Of(c.User, c.ID)))
 		}
 	}
 	return errors.Join(err, r.Store.ReleaseChannels(ctx))

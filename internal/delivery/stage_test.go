@@ -106,7 +106,7 @@ func newStage(t *testing.T) *stage {
 	user, err := s.AddUser(t.Context(), accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
 		CreatedAt: day}, false)
 	require.NoError(t, err)
-	_, err = s.SaveConnection(t.Context(), library.Connection{User: user.ID, Provider: "lastfm", AccountID: "id-1",
+	_, err = s.SaveConnection(t.Context(), library.Connection{User: user.ID, ID: "lastfm", AccountID: "id-1",
 		Account: "alice", Credentials: library.Credentials{"token": "x"}, CreatedAt: day})
 	require.NoError(t, err)
 	g := &dictator{outcomes: map[string]func(context.Context) error{}}
@@ -160,7 +160,7 @@ func (g *stage) allow() {
 // enqueue enqueues a delivery of these listens, the first of which decides its outcome, and returns its id.
 func (g *stage) enqueue(outcome func(context.Context) error, titles ...string) int64 {
 	g.Helper()
-	_, err := g.s.StartForwarding(g.Context(), delivery.Rule{User: g.user, Provider: "lastfm", Kind: delivery.Scrobble,
+	_, err := g.s.StartForwarding(g.Context(), delivery.Rule{User: g.user, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: len(titles), From: day, Since: day}, false)
 	require.NoError(g, err)
 	var page []library.Listen
@@ -171,7 +171,7 @@ func (g *stage) enqueue(outcome func(context.Context) error, titles ...string) i
 			Track: library.Track{Title: title, Artist: "Artist", Duration: 4 * time.Minute}})
 	}
 	g.outcomes[titles[0]] = outcome
-	_, err = g.s.SaveListens(g.Context(), library.Intake{User: g.user, Provider: "spotify", Listens: page})
+	_, err = g.s.SaveListens(g.Context(), library.Intake{User: g.user, Connection: "spotify", Listens: page})
 	require.NoError(g, err)
 	return g.deliveries()[0].ID
 }

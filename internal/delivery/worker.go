@@ -31,7 +31,7 @@ type attempt struct {
 
 // workerStore is what the worker needs of the store.
 type workerStore interface {
-	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	// NoteFailure stores why an attempt failed. dead says that no other follows.
 	NoteFailure(ctx context.Context, id int64, f Failure, dead bool) error
 	endStore
@@ -155,8 +155,8 @@ func (w *worker) deliver(ctx context.Context, a *attempt) (result string, _ erro
 		}
 		return w.settle(after, *a, err)
 	}
-	c, err := w.store.Connection(ctx, a.User, a.Provider)
-	if errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || w.registry.Get(a.Provider) == nil) {
+	c, err := w.store.Connection(ctx, a.User, a.Connection)
+	if errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
 		return "parked", w.park(ctx, *a)
 	}
 	if err == nil {
@@ -191,7 +191,7 @@ func (w *worker) settle(ctx context.Context, a attempt, err error) (result strin
 		return w.bury(ctx, a, v.Category)
 	}
 	switch {
-	case v.Class == resilience.Canceled && a.Kind != Notify && w.registry.Get(a.Provider).Takes.Doubles:
+	case v.Class == resilience.Canceled && a.Kind != Notify && w.registry.Get(a.Connection.Provider()).Takes.Doubles:
 		return "canceled", errors.New("cut off") // the attempt counts, so that the next one asks first
 	case v.Class == resilience.Canceled:
 		return "canceled", river.JobSnooze(0)
@@ -237,11 +237,11 @@ func (w *worker) noteFailure(ctx context.Context, a attempt, v resilience.Verdic
 		return
 	}
 	if dead {
-		w.log.Warn("delivery given up", "delivery_id", a.ID, "user_id", a.User, "provider", a.Provider,
+		w.log.Warn("delivery given up", "delivery_id", a.ID, "user_id", a.User, "provider", a.Connection,
 			"category", f.Category, "err", f.Answer)
 	}
 	if err := w.store.NoteFailure(ctx, a.ID, f, dead); err != nil {
-		w.log.Error("failure of a delivery cannot be stored", "delivery_id", a.ID, "provider", a.Provider, "err", err)
+		w.log.Error("failure of a delivery cannot be stored", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}
 }
 
@@ -254,16 +254,16 @@ func (w *worker) wait(ctx context.Context, a attempt, s resilience.State) error 
 		return w.messages.wait(ctx, a, s.Until)
 	}
 	until := s.Until.Add(queue.Apart) // the deliveries before this one come no earlier than they may
-	if err := w.queue.Postpone(ctx, queue.Of(a.User, a.Provider), a.ID, until); err != nil {
-		w.log.Error("deliveries cannot be postponed", "delivery_id", a.ID, "provider", a.Provider, "err", err)
+	if err := w.queue.Postpone(ctx, queue.Of(a.User, a.Connection), a.ID, until); err != nil {
+		w.log.Error("deliveries cannot be postponed", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}
 	return river.JobSnooze(max(time.Until(until), 0))
 }
 
 // park parks all deliveries to a connection.
 func (w *worker) park(ctx context.Context, a attempt) error {
-	if err := w.queue.Park(context.WithoutCancel(ctx), queue.Of(a.User, a.Provider)); err != nil {
-		w.log.Error("deliveries cannot be parked", "delivery_id", a.ID, "provider", a.Provider, "err", err)
+	if err := w.queue.Park(context.WithoutCancel(ctx), queue.Of(a.User, a.Connection)); err != nil {
+		w.log.Error("deliveries cannot be parked", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}
 	return river.JobSnooze(queue.ForGood)
 }

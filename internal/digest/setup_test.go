@@ -180,7 +180,7 @@ func (h *house) hears(user int64, titles ...string) {
 			PlayedAt: at,
 		})
 	}
-	_, err := h.Store.SaveListens(h.t.Context(), library.Intake{User: user, Provider: "spotify", Listens: plays})
+	_, err := h.Store.SaveListens(h.t.Context(), library.Intake{User: user, Connection: "spotify", Listens: plays})
 	require.NoError(h.t, err)
 }
 

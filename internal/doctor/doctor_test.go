@@ -55,7 +55,7 @@ func household(t testing.TB) (dir string) {
 		CreatedAt: time.Now()}, false)
 	require.NoError(t, err)
 	_, err = db.SaveConnection(t.Context(),
-		library.Connection{User: u.ID, Provider: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
+		library.Connection{User: u.ID, ID: "listenbrainz", AccountID: "x", CreatedAt: time.Now(),
 			Credentials: library.Credentials{"token": "token"}})
 	require.NoError(t, err)
 	require.NoError(t, db.Close())

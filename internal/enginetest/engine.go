@@ -159,22 +159,22 @@ func (e *Engine) ConnectSpotify(up *Upstreams, user int64, account string) error
 
 // ConnectListenBrainz connects the user's account at ListenBrainz.
 func (e *Engine) ConnectListenBrainz(user int64, account string) error {
-	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), user,
-		library.Credentials{"token": "token-of-" + account})
+	_, err := e.Connections.Connect(context.Background(), e.Registry.Get("listenbrainz"), library.Connection{User: user,
+		ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-" + account}})
 	return err
 }
 
 // Status returns the status of one connection.
-func (e *Engine) Status(user int64, provider string) syncer.Status {
+func (e *Engine) Status(user int64, conn library.ConnectionID) syncer.Status {
 	e.t.Helper()
 	all, err := e.Connections.StatusOf(context.Background(), user, e.Store)
 	require.NoError(e.t, err)
 	for _, s := range all {
-		if s.Provider.Name == provider {
+		if s.Connection.ID == conn {
 			return s
 		}
 	}
-	e.t.Fatalf("user %d has no connection to %s", user, provider)
+	e.t.Fatalf("user %d has no connection to %s", user, conn)
 	return syncer.Status{}
 }
 

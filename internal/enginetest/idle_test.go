@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/enginetest"
+	"reprise/internal/library"
 	syncer "reprise/internal/sync"
 )
 
@@ -77,7 +78,7 @@ func settleHousehold(t *testing.T, e *enginetest.Engine, up *enginetest.Upstream
 		require.NoError(t, e.ConnectYouTube(up, user, name))
 		enginetest.Settle()
 		require.Equal(t, 1, e.Listens(user))
-		for _, provider := range []string{"spotify", "listenbrainz", "youtube"} {
+		for _, provider := range []library.ConnectionID{"spotify", "listenbrainz", "youtube"} {
 			require.Equal(t, syncer.Healthy, e.Status(user, provider).Condition, provider)
 		}
 	}

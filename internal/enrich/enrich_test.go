@@ -326,12 +326,12 @@ func TestProgressIsPublishedButNotTooOften(t *testing.T) {
 		for len(watch.C) > 0 {
 			all++
 			switch e := <-watch.C; {
-			case e.Type == events.Progress && e.Provider == "facts":
+			case e.Type == events.Progress && e.Connection == "facts":
 				require.Equal(t, library.Enrichment, e.Stream)
 				require.Equal(t, 40, e.Total)
 				done = append(done, e.Done)
 			case e.Type == events.Enrichment:
-				shown[e.Provider]++
+				shown[e.Connection.Provider()]++
 			}
 		}
 		require.True(t, slices.IsSorted(done))

@@ -305,7 +305,7 @@ func (b *bench) hear(user int64, tracks ...library.Track) {
 		at := time.Now().Add(time.Duration(i) * 10 * time.Minute).Truncate(time.Millisecond)
 		plays = append(plays, library.Listen{Track: t, SourceID: fmt.Sprint(t.Title, at.UnixMilli(), i), PlayedAt: at})
 	}
-	_, err := b.db.SaveListens(context.Background(), library.Intake{User: user, Provider: "spotify", Listens: plays})
+	_, err := b.db.SaveListens(context.Background(), library.Intake{User: user, Connection: "spotify", Listens: plays})
 	require.NoError(b.t, err)
 }
 

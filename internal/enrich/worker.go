@@ -219,11 +219,11 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 	if now.Sub(w.toldAt) >= tellEvery {
 		w.toldAt = now
 		w.r.tell(ctx, events.Event{
-			Type:     events.Progress,
-			Provider: w.Provider.Name,
-			Stream:   library.Enrichment,
-			Done:     w.progress.Asked(),
-			Total:    w.progress.Total(),
+			Type:       events.Progress,
+			Connection: library.ConnectionID(w.Provider.Name),
+			Stream:     library.Enrichment,
+			Done:       w.progress.Asked(),
+			Total:      w.progress.Total(),
 		})
 	}
 	if now.Sub(w.shownAt) >= showEvery {
@@ -239,7 +239,7 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 // time, because each turn of a worker costs queries and events.
 func (w *worker) show(ctx context.Context) {
 	w.shownAt = time.Now()
-	w.r.tell(ctx, events.Event{Type: events.Enrichment, Provider: w.Provider.Name})
+	w.r.tell(ctx, events.Event{Type: events.Enrichment, Connection: library.ConnectionID(w.Provider.Name)})
 	for _, name := range w.then {
 		wake(w.r.workers[name].poke)
 	}

@@ -8,6 +8,8 @@ package events
 import (
 	"sync"
 	"sync/atomic"
+
+	"reprise/internal/library"
 )
 
 // Type says what an event is about; the names are those of the websocket's messages.
@@ -29,12 +31,12 @@ const (
 
 // Event is one message on the bus. Only the fields that its type names are set.
 type Event struct {
-	Type     Type
-	Provider string
-	Stream   string
-	ID       string
-	Done     int
-	Total    int // 0 when unknown
+	Type       Type
+	Connection library.ConnectionID
+	Stream     string
+	ID         string
+	Done       int
+	Total      int // 0 when unknown
 }
 
 // Buffer is the number of events that may wait for a subscriber. One more makes it too slow.

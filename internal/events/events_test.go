@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"reprise/internal/library"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,7 +36,7 @@ func received(s *Subscription) (all []Event, closed bool) {
 func notification(i int) Event { return Event{Type: Notification, ID: fmt.Sprint(i)} }
 
 func progress(i int) Event {
-	return Event{Type: Progress, Provider: "spotify", Stream: "listens", Done: i, Total: 1000}
+	return Event{Type: Progress, Connection: "spotify", Stream: "listens", Done: i, Total: 1000}
 }
 
 func TestEventsReachTheirUserOnly(t *testing.T) {
@@ -193,7 +195,7 @@ func TestPublishAgainstClose(t *testing.T) {
 				case <-done:
 					return
 				default:
-					b.Publish(alice, Event{Type: Listens, Provider: fmt.Sprint(p), Done: i})
+					b.Publish(alice, Event{Type: Listens, Connection: library.ConnectionID(fmt.Sprint(p)), Done: i})
 				}
 			}
 		})
@@ -202,16 +204,16 @@ func TestPublishAgainstClose(t *testing.T) {
 		readers.Go(func() {
 			for range 20 {
 				s := b.Subscribe(alice)
-				last := map[string]int{}
+				last := map[library.ConnectionID]int{}
 				for range 20 {
 					e, ok := <-s.C
 					if !ok {
 						break // too slow, which the publishers do not wait for
 					}
-					if before, seen := last[e.Provider]; seen && e.Done != before+1 {
+					if before, seen := last[e.Connection]; seen && e.Done != before+1 {
 						t.Errorf("%d after %d", e.Done, before)
 					}
-					last[e.Provider] = e.Done
+					last[e.Connection] = e.Done
 				}
 				go s.Close()
 				s.Close()

@@ -34,26 +34,26 @@ const Stream = "import"
 
 // Import is one export file of a person, and how far it has been read.
 type Import struct {
-	ID        int64
-	User      int64
-	Provider  string
-	Name      string // of the file at the person's
-	File      string // its name in the server's folder
-	Size      int64  // bytes
-	State     State
-	Entry     int // index of the archive's file to continue with
-	EntryRow  int // number of its rows that have been read
-	BytesDone int64
-	BytesAll  int64  // unpacked
-	Rows      int    // read so far
-	Added     int    // new listens
-	Known     int    // plays that were listens already, of any service
-	Skipped   int    // rows that are no listens: podcasts, plays under 30 seconds
-	Bad       int    // rows that cannot be read
-	Problems  string // of the first bad rows, one per line
-	Reason    string // why it failed, for a person
-	CreatedAt time.Time
-	EndedAt   time.Time
+	ID         int64
+	User       int64
+	Connection library.ConnectionID // whose export it is
+	Name       string               // of the file at the person's
+	File       string               // its name in the server's folder
+	Size       int64                // bytes
+	State      State
+	Entry      int // index of the archive's file to continue with
+	EntryRow   int // number of its rows that have been read
+	BytesDone  int64
+	BytesAll   int64  // unpacked
+	Rows       int    // read so far
+	Added      int    // new listens
+	Known      int    // plays that were listens already, of any service
+	Skipped    int    // rows that are no listens: podcasts, plays under 30 seconds
+	Bad        int    // rows that cannot be read
+	Problems   string // of the first bad rows, one per line
+	Reason     string // why it failed, for a person
+	CreatedAt  time.Time
+	EndedAt    time.Time
 }
 
 // Open reports whether the import has not ended.

@@ -21,7 +21,7 @@ type job struct {
 
 // read reads the rest of an export. An error means that it is to be tried again.
 func (j *job) read(ctx context.Context, e *export) error {
-	f := formats[j.at.Provider]
+	f := formats[j.at.Connection.Provider()]
 	j.at.State, j.at.BytesAll = Running, e.total
 	before := int64(0) // bytes of the earlier entries
 	for i := range e.entries {
@@ -38,7 +38,7 @@ func (j *job) read(ctx context.Context, e *export) error {
 	err := j.save(ctx)
 	if err == nil {
 		j.r.c.Log.Info("import done",
-			"user_id", j.v.User, "provider", j.v.Provider, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
+			"user_id", j.v.User, "provider", j.v.Connection, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
 		j.r.forget(j.v)
 	}
 	return err
@@ -93,7 +93,7 @@ func (j *job) save(ctx context.Context) error {
 	}
 	added := now.Added - j.v.Added
 	if j.r.c.Counted != nil {
-		j.r.c.Counted(now.Provider, added, now.Known-j.v.Known)
+		j.r.c.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
 	}
 	first := j.v.State == Waiting
 	j.v, j.at, j.plays = now, now, j.plays[:0]
@@ -101,16 +101,16 @@ func (j *job) save(ctx context.Context) error {
 		j.r.tell(now)
 	}
 	if added > 0 {
-		j.r.c.Bus.Publish(now.User, events.Event{Type: events.Listens, Provider: now.Provider, Done: added})
+		j.r.c.Bus.Publish(now.User, events.Event{Type: events.Listens, Connection: now.Connection, Done: added})
 	}
 	if time.Since(j.told) >= tellEvery || !now.Open() {
 		j.told = time.Now()
 		j.r.c.Bus.Publish(now.User, events.Event{
-			Type:     events.Progress,
-			Provider: now.Provider,
-			Stream:   Stream,
-			Done:     now.Rows,
-			Total:    now.AllRows(),
+			Type:       events.Progress,
+			Connection: now.Connection,
+			Stream:     Stream,
+			Done:       now.Rows,
+			Total:      now.AllRows(),
 		})
 	}
 	return nil

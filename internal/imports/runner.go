@@ -58,9 +58,9 @@ func New(c Config) *Runner {
 // Receive stores a file that a person sends and checks that it is an export of the provider. It returns the import that
 // will read it. If it returns an error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
 func (r *Runner) Receive(
-	ctx context.Context, user int64, provider, name string, body io.Reader,
+	ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader,
 ) (v Import, err error) {
-	f, ok := formats[provider]
+	f, ok := formats[conn.Provider()]
 	if !ok {
 		return v, &RefusedError{Problem: "Choose the service whose export this is: Spotify, Last.fm or ListenBrainz."}
 	}
@@ -84,14 +84,14 @@ func (r *Runner) Receive(
 		return v, err
 	}
 	v, err = r.c.Store.AddImport(ctx, Import{
-		User:      user,
-		Provider:  provider,
-		Name:      name,
-		File:      file,
-		Size:      size,
-		State:     Waiting,
-		BytesAll:  total,
-		CreatedAt: time.Now(),
+		User:       user,
+		Connection: conn,
+		Name:       name,
+		File:       file,
+		Size:       size,
+		State:      Waiting,
+		BytesAll:   total,
+		CreatedAt:  time.Now(),
 	}, maxOpen)
 	if err != nil {
 		return v, err
@@ -232,7 +232,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			}
 		}
 		if !errors.Is(err, library.ErrNotFound) && ctx.Err() == nil {
-			r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Provider, "err", err)
+			r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -262,12 +262,12 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 	j := &job{r: r, v: v, at: v}
 	defer func() {
 		if p := recover(); p != nil { // a file must not crash the server at every start
-			r.c.Log.Error("import panicked", "user_id", v.User, "provider", v.Provider,
+			r.c.Log.Error("import panicked", "user_id", v.User, "provider", v.Connection,
 				"err", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = j.fail(ctx, "The file brought the import down; the server's log says how.")
 		}
 	}()
-	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Provider])
+	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return j.fail(ctx, refused.Problem)
 	}
@@ -302,5 +302,5 @@ func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
 
 // tell publishes that an import has changed.
 func (r *Runner) tell(v Import) {
-	r.c.Bus.Publish(v.User, events.Event{Type: events.Imports, Provider: v.Provider})
+	r.c.Bus.Publish(v.User, events.Event{Type: events.Imports, Connection: v.Connection})
 }

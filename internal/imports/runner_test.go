@@ -185,7 +185,7 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 	good := `[{"ts":"2024-03-05T18:04:30Z","ms_played":270000,` +
 		`"master_metadata_track_name":"T","master_metadata_album_artist_name":"A"}]`
 	for _, c := range []struct {
-		provider string
+		provider library.ConnectionID
 		file     []byte
 		why      string
 	}{
@@ -293,13 +293,13 @@ func TestProgressIsTold(t *testing.T) {
 	for len(watch.C) > 0 {
 		e := <-watch.C
 		seen[e.Type]++
-		require.Equal(t, "spotify", e.Provider)
+		require.EqualValues(t, "spotify", e.Connection)
 		if e.Type == events.Progress {
 			last = e
 		}
 	}
 	require.Equal(t,
-		events.Event{Type: events.Progress, Provider: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
+		events.Event{Type: events.Progress, Connection: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
 	require.Equal(t, 3, seen[events.Imports], "received, started, ended")
 	require.Equal(t, 3, seen[events.Listens])
 }

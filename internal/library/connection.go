@@ -2,22 +2,40 @@ package library
 
 import (
 	"log/slog"
+	"strconv"
 	"time"
 )
 
-// Connection is one user's link to one provider, with its credentials.
+// Connection is one user's link to one account at a provider, with its credentials. A user may have several connections
+// to one provider.
 type Connection struct {
 	User         int64
-	Provider     string
-	AccountID    string // the provider's id of the account
-	Account      string // the account's name, as people read it
-	App          string // see providers.Provider
-	Generation   int64  // grows by one with every reconnect
+	ID           ConnectionID // unique among those of its user
+	Name         string       // given by its user; empty for that of the provider
+	AccountID    string       // the provider's id of the account
+	Account      string       // the account's name, as people read it
+	App          string       // see providers.Provider
+	Generation   int64        // grows by one with every reconnect
 	Credentials  Credentials
 	AuthorizedAt time.Time // when the person consented
 	ExpiresAt    time.Time // when the authorization ends by itself; zero for never
 	Paused       bool
 	CreatedAt    time.Time
+}
+
+// Provider returns the name of the provider that the connection leads to.
+func (c Connection) Provider() string { return c.ID.Provider() }
+
+// Label returns what people read for the connection: the name that its user gave it, or the provider's, with a number
+// from the second connection on.
+func (c Connection) Label(displayName string) string {
+	switch n := c.ID.Number(); {
+	case c.Name != "":
+		return c.Name
+	case n > 1:
+		return displayName + " " + strconv.Itoa(n)
+	}
+	return displayName
 }
 
 // Credentials are what a connection needs to call its provider, by field name. They print as "[redacted]".
@@ -30,9 +48,9 @@ func (Credentials) LogValue() slog.Value { return slog.StringValue("[redacted]")
 // StreamRecord is what is kept about one stream of a connection, beside its data. With an empty Stream it is about the
 // whole connection.
 type StreamRecord struct {
-	Provider      string
+	Connection    ConnectionID
 	Stream        string
-	Reading       string // how far reading has come, in a form that only the reading code knows
+	Position      string // how far reading has come, in a form that only the reading code knows
 	LastSuccessAt time.Time
 	Advice        string // what a person should do about the latest failure
 	Detail        string // the latest failure in the upstream's words
@@ -42,7 +60,8 @@ type StreamRecord struct {
 // Standing sums up the state of one connection.
 type Standing struct {
 	User          int64
-	Provider, App string
+	Connection    ConnectionID
+	App           string
 	Paused        bool
 	ExpiresAt     time.Time // see Connection
 	Read          int       // number of streams that have been read to their end once

@@ -19,8 +19,8 @@ type Listen struct {
 
 // Source says where a stored listen came from.
 type Source struct {
-	Provider string
-	SourceID string
+	Connection ConnectionID
+	SourceID   string
 }
 
 // StoredListen is a listen as it is kept: one per play, however many providers told of it.
@@ -50,8 +50,9 @@ type ListenRecord struct {
 
 // SourceRecord is a Source as programs read it.
 type SourceRecord struct {
-	Provider string `json:"provider"`
-	SourceID string `json:"source_id"`
+	Provider   string       `json:"provider"`
+	Connection ConnectionID `json:"connection"`
+	SourceID   string       `json:"source_id"`
 }
 
 // Record returns the listen as programs read it.
@@ -75,20 +76,20 @@ func (l StoredListen) Record() ListenRecord {
 		r.RecordingMBID = &l.RecordingMBID
 	}
 	for _, s := range l.Sources {
-		r.Sources = append(r.Sources, SourceRecord(s))
+		r.Sources = append(r.Sources, SourceRecord{s.Connection.Provider(), s.Connection, s.SourceID})
 	}
 	return r
 }
 
 // Intake is a page of listens on its way into the store, with the position that reading has reached after it.
 type Intake struct {
-	User     int64
-	Provider string
+	User       int64
+	Connection ConnectionID
 	// Generation is the connection's generation when the page was read. Nothing is stored if the connection has another
 	// one by now; 0 stores in any case.
 	Generation int64
 	Listens    []Listen
-	Reading    string // see StreamRecord
+	Position   string // see StreamRecord
 	Note       string // see StreamRecord
 	Gap        *Gap   // a gap that this page closes, or nil; the store counts its Recovered
 }

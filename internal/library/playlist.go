@@ -10,8 +10,8 @@ type Playlist struct {
 
 // StoredPlaylist is a playlist as it is kept.
 type StoredPlaylist struct {
-	ID       int64
-	Provider string
+	ID         int64
+	Connection ConnectionID
 	Playlist
 	Position int  // among the playlists of its provider, from 0
 	Active   bool // false when the provider no longer has it

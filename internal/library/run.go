@@ -4,8 +4,9 @@ import "time"
 
 // Run is one finished reading of a stream of a connection, as the history keeps it.
 type Run struct {
-	User             int64
-	Provider, Stream string
+	User       int64
+	Connection ConnectionID
+	Stream     string
 
 	Started  time.Time
 	Took     time.Duration

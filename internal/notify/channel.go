@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -92,7 +93,7 @@ type Message struct {
 	Severity   Severity
 	Title      string
 	Text       string
-	Provider   string // empty for those about no service
+	Connection library.ConnectionID // empty for those about no service
 	Category   string
 	URL        string // of the page that shows it; whole
 	CreatedAt  time.Time
@@ -106,7 +107,7 @@ type Item struct {
 	Severity   Severity
 	Title      string
 	Text       string
-	Provider   string
+	Connection library.ConnectionID
 	Category   string
 	CreatedAt  time.Time
 	ResolvedAt time.Time
@@ -118,7 +119,8 @@ type Waiting struct {
 	Notification int64
 	Event        Event
 	Severity     Severity
-	Provider     string
+	Connection   library.ConnectionID
+	Name         string // that its person gave the connection; empty without
 	Cause        string
 	Category     string
 	Title        string

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
 
@@ -28,7 +29,7 @@ func idOf(parts ...any) string {
 }
 
 func (c *post) item(w Waiting) Item {
-	i := Item{Event: w.Event, Severity: w.Severity, Title: w.Title, Text: w.Message, Provider: w.Provider,
+	i := Item{Event: w.Event, Severity: w.Severity, Title: w.Title, Text: w.Message, Connection: w.Connection,
 		Category: w.Category, CreatedAt: w.OpenedAt, ResolvedAt: w.ResolvedAt}
 	if w.Event == Resolved {
 		i.Severity = Success
@@ -40,8 +41,8 @@ func (c *post) item(w Waiting) Item {
 // recovery words the end of a trouble, and how long it took.
 func (c *post) recovery(w Waiting) (title, text string) {
 	after := "after " + spell(w.ResolvedAt.Sub(w.OpenedAt))
-	if w.Provider != "" && (w.Severity == Error || w.Cause == CauseStill) {
-		name := c.opt.Service(w.Provider)
+	if w.Connection != "" && (w.Severity == Error || w.Cause == CauseStill) {
+		name := library.Connection{ID: w.Connection, Name: w.Name}.Label(c.opt.Service(w.Connection.Provider()))
 		return name + " works again", fmt.Sprintf("%s works again %s.", name, after)
 	}
 	return "Over: " + w.Title, "It lasted " + spell(w.ResolvedAt.Sub(w.OpenedAt)) + "."
@@ -69,7 +70,7 @@ func spell(d time.Duration) string {
 func (c *post) message(ch Channel, w Waiting) Message {
 	i := c.item(w)
 	return Message{ID: idOf(ch.ID, w.Notification, w.OpenedAt.UnixMilli(), w.Event), Event: i.Event,
-		Severity: i.Severity, Title: i.Title, Text: i.Text, Provider: i.Provider,
+		Severity: i.Severity, Title: i.Title, Text: i.Text, Connection: i.Connection,
 		Category: i.Category, URL: c.opt.BaseURL + cmp.Or(w.ActionURL,
 			"/notifications"), CreatedAt: i.CreatedAt, ResolvedAt: i.ResolvedAt}
 }

@@ -38,8 +38,8 @@ type Sender interface {
 // ChannelGuard decides whether a message may be sent now. It is implemented by sync.Guard.
 type ChannelGuard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
-	ChannelRenewed(user int64, channel string, generation int64)
-	ChannelRemoved(user int64, channel string)
+	ChannelRenewed(user int64, channel library.ConnectionID, generation int64)
+	ChannelRemoved(user int64, channel library.ConnectionID)
 }
 
 // ChannelStore keeps channels and their messages.
@@ -78,9 +78,9 @@ type CourierOptions struct {
 	Notifier *Notifier
 	Bus      *events.Bus
 	Log      *slog.Logger
-	BaseURL  string              // as browsers reach the server, without a trailing slash
-	Name     func(int64) string  // the name of a channel in its deliveries
-	Service  func(string) string // a provider's name as people know it
+	BaseURL  string                           // as browsers reach the server, without a trailing slash
+	Name     func(int64) library.ConnectionID // the name of a channel in its deliveries
+	Service  func(string) string              // a provider's name as people know it
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told func(severity, channel, result string)
 }

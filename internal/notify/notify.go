@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 )
 
 // Severity is the urgency of a notification.
@@ -35,7 +36,7 @@ type Action struct {
 type Notification struct {
 	ID         int64
 	User       int64
-	Provider   string
+	Connection library.ConnectionID
 	Cause      string // what it is about, from a closed set; part of its identity
 	Generation int64  // of the credential it is about, 0 for an administrator's; part of its identity
 	Severity   Severity
@@ -57,7 +58,7 @@ type Store interface {
 	OpenNotification(ctx context.Context, n Notification) (stored Notification, opened bool, err error)
 	// ResolveNotifications closes the open notifications of a provider with one of these causes and returns them;
 	// without causes, all about a credential (those with a generation). User 0 stands for every user.
-	ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]Notification, error)
+	ResolveNotifications(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) ([]Notification, error)
 	// AckNotification reports whether there was anything to acknowledge.
 	AckNotification(ctx context.Context, user, id int64) (bool, error)
 }
@@ -90,8 +91,8 @@ func (n *Notifier) Open(ctx context.Context, v Notification) error {
 
 // Resolve closes the notifications with these causes; without causes, all about the user's own credential. User 0
 // stands for every user.
-func (n *Notifier) Resolve(ctx context.Context, user int64, provider string, causes ...string) error {
-	closed, err := n.store.ResolveNotifications(ctx, user, provider, causes...)
+func (n *Notifier) Resolve(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) error {
+	closed, err := n.store.ResolveNotifications(ctx, user, conn, causes...)
 	for _, v := range closed {
 		n.publish(v.User, v.ID)
 	}

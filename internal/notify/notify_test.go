@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/events"
+	"reprise/internal/library"
 )
 
 // memory is a Store for one test.
@@ -27,7 +28,7 @@ func (m *memory) OpenNotification(_ context.Context, n Notification) (Notificati
 		return n, false, m.err
 	}
 	for _, o := range m.all {
-		if o.User == n.User && o.Provider == n.Provider && o.Cause == n.Cause && o.Generation == n.Generation &&
+		if o.User == n.User && o.Connection == n.Connection && o.Cause == n.Cause && o.Generation == n.Generation &&
 			o.ResolvedAt.IsZero() {
 			return Notification{}, false, nil
 		}
@@ -37,13 +38,13 @@ func (m *memory) OpenNotification(_ context.Context, n Notification) (Notificati
 	return n, true, nil
 }
 
-func (m *memory) ResolveNotifications(_ context.Context, user int64, provider string, causes ...string) (
+func (m *memory) ResolveNotifications(_ context.Context, user int64, conn library.ConnectionID, causes ...string) (
 	closed []Notification, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.all {
 		n := &m.all[i]
-		if n.ResolvedAt.IsZero() && n.Provider == provider && (user == 0 || user == n.User) &&
+		if n.ResolvedAt.IsZero() && n.Connection == conn && (user == 0 || user == n.User) &&
 			(len(causes) == 0 || slices.Contains(causes, n.Cause)) {
 			n.ResolvedAt = time.Now()
 			closed = append(closed, *n)
@@ -100,7 +101,7 @@ func (b bundle) heard(t *testing.T, user int64) (ids []string) {
 }
 
 func notice(user int64, cause string) Notification {
-	return Notification{User: user, Provider: "spotify", Cause: cause, Generation: 1, Severity: Error, Title: "Title",
+	return Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: Error, Title: "Title",
 		Message: "Message."}
 }
 

@@ -69,28 +69,29 @@ func Explain(p *providers.Provider, c library.Connection, s resilience.State, st
 	case resilience.Stopped:
 		return explainStop(p, c, s, stream, advice, waiting)
 	}
-	w := Words{Title: p.DisplayName + " has trouble", Owner: Nobody}
+	name := c.Label(p.DisplayName)
+	w := Words{Title: name + " has trouble", Owner: Nobody}
 	switch s.Category {
 	case resilience.Network:
-		w.Title = p.DisplayName + " cannot be reached"
-		w.Message = p.DisplayName + " cannot be reached."
+		w.Title = name + " cannot be reached"
+		w.Message = name + " cannot be reached."
 	case resilience.RateLimit:
-		w.Title = p.DisplayName + " asks us to wait"
-		w.Message = p.DisplayName + " asks us to ask less often, so we wait."
+		w.Title = name + " asks us to wait"
+		w.Message = name + " asks us to ask less often, so we wait."
 	case resilience.Quota:
-		w.Title = p.DisplayName + " asks us to wait"
-		w.Message = "What " + p.DisplayName + " allows is used up for now, so we wait."
+		w.Title = name + " asks us to wait"
+		w.Message = "What " + name + " allows is used up for now, so we wait."
 	case resilience.Permission:
-		w.Message = p.DisplayName + " does not let us in at present."
+		w.Message = name + " does not let us in at present."
 	case resilience.Contract:
-		w.Message = p.DisplayName + " gave an answer that we could not read."
+		w.Message = name + " gave an answer that we could not read."
 	case resilience.Unknown:
-		w.Title, w.Message = "Reading "+p.DisplayName+" failed", "Reading from "+p.DisplayName+" failed."
+		w.Title, w.Message = "Reading "+name+" failed", "Reading from "+name+" failed."
 		if stream == library.Deliveries {
-			w.Title, w.Message = "Sending to "+p.DisplayName+" failed", "Sending to "+p.DisplayName+" failed."
+			w.Title, w.Message = "Sending to "+name+" failed", "Sending to "+name+" failed."
 		}
 	default:
-		w.Message = p.DisplayName + " has trouble."
+		w.Message = name + " has trouble."
 	}
 	w.Message = join(w.Message, advice)
 	if advice == "" {
@@ -101,7 +102,7 @@ func Explain(p *providers.Provider, c library.Connection, s resilience.State, st
 
 func explainStop(p *providers.Provider, c library.Connection, s resilience.State, stream, advice,
 	waiting string) Words {
-	name := p.DisplayName
+	name := c.Label(p.DisplayName)
 	owed := ""
 	if waiting != "" {
 		owed = "Nothing is lost: " + are(waiting) + " waiting."
@@ -155,7 +156,7 @@ func are(waiting string) string {
 }
 
 func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, advice string) string {
-	name := p.DisplayName
+	name := c.Label(p.DisplayName)
 	switch {
 	case advice != "":
 		return advice
@@ -190,10 +191,10 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 
 // Ending words the notice before an authorization ends.
 func Ending(p *providers.Provider, c library.Connection) Words {
-	return Words{Title: p.DisplayName + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
+	return Words{Title: c.Label(p.DisplayName) + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
 		Message: fmt.Sprintf(
 			"%s ends a permission every %s. Yours ends on %s. Reconnect before then, and nothing is interrupted.",
-			p.DisplayName, months(p.OAuth.Months), day(c.ExpiresAt))}
+			c.Label(p.DisplayName), months(p.OAuth.Months), day(c.ExpiresAt))}
 }
 
 // WhenOffline words the warning that our own connection to the internet is lost.
@@ -205,10 +206,11 @@ func WhenOffline() Words {
 }
 
 // StillFailing words the warning about trouble that has lasted at the longest backoff for a day.
-func StillFailing(p *providers.Provider, s resilience.State) Words {
-	return Words{Title: p.DisplayName + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
+func StillFailing(p *providers.Provider, c library.Connection, s resilience.State) Words {
+	name := c.Label(p.DisplayName)
+	return Words{Title: name + " is still failing", Owner: Nobody, Message: fmt.Sprintf(
 		"%s has been failing since %s. We keep trying. If it works for you elsewhere, look at Details.",
-		p.DisplayName, day(s.Since))}
+		name, day(s.Since))}
 }
 
 func about(s resilience.State, stream string) string {

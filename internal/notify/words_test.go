@@ -221,7 +221,7 @@ func notices(t *testing.T, b *book) {
 			Since: since}
 		b.add(Explain(p, c, s, library.Listens, "", ""), fmt.Sprint("the end after ", months, " months"), "")
 	}
-	b.add(StillFailing(spotify, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream,
+	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream,
 		Since: since}), "trouble for a day", "")
 	for _, w := range b.words {
 		requirePlain(t, w)

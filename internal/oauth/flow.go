@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -31,13 +32,13 @@ var (
 
 // State is what is stored between Begin and Complete.
 type State struct {
-	ID        string // fingerprint of the state parameter
-	Session   string // fingerprint of the browser's session
-	User      int64
-	Provider  string
-	Verifier  string // PKCE; a secret; empty where the provider has a way of its own
-	ReturnTo  string // path of the page that the person came from
-	CreatedAt time.Time
+	ID         string // fingerprint of the state parameter
+	Session    string // fingerprint of the browser's session
+	User       int64
+	Connection library.ConnectionID
+	Verifier   string // PKCE; a secret; empty where the provider has a way of its own
+	ReturnTo   string // path of the page that the person came from
+	CreatedAt  time.Time
 }
 
 // StateStore keeps states.
@@ -60,7 +61,9 @@ func NewFlow(states StateStore, client *http.Client) *Flow {
 
 // Request is a person's request to connect a provider.
 type Request struct {
-	Provider    *providers.Provider
+	Provider *providers.Provider
+	// Connection is the one to make or renew; empty for the first to the provider. Complete reads it from the state.
+	Connection  library.ConnectionID
 	User        int64
 	Session     string // any text that identifies the browser's session
 	RedirectURI string
@@ -74,8 +77,8 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 		return "", &resilience.SettingError{Setting: settings[0], Problem: "It is missing. " + settingUp}
 	}
 	state := rand.Text()
-	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User, Provider: r.Provider.Name,
-		ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
+	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User,
+		Connection: cmp.Or(r.Connection, library.ConnectionID(r.Provider.Name)), ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
 	if r.Provider.OAuth != nil {
 		s.Verifier = oauth2.GenerateVerifier()
 	}
@@ -94,6 +97,7 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 
 // Grant is a new authorization. It has not been proved yet.
 type Grant struct {
+	Connection   library.ConnectionID // for which it was asked
 	Credentials  library.Credentials
 	AuthorizedAt time.Time
 	ExpiresAt    time.Time // zero when it does not end by itself
@@ -110,11 +114,11 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 	if err != nil {
 		return Grant{}, err
 	}
-	if s.User != r.User || s.Provider != r.Provider.Name || s.Session != fingerprint(r.Session) ||
+	if s.User != r.User || s.Connection.Provider() != r.Provider.Name || s.Session != fingerprint(r.Session) ||
 		time.Since(s.CreatedAt) > stateLife {
 		return Grant{}, ErrState
 	}
-	g := Grant{ReturnTo: s.ReturnTo}
+	g := Grant{Connection: s.Connection, ReturnTo: s.ReturnTo}
 	ctx = resilience.WithUser(ctx, r.User, r.Provider.Name)
 	if r.Provider.SignIn != nil {
 		err = f.signIn(ctx, r.Provider.SignIn, answer, &g)

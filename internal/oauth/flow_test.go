@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/library"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -139,7 +140,7 @@ func TestOnlyFingerprintsAreStored(t *testing.T) {
 		require.Equal(t, id, s.ID)
 		require.Len(t, s.ID, 64)
 		require.Len(t, s.Session, 64)
-		require.Equal(t, []any{user, "spotify", "/connections"}, []any{s.User, s.Provider, s.ReturnTo})
+		require.Equal(t, []any{user, library.ConnectionID("spotify"), "/connections"}, []any{s.User, s.Connection, s.ReturnTo})
 		all := fmt.Sprintf("%+v", s)
 		require.NotContains(t, all, asked.Get("state"))
 		require.NotContains(t, all, "alice's browser")
@@ -240,7 +241,7 @@ func TestConsentRefused(t *testing.T) {
 	answer := url.Values{"state": {begin(t, f, r).Get("state")}, "error": {"access_denied"}}
 	g, err := f.Complete(t.Context(), r, answer)
 	require.ErrorIs(t, err, oauth.ErrRefused)
-	require.Equal(t, oauth.Grant{ReturnTo: "/connections"}, g)
+	require.Equal(t, oauth.Grant{Connection: "spotify", ReturnTo: "/connections"}, g)
 	_, err = f.Complete(t.Context(), r, answer)
 	require.ErrorIs(t, err, oauth.ErrState, "a refusal uses the state up")
 	require.Empty(t, up.calls())
@@ -276,7 +277,7 @@ func TestAuthorizationPageErrors(t *testing.T) {
 			tt.answer.Set("state", asked.Get("state"))
 			g, err := f.Complete(t.Context(), r, tt.answer)
 			requireMeans(t, tt.class, tt.category, tt.scope, err)
-			require.Equal(t, oauth.Grant{ReturnTo: "/connections"}, g)
+			require.Equal(t, oauth.Grant{Connection: "spotify", ReturnTo: "/connections"}, g)
 			require.Empty(t, up.calls())
 			if tt.answer.Has("error") {
 				require.ErrorContains(t, err, tt.name)
@@ -300,7 +301,7 @@ func TestCodeRefused(t *testing.T) {
 	r.Provider.OAuth.ClientSecret = secret
 	g, err := f.Complete(t.Context(), r, consent(begin(t, f, r)))
 	requireMeans(t, resilience.Fatal, resilience.Auth, resilience.ScopeConnection, err)
-	require.Equal(t, oauth.Grant{ReturnTo: "/connections"}, g)
+	require.Equal(t, oauth.Grant{Connection: "spotify", ReturnTo: "/connections"}, g)
 	require.ErrorContains(t, err, "Invalid authorization code")
 	require.NotEmpty(t, verifier)
 	requireNoSecret(t, err, "the-code", verifier, secret)

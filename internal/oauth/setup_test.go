@@ -54,7 +54,7 @@ func onLoopback(t *testing.T) *http.Client {
 
 // connection is connected, with an access token that has ended.
 func connection() library.Connection {
-	return library.Connection{User: user, Provider: "spotify", AccountID: "alice", Generation: 1,
+	return library.Connection{User: user, ID: "spotify", AccountID: "alice", Generation: 1,
 		Credentials: ended("access-1", "refresh-1")}
 }
 
@@ -107,7 +107,7 @@ func (m *memory) TakeState(_ context.Context, id string) (oauth.State, error) {
 	return s, nil
 }
 
-func (m *memory) Connection(context.Context, int64, string) (library.Connection, error) {
+func (m *memory) Connection(context.Context, int64, library.ConnectionID) (library.Connection, error) {
 	if m.reading != nil {
 		m.reading()
 	}

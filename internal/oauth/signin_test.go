@@ -138,7 +138,7 @@ func TestSignInRefused(t *testing.T) {
 	f := oauth.NewFlow(&memory{}, nil)
 	g, err := f.Complete(t.Context(), w.request(), comesBack(t, f, w.request()))
 	require.ErrorIs(t, err, oauth.ErrRefused, "back without a token")
-	require.Equal(t, oauth.Grant{ReturnTo: "/connections"}, g)
+	require.Equal(t, oauth.Grant{Connection: "lastfm", ReturnTo: "/connections"}, g)
 	require.Zero(t, w.exchanged.Load())
 
 	w.failure = errors.New("not now")
@@ -146,7 +146,7 @@ func TestSignInRefused(t *testing.T) {
 	answer.Set("token", "the-token")
 	g, err = f.Complete(t.Context(), w.request(), answer)
 	require.ErrorIs(t, err, w.failure)
-	require.Equal(t, oauth.Grant{ReturnTo: "/connections"}, g)
+	require.Equal(t, oauth.Grant{Connection: "lastfm", ReturnTo: "/connections"}, g)
 }
 
 func TestSignInWithoutItsSettings(t *testing.T) {

@@ -33,7 +33,7 @@ const early = time.Minute
 
 // CredentialStore keeps connections' credentials.
 type CredentialStore interface {
-	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	// SaveCredentials returns library.ErrNotFound if the connection has another generation now.
 	SaveCredentials(context.Context, library.Connection) error
 }
@@ -88,7 +88,7 @@ func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Con
 }
 
 func flightKey(c library.Connection) string {
-	return fmt.Sprintf("%d/%s/%d", c.User, c.Provider, c.Generation)
+	return fmt.Sprintf("%d/%s/%d", c.User, c.ID, c.Generation)
 }
 
 func (t *Tokens) renew(ctx context.Context, p *providers.Provider, c library.Connection, stale string) (string, error) {
@@ -130,7 +130,7 @@ func (t *Tokens) current(ctx context.Context, c library.Connection) (library.Con
 			return c, err
 		}
 	}
-	now, err := t.store.Connection(ctx, c.User, c.Provider)
+	now, err := t.store.Connection(ctx, c.User, c.ID)
 	if errors.Is(err, library.ErrNotFound) || err == nil && now.Generation != c.Generation &&
 		now.AccountID != c.AccountID {
 		return now, errReplaced

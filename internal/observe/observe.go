@@ -57,7 +57,7 @@ func (c Counters) Attempt(ctx context.Context, a resilience.Attempt) {
 
 // Began begins the trace of a run. The function that it returns ends it.
 func (c Counters) Began(ctx context.Context, k syncer.Key) (context.Context, func(library.Run)) {
-	return c.Tracer.Began(ctx, k.User, k.Provider, k.Stream)
+	return c.Tracer.Began(ctx, k.User, k.Connection.Provider(), k.Stream)
 }
 
 // Breaker counts a change of a breaker.

@@ -10,10 +10,10 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Description is what a provider says of itself before it has settings. It is constant data, safe to copy; whoever
-// needs a list of providers takes it from the descriptions in internal/providers/registry.
+// Description is what a provider says of itself before it has settings. It is constant data and safe to copy.
+// internal/providers/registry has the list of all.
 type Description struct {
-	Name        string   // one of docs/architecture.md's words, in lower case: "spotify"
+	Name        string   // lower case, also its settings' and its folder's name: "spotify"
 	DisplayName string   // as a person writes it: "Spotify"
 	Icon        string   // the d attribute of an SVG path in a box of 24 by 24
 	Purpose     string   // what Reprise uses it for, in one sentence
@@ -46,7 +46,7 @@ type Pace struct {
 	Per       string // what the limit counts: "IP address"
 }
 
-// Contact is a provider's wish to know whom to write to when something goes wrong.
+// Contact is a provider's wish to know how to reach the administrator.
 type Contact struct {
 	Always  bool     // the provider is not used without a contact, whatever its address
 	Domains []string // hosts in these domains are not called without one

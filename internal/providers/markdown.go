@@ -17,9 +17,9 @@ import (
 type Tables struct {
 	Provider string
 	Sources  []string // addresses at which the provider documents its errors
-	// Reading says where in an answer the code stands, and what is not in the tables, in whole sentences.
+	// Reading says where an answer has its code, and what is not in the tables, in whole sentences.
 	Reading string
-	// Own are the codes that are ours and not the provider's, with what they stand for.
+	// Own are the codes that are ours and not the provider's, with their meaning.
 	Own map[string]string
 	Of  []NamedTable
 }
@@ -67,7 +67,7 @@ func sharesLine(a, b Row) bool {
 	return a.Status == b.Status && a.Meaning == b.Meaning && a.Code != "" && b.Code != ""
 }
 
-// indexOf is where all of part stands in whole, -1 when it does not.
+// indexOf returns where all of part is in whole, or -1.
 func indexOf(whole, part Table) int {
 	for i := range len(whole) - len(part) + 1 {
 		if len(part) > 0 && slices.Equal(whole[i:i+len(part)], part) {

@@ -21,29 +21,44 @@ func OfConnection(c library.Connection, stream string) Subject {
 
 // OfInstallation returns the subject of calls on behalf of the whole installation, such as for facts about music.
 func OfInstallation(p *Provider, stream string) Subject {
-	return Subject{Provider: p, Connection: library.Connection{Provider: p.Name}, Stream: stream}
+	return Subject{Provider: p, Connection: library.Connection{ID: library.ConnectionID(p.Name)}, Stream: stream}
 }
 
 // OfChannel returns the subject of messages sent by a person's channel. The name tells channels apart, kind names the
 // service, and version grows when the person changes the channel.
-func OfChannel(user int64, name, kind string, version int64) Subject {
+func OfChannel(user int64, name library.ConnectionID, kind string, version int64) Subject {
 	service := &Provider{Description: Description{Name: kind, DisplayName: kind}}
 	return Subject{Provider: service, Stream: library.Deliveries, Channel: true,
-		Connection: library.Connection{User: user, Provider: name, Generation: version}}
+		Connection: library.Connection{User: user, ID: name, Generation: version}}
 }
 
 // Installation reports whether the subject is the installation itself.
 func (s Subject) Installation() bool { return s.Connection.User == 0 }
 
 // Key returns the key of the subject's state in a backoff.
-func (s Subject) Key() resilience.Key { return KeyOf(s.Connection, s.Stream) }
+func (s Subject) Key() resilience.Key {
+	k := KeyOf(s.Connection, s.Stream)
+	if s.Channel { // each is an app of its own
+		k.Provider = k.Connection
+	}
+	return k
+}
+
+// AppKey returns the key of all subjects that share an app with s.
+func (s Subject) AppKey() resilience.Key {
+	if s.Channel {
+		return resilience.Key{Connection: string(s.Connection.ID), Provider: string(s.Connection.ID)}
+	}
+	return AppKey(s.Connection)
+}
 
 // KeyOf returns the key of a connection's stream in a backoff; an empty stream stands for the whole connection.
 func KeyOf(c library.Connection, stream string) resilience.Key {
-	return resilience.Key{User: c.User, Provider: c.Provider, App: c.App, Stream: stream}
+	return resilience.Key{User: c.User, Connection: string(c.ID), Provider: c.Provider(), App: c.App,
+		Stream: stream}
 }
 
 // AppKey returns the key of all connections that share an app with c.
 func AppKey(c library.Connection) resilience.Key {
-	return resilience.Key{Provider: c.Provider, App: c.App}
+	return resilience.Key{Connection: c.Provider(), Provider: c.Provider(), App: c.App}
 }

@@ -42,7 +42,7 @@ func DecodeJSON(a *resilience.Answer, v any) error {
 	return nil
 }
 
-// Refusals is how a provider says no: the transport reads it, so that whoever judges an attempt knows what it meant.
+// Refusals is how a provider refuses a call. The transport reads it, so that the attempt gets the right meaning.
 type Refusals struct {
 	Table Table
 	// Explain reads the provider's code and words from the body of a failed answer, before the table gives them their

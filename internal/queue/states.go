@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"reprise/internal/library"
 )
 
 // State is the state of a job.
@@ -78,8 +80,8 @@ type Which struct {
 func Where(query string, args ...any) Which { return Which{query, args} }
 
 // Of selects the jobs of one person's deliveries to one provider.
-func Of(user int64, provider string) Which {
-	return Where("SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2", user, provider)
+func Of(user int64, conn library.ConnectionID) Which {
+	return Where("SELECT id FROM deliveries WHERE user_id = $1 AND connection = $2", user, conn)
 }
 
 // One selects one job.

@@ -19,8 +19,9 @@ const stillFailingAfter = 24 * time.Hour
 
 // Key names one stream of one user's connection.
 type Key struct {
-	User     int64
-	Provider string
+	User       int64
+	Connection string // its id among those of the user
+	Provider   string
 	// App is what shares its limits with others: a client id, or the host of a self-hosted server. Empty stands for
 	// the provider itself.
 	App    string
@@ -31,8 +32,8 @@ type appKey struct{ provider, app string }
 
 // The fields that a successful call reads come first in each, so that they share few cache lines.
 type conn struct {
-	provider   string
-	next       *conn // of the same user
+	id         string // see Key
+	next       *conn  // of the same user
 	generation int64
 	app        *app
 	streams    *stream // one to three, linked

@@ -93,7 +93,7 @@ func (b manager) fail(k Key, v Verdict, times int) time.Duration {
 func seeded(seed uint64) func() float64 { return rand.New(rand.NewPCG(seed, 0)).Float64 }
 
 func spotifyOf(user int64, stream string) Key {
-	return Key{User: user, Provider: "spotify", App: "client", Stream: stream}
+	return Key{User: user, Connection: "spotify", Provider: "spotify", App: "client", Stream: stream}
 }
 
 var (
@@ -187,8 +187,8 @@ func TestADayOfOutage(t *testing.T) {
 
 func TestAFailureHoldsWhatItSpeaksOf(t *testing.T) {
 	t.Parallel()
-	elsewhere := Key{User: 1, Provider: "navidrome", App: "client", Stream: "listens"}
-	otherApp := Key{User: 3, Provider: "spotify", App: "other", Stream: "listens"}
+	elsewhere := Key{User: 1, Connection: "navidrome", Provider: "navidrome", App: "client", Stream: "listens"}
+	otherApp := Key{User: 3, Connection: "spotify", Provider: "spotify", App: "other", Stream: "listens"}
 	for _, c := range []struct {
 		v       Verdict
 		scope   Scope

@@ -11,7 +11,7 @@ func (b *Backoff) State(k Key) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.findLocked(k.User, k.Provider) == nil {
+	if b.findLocked(k.User, k.Connection) == nil {
 		if a, ok := b.apps[appKey{k.Provider, k.App}]; ok {
 			return a.shown(ScopeApp, now)
 		}
@@ -96,10 +96,10 @@ func (c *conn) units() []*unit {
 
 // Forget drops everything known of a connection, when it is disconnected. Outcomes of its calls are ignored from now
 // on.
-func (b *Backoff) Forget(user int64, provider string) {
+func (b *Backoff) Forget(user int64, connection string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.findLocked(user, provider)
+	c := b.findLocked(user, connection)
 	if c == nil {
 		return
 	}
@@ -160,18 +160,18 @@ func (b *Backoff) RestoreHold(h Hold) {
 	u.settle(now)
 }
 
-func (b *Backoff) findLocked(user int64, provider string) *conn {
+func (b *Backoff) findLocked(user int64, id string) *conn {
 	c := b.users[user]
-	for c != nil && c.provider != provider {
+	for c != nil && c.id != id {
 		c = c.next
 	}
 	return c
 }
 
 func (b *Backoff) connLocked(k *Key) *conn {
-	c := b.findLocked(k.User, k.Provider)
+	c := b.findLocked(k.User, k.Connection)
 	if c == nil {
-		c = &conn{provider: k.Provider, next: b.users[k.User]}
+		c = &conn{id: k.Connection, next: b.users[k.User]}
 		b.users[k.User] = c
 	}
 	if c.app == nil || c.app.name != k.App {

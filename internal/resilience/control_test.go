@@ -203,12 +203,12 @@ func TestForget(t *testing.T) {
 			providers := []string{"spotify", "navidrome", "listenbrainz"}
 			for _, forgotten := range providers {
 				for _, p := range providers {
-					b.Acquire(Key{User: 1, Provider: p, Stream: "listens"}, 1)
-					b.RestoreStop(Stop{Key: Key{User: 1, Provider: p}, Category: Auth})
+					b.Acquire(Key{User: 1, Connection: p, Provider: p, Stream: "listens"}, 1)
+					b.RestoreStop(Stop{Key: Key{User: 1, Connection: p, Provider: p}, Category: Auth})
 				}
 				b.Forget(1, forgotten)
 				for _, p := range providers {
-					_, _, ok := b.Acquire(Key{User: 1, Provider: p, Stream: "listens"}, 1)
+					_, _, ok := b.Acquire(Key{User: 1, Connection: p, Provider: p, Stream: "listens"}, 1)
 					require.Equal(t, p == forgotten, ok, p)
 				}
 			}

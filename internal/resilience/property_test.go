@@ -50,7 +50,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		dictated:   map[string]time.Time{}, stopped: map[string]bool{}}
 	for user := range int64(3) {
 		for _, stream := range []string{"listens", "playlists"} {
-			m.keys = append(m.keys, Key{User: user + 1, Provider: "spotify",
+			m.keys = append(m.keys, Key{User: user + 1, Connection: "spotify", Provider: "spotify",
 				App: []string{"client", "client", "other"}[user], Stream: stream})
 		}
 	}

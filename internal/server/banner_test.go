@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestBannerIsHiddenOnThePageThatSolvesIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify",
+		require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: "spotify",
 			Cause: "auth", Severity: notify.Error,
 			Title: "Spotify needs to be reconnected", Action: notify.Action{Label: "Reconnect",
 				URL: "/connect/spotify"}}))
@@ -36,9 +37,9 @@ func TestBannerIsHiddenOnThePageThatSolvesIt(t *testing.T) {
 func TestNoticeHasOneButton(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		for provider, action := range map[string]notify.Action{"spotify": {Label: "Reconnect",
+		for provider, action := range map[library.ConnectionID]notify.Action{"spotify": {Label: "Reconnect",
 			URL: "/connect/spotify"}, "lastfm": {Label: "Look at it", URL: "/connections/lastfm"}} {
-			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: provider,
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: provider,
 				Cause: "x", Severity: notify.Warning, Title: "A notice", Action: action}))
 		}
 		require.Contains(t, h.page("/"), `<a class="button" href="/connect/spotify">Reconnect</a>`)
@@ -55,7 +56,7 @@ func TestAcknowledgingMovesTheFocusToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for _, cause := range []string{"a", "b", "c"} {
-			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Provider: "spotify",
+			require.NoError(t, h.Notifier.Open(t.Context(), notify.Notification{User: h.user, Connection: "spotify",
 				Cause: cause, Severity: notify.Warning, Title: "A notice"}))
 		}
 		all, err := h.db.Notifications(t.Context(), h.user, true)

@@ -162,8 +162,8 @@ func TestBrowsersReceiveDeliveryEvents(t *testing.T) {
 	require.NoError(t, err)
 	name, data := event()
 	require.Equal(t, "deliveries", name)
-	require.JSONEq(t, `{"type":"deliveries","seq":2,"data":{"provider":"lastfm"}}`, data)
+	require.JSONEq(t, `{"type":"deliveries","seq":2,"data":{"provider":"lastfm","connection":"lastfm"}}`, data)
 	h.Bus.Publish(h.user, events.Event{Type: events.Deliveries})
 	_, data = event()
-	require.JSONEq(t, `{"type":"deliveries","seq":3,"data":{"provider":null}}`, data)
+	require.JSONEq(t, `{"type":"deliveries","seq":3,"data":{"provider":null,"connection":null}}`, data)
 }

@@ -202,7 +202,7 @@ func TestConnectionPageShowsRunsOfTheLastDay(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/connections/spotify"), "nothing ran")
 		keep := func(user int64, age time.Duration, r library.Run) {
-			r.User, r.Provider, r.Stream, r.Started, r.Took = user, "spotify", library.Listens,
+			r.User, r.Connection, r.Stream, r.Started, r.Took = user, "spotify", library.Listens,
 				time.Now().Add(-age), 1500*time.Millisecond
 			require.NoError(t, h.db.SaveRun(t.Context(), r))
 		}

@@ -168,7 +168,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 			App:  func(library.Credentials) string { return d.Name },
 			Open: func(*http.Client, library.Credentials) providers.Adapter { return h.far }})
 		if d.Name != "youtube" {
-			h.connect(d.Name)
+			h.connect(library.ConnectionID(d.Name))
 		}
 	}
 	notifier := notify.New(db, bus, nil)
@@ -205,10 +205,10 @@ func (h *household) as(user int64) {
 	h.restart()
 }
 
-func (h *household) connect(provider string) {
+func (h *household) connect(id library.ConnectionID) {
 	h.t.Helper()
-	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, Provider: provider,
-		AccountID: "ann", Account: "ann", App: provider,
+	_, err := h.db.SaveConnection(h.t.Context(), library.Connection{User: h.user, ID: id,
+		AccountID: "ann", Account: "ann", App: id.Provider(),
 		Credentials: library.Credentials{}, CreatedAt: time.Now()})
 	require.NoError(h.t, err)
 }
@@ -239,7 +239,7 @@ func (h *household) heard(titles ...string) {
 			library.Listen{Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: time.Minute},
 				SourceID: fmt.Sprint(title, at.UnixMilli()), PlayedAt: at})
 	}
-	_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Provider: "spotify", Listens: plays})
+	_, err := h.db.SaveListens(h.t.Context(), library.Intake{User: h.user, Connection: "spotify", Listens: plays})
 	require.NoError(h.t, err)
 }
 

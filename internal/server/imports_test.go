@@ -18,7 +18,7 @@ func TestConnectionPageShowsGaps(t *testing.T) {
 		require.NotContains(t, h.page("/connections/spotify"), "When it was not read")
 		at := func(hours int) time.Time { return time.Date(2026, 3, 3, hours, 0, 0, 0, time.UTC) }
 		gap := func(g library.Gap) {
-			_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Provider: "spotify", Gap: &g})
+			_, err := h.db.SaveListens(t.Context(), library.Intake{User: h.user, Connection: "spotify", Gap: &g})
 			require.NoError(t, err)
 		}
 		gap(library.Gap{From: at(0), To: at(5)})
@@ -29,7 +29,7 @@ func TestConnectionPageShowsGaps(t *testing.T) {
 		require.Contains(t, page, `action="/imports?provider=spotify"`)
 		require.NotContains(t, h.page("/connections/navidrome"), `id="import"`, "nobody exports from there")
 
-		v, err := h.db.AddImport(t.Context(), imports.Import{User: h.user, Provider: "spotify", Name: "<b>.zip",
+		v, err := h.db.AddImport(t.Context(), imports.Import{User: h.user, Connection: "spotify", Name: "<b>.zip",
 			State: imports.Waiting, CreatedAt: time.Now()}, 3)
 		require.NoError(t, err)
 		v.State, v.Rows, v.BytesDone, v.BytesAll = imports.Running, 10, 100, 1000

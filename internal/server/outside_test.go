@@ -131,7 +131,7 @@ func TestWrongMethodListsTheAllowedOnes(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		for _, c := range []struct{ method, path, allow string }{
 			{"POST", "/listens", "GET"}, {"GET", "/logout", "POST"}, {"DELETE", "/login", "GET, POST"},
-			{"PATCH", "/api/v1/connections", "GET"}, {"POST", "/api/v1/connections/spotify", "GET, PUT, DELETE"},
+			{"PATCH", "/api/v1/connections", "GET"}, {"POST", "/api/v1/connections/spotify", "GET, PUT, PATCH, DELETE"},
 			{"GET", "/api/v1/connections/spotify/sync", "POST"},
 		} {
 			w := h.knock(c.method, c.path)

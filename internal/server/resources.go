@@ -71,7 +71,7 @@ func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources
 	if err != nil {
 		return nil, err
 	}
-	statuses := connections.NewStatuses(c.Store, c.Connections, c.Syncer)
+	statuses := connections.NewStatuses(k, c.Store, c.Connections, c.Syncer)
 	names := deliveries.NewNamer(k, c.Store, c.Connections, c.Courier)
 	rows := music.NewRows(c.Store, c.Art)
 	sources := music.NewSources(k, c.Store, c.Enrichment, c.Guard)

@@ -29,7 +29,7 @@ func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 			return err
 		}
 		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, connection, subject, detail)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Provider,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Connection,
 			cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
 	})
 }
@@ -44,7 +44,7 @@ func cut(text string, most int) string {
 
 // Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end: what is about
 // the user, and with installation also what is about all. provider picks one service; empty for all of them.
-func (s *Store) Activity(ctx context.Context, user int64, installation bool, provider, before string, limit int) (page []activity.Entry, next string, err error) {
+func (s *Store) Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string, limit int) (page []activity.Entry, next string, err error) {
 	last := int64(math.MaxInt64)
 	if before != "" {
 		if last, err = strconv.ParseInt(before, 10, 64); err != nil || last < 0 {
@@ -53,7 +53,7 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, pro
 	}
 	scan := func(r scanner) (e activity.Entry, err error) {
 		var at int64
-		err = r.Scan(&e.ID, &at, &e.User, &e.ActorID, &e.Actor, &e.Action, &e.Provider, &e.Subject, &e.Detail)
+		err = r.Scan(&e.ID, &at, &e.User, &e.ActorID, &e.Actor, &e.Action, &e.Connection, &e.Subject, &e.Detail)
 		e.At = instant(at)
 		return e, err
 	}
@@ -62,7 +62,7 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, pro
 		other = 0
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject, detail FROM activity
-		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user, other, provider, last, limit+1)
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user, other, conn, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)

@@ -19,13 +19,13 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	s := fresh(t)
 	ctx := activity.WithActor(t.Context(), activity.Actor{ID: 7, Name: "Alice"})
 	for i := range 5 {
-		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Provider: "spotify", Subject: fmt.Sprint(i), Detail: strings.Repeat("å", 600)}))
+		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Connection: "spotify", Subject: fmt.Sprint(i), Detail: strings.Repeat("å", 600)}))
 	}
 	require.NoError(t, s.Note(t.Context(), activity.Entry{Action: activity.UplinkLost}))
-	require.NoError(t, s.Note(ctx, activity.Entry{User: 2, Action: activity.Paused, Provider: "spotify"}))
+	require.NoError(t, s.Note(ctx, activity.Entry{User: 2, Action: activity.Paused, Connection: "spotify"}))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, s.Note(ended, activity.Entry{User: 1, Action: activity.Synced, Provider: "lastfm"}), "the request may have ended")
+	require.NoError(t, s.Note(ended, activity.Entry{User: 1, Action: activity.Synced, Connection: "lastfm"}), "the request may have ended")
 
 	page, next, err := s.Activity(t.Context(), 1, false, "", "", 4)
 	require.NoError(t, err)

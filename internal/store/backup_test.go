@@ -44,7 +44,7 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 			for i := range page {
 				page[i].SourceID, page[i].PlayedAt = fmt.Sprint(pages, ".", i), page[i].PlayedAt.AddDate(0, 0, pages)
 			}
-			if _, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Reading: fmt.Sprint(pages)}); err != nil {
+			if _, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: fmt.Sprint(pages)}); err != nil {
 				t.Error(err)
 				return
 			}
@@ -74,7 +74,7 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 
 		r := restored(t, file)
 		require.Equal(t, int(copied.Listens), count(t, r, user))
-		reading, err := r.Reading(t.Context(), user, "spotify", library.Listens)
+		reading, err := r.Position(t.Context(), user, "spotify", library.Listens)
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprint(copied.Listens/100-1), reading, "listens and cursor are of the same moment")
 		c, err := r.Connection(t.Context(), user, "spotify")

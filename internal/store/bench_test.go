@@ -39,7 +39,7 @@ func BenchmarkSaveListens(b *testing.B) {
 		s, user := setup(b)
 		b.StartTimer()
 		for page := range slices.Chunk(all, benchPage) {
-			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Reading: "position"})
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: "position"})
 			require.NoError(b, err)
 		}
 		b.StopTimer()
@@ -61,7 +61,7 @@ func BenchmarkSaveListensSecondSource(b *testing.B) {
 		}
 		b.StartTimer()
 		for page := range slices.Chunk(all, benchPage) {
-			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Provider: "listenbrainz", Listens: page, Reading: "position"})
+			_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "listenbrainz", Listens: page, Position: "position"})
 			require.NoError(b, err)
 		}
 		b.StopTimer()

@@ -12,23 +12,24 @@ import (
 	"reprise/internal/queue"
 )
 
-func credentialsPlace(table string, user int64, provider string) string {
-	return fmt.Sprintf("%s.credentials.%d.%s", table, user, provider)
+func credentialsPlace(table string, user int64, conn library.ConnectionID) string {
+	return fmt.Sprintf("%s.credentials.%d.%s", table, user, conn)
 }
 
 func (s *Store) sealCredentials(table string, c library.Connection) (string, error) {
 	b, err := json.Marshal(c.Credentials)
-	return s.key.seal(b, credentialsPlace(table, c.User, c.Provider)), err
+	return s.key.seal(b, credentialsPlace(table, c.User, c.ID)), err
 }
 
-const selectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at
+const selectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at, name
 	FROM connections `
 
 func (s *Store) scanConnection(r scanner) (library.Connection, error) {
 	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
-	err := r.Scan(&c.User, &c.Provider, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires, &c.Paused, &created)
+	err := r.Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires, &c.Paused, &created,
+		&c.Name)
 	if err != nil {
 		return c, err
 	}
@@ -37,7 +38,7 @@ func (s *Store) scanConnection(r scanner) (library.Connection, error) {
 }
 
 func (s *Store) openCredentials(table, sealed string, c *library.Connection) error {
-	b, err := s.key.open(sealed, credentialsPlace(table, c.User, c.Provider))
+	b, err := s.key.open(sealed, credentialsPlace(table, c.User, c.ID))
 	if err != nil {
 		return err
 	}
@@ -55,8 +56,8 @@ func (s *Store) UserConnections(ctx context.Context, user int64) ([]library.Conn
 }
 
 // Connection returns one connection, or library.ErrNotFound.
-func (s *Store) Connection(ctx context.Context, user int64, provider string) (library.Connection, error) {
-	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND connection = $2", user, provider))
+func (s *Store) Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error) {
+	c, err := s.scanConnection(s.reader.QueryRowContext(ctx, selectConnection+"WHERE user_id = $1 AND connection = $2", user, conn))
 	return c, found(err)
 }
 
@@ -71,34 +72,41 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, connection, generation) VALUES ($1, $2, 1)
 			ON CONFLICT (user_id, connection) DO UPDATE SET generation = generations.generation + 1 RETURNING generation`,
-			c.User, c.Provider).Scan(&c.Generation)
+			c.User, c.ID).Scan(&c.Generation)
 		if err != nil {
 			return err
 		}
 		return errors.Join(
 			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, `DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.Provider, c.AccountID),
-			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''", c.User, c.Provider),
+				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`, c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''", c.User, c.ID),
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
-				WHERE user_id = $1 AND connection = $2`, c.User, c.Provider),
-			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", c.User, c.Provider),
-			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND connection = $2", c.User, c.Provider),
+				WHERE user_id = $1 AND connection = $2`, c.User, c.ID),
+			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", c.User, c.ID),
+			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND connection = $2", c.User, c.ID),
 			execTx(ctx, tx, `INSERT INTO connections
-				(user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10)
+				(user_id, connection, account_id, account, app, generation, credentials, authorized_at, expires_at, paused, created_at, name)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11)
 				ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id, account = excluded.account,
 				app = excluded.app, generation = excluded.generation, credentials = excluded.credentials,
-				authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0`,
-				c.User, c.Provider, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt)))
+				authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0,
+				name = CASE WHEN excluded.name = '' THEN connections.name ELSE excluded.name END`,
+				c.User, c.ID, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt), c.Name))
 	})
 	c.Paused = false
 	return c, err
+}
+
+// RenameConnection gives a connection another name, or returns library.ErrNotFound.
+func (s *Store) RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
+	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3",
+		name, user, conn))
 }
 
 func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
@@ -107,12 +115,12 @@ func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 }
 
 // current is library.ErrReplaced when the connection is of another generation by now. Generation 0 is not checked.
-func current(ctx context.Context, tx *sql.Tx, user int64, provider string, generation int64) error {
+func current(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, generation int64) error {
 	if generation == 0 {
 		return nil
 	}
 	var now int64
-	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2", user, provider).Scan(&now)
+	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2", user, conn).Scan(&now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -130,7 +138,7 @@ func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error
 		return fmt.Errorf("encode credentials: %w", err)
 	}
 	result, err := s.writer.ExecContext(ctx, "UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
-		sealed, c.User, c.Provider, c.Generation)
+		sealed, c.User, c.ID, c.Generation)
 	return changed(result, err)
 }
 
@@ -146,20 +154,20 @@ func changed(result sql.Result, err error) error {
 }
 
 // SetPaused pauses a connection or lets it go on.
-func (s *Store) SetPaused(ctx context.Context, user int64, provider string, paused bool) error {
-	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, provider))
+func (s *Store) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
+	return changed(s.writer.ExecContext(ctx, "UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, conn))
 }
 
 // DeleteConnection removes a connection and all that belongs to it. Its listens and playlists stay unless data is set; a
 // listen that another provider also reported stays in any case. Its deliveries are parked, or removed with the data; a
 // delivery that is running stays, and has no listens any more.
-func (s *Store) DeleteConnection(ctx context.Context, user int64, provider string, data bool) error {
+func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
-		if err := changed(tx.ExecContext(ctx, connection, user, provider)); err != nil {
+		if err := changed(tx.ExecContext(ctx, connection, user, conn)); err != nil {
 			return err
 		}
-		err := execSteps(ctx, tx, user, provider,
+		err := execSteps(ctx, tx, user, conn,
 			"DELETE FROM streams WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
@@ -170,13 +178,13 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 			"DELETE FROM copies WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM track_matches WHERE user_id = $1 AND connection = $2")
 		if err == nil {
-			err = parkDeliveries(ctx, tx, user, provider)
+			err = parkDeliveries(ctx, tx, user, conn)
 		}
 		if err != nil {
 			return err
 		}
 		if data {
-			if err := s.deleteData(ctx, tx, user, provider); err != nil {
+			if err := s.deleteData(ctx, tx, user, conn); err != nil {
 				return err
 			}
 		}
@@ -185,17 +193,17 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, provider strin
 }
 
 // deleteData removes the listens and playlists of a connection, and its deliveries.
-func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
-	if err := s.enqueueDeleted(ctx, tx, user, provider); err != nil {
+func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
+	if err := s.enqueueDeleted(ctx, tx, user, conn); err != nil {
 		return err
 	}
-	if _, err := queue.In(tx).Remove(ctx, queue.Of(user, provider)); err != nil {
+	if _, err := queue.In(tx).Remove(ctx, queue.Of(user, conn)); err != nil {
 		return err
 	}
-	if err := dropOrphans(ctx, tx, user, provider); err != nil {
+	if err := dropOrphans(ctx, tx, user, conn); err != nil {
 		return err
 	}
-	return execSteps(ctx, tx, user, provider,
+	return execSteps(ctx, tx, user, conn,
 		"DELETE FROM forwards WHERE user_id = $1 AND connection = $2",
 		`DELETE FROM listens WHERE user_id = $1 AND id IN
 			(SELECT listen_id FROM listen_sources WHERE user_id = $1 AND connection = $2) AND id NOT IN
@@ -207,17 +215,17 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, provider
 
 // parkDeliveries parks the deliveries of a connection that was removed, except those of copies, which nobody wants any
 // more.
-func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	_, err := queue.In(tx).Remove(ctx, queue.Where(`SELECT id FROM deliveries
 		WHERE user_id = $1 AND connection = $2 AND kind IN ($3, $4)`,
-		user, provider, delivery.WritePlaylist, delivery.Archive))
-	return errors.Join(err, queue.In(tx).Park(ctx, queue.Of(user, provider)), dropOrphans(ctx, tx, user, provider))
+		user, conn, delivery.WritePlaylist, delivery.Archive))
+	return errors.Join(err, queue.In(tx).Park(ctx, queue.Of(user, conn)), dropOrphans(ctx, tx, user, conn))
 }
 
 // execSteps runs statements whose arguments are a person and a provider.
-func execSteps(ctx context.Context, tx *sql.Tx, user int64, provider string, steps ...string) error {
+func execSteps(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, steps ...string) error {
 	for _, step := range steps {
-		if err := execTx(ctx, tx, step, user, provider); err != nil {
+		if err := execTx(ctx, tx, step, user, conn); err != nil {
 			return err
 		}
 	}
@@ -226,7 +234,7 @@ func execSteps(ctx context.Context, tx *sql.Tx, user int64, provider string, ste
 
 // enqueueDeleted enqueues the months of the archive that change because listens of one provider alone are about to be
 // deleted.
-func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	all, err := rules(ctx, tx, user)
 	for _, r := range all {
 		if r.kind != delivery.Archive {
@@ -239,8 +247,8 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, prov
 			return p, err
 		}
 		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
-			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2)`, user, provider)
-		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.provider, plays))
+			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2)`, user, conn)
+		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 	}
 	return err
 }
@@ -256,17 +264,17 @@ func (s *Store) SavePending(ctx context.Context, c library.Connection) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
 		credentials = excluded.credentials, authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, created_at = excluded.created_at`,
-		c.User, c.Provider, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt))
+		c.User, c.ID, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt), millis(c.CreatedAt))
 }
 
 // Pending returns the credential that waits for a choice, or library.ErrNotFound.
-func (s *Store) Pending(ctx context.Context, user int64, provider string) (library.Connection, error) {
+func (s *Store) Pending(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error) {
 	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
 	err := s.reader.QueryRowContext(ctx, `SELECT user_id, connection, account_id, account, app, credentials, authorized_at, expires_at, created_at
-		FROM pending_connections WHERE user_id = $1 AND connection = $2`, user, provider).
-		Scan(&c.User, &c.Provider, &c.AccountID, &c.Account, &c.App, &sealed, &authorized, &expires, &created)
+		FROM pending_connections WHERE user_id = $1 AND connection = $2`, user, conn).
+		Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &sealed, &authorized, &expires, &created)
 	if err != nil {
 		return c, found(err)
 	}
@@ -275,6 +283,6 @@ func (s *Store) Pending(ctx context.Context, user int64, provider string) (libra
 }
 
 // DropPending forgets the credential that waits for a choice.
-func (s *Store) DropPending(ctx context.Context, user int64, provider string) error {
-	return s.exec(ctx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", user, provider)
+func (s *Store) DropPending(ctx context.Context, user int64, conn library.ConnectionID) error {
+	return s.exec(ctx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", user, conn)
 }

@@ -90,10 +90,10 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
 	fail := func(generation int64) {
-		require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", "note"))
+		require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
 		for _, stream := range []string{"", library.Listens} {
 			require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", stream, "advice", "detail"))
-			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Provider: "spotify", Stream: stream},
+			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", Stream: stream},
 				Generation: generation, Category: resilience.Auth, Since: at(1)}))
 		}
 		stops, err := s.Stops(t.Context())
@@ -104,7 +104,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	second := connect(t, s, user, "spotify")
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Reading: "position", Note: "note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note"}}, streams)
 	stops, err := s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)
@@ -116,7 +116,7 @@ func TestReconnectingKeepsTheReadingOfTheSameAccountOnly(t *testing.T) {
 	require.NoError(t, err)
 	streams, err = s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens}}, streams)
 	stops, err = s.Stops(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stops)
@@ -156,13 +156,14 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 	s, alice = setup(t)
 	bob = addUser(t, s, "Bob", accounts.Member)
 	for _, user := range []int64{alice, bob} {
-		for _, provider := range []string{"spotify", "listenbrainz"} {
-			c := connect(t, s, user, provider)
-			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Provider: provider}, Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
-			require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{User: user, Provider: provider, App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
+		for _, id := range []library.ConnectionID{"spotify", "listenbrainz"} {
+			provider := string(id)
+			c := connect(t, s, user, id)
+			require.NoError(t, s.SaveStop(t.Context(), resilience.Stop{Key: resilience.Key{User: user, Connection: provider, Provider: provider}, Generation: c.Generation, Category: resilience.Auth, Since: at(1)}))
+			require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{User: user, Connection: provider, Provider: provider, App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 			require.NoError(t, s.SavePending(t.Context(), c))
-			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: c.Provider + string(rune('a'+user)), User: user, Provider: provider}))
-			require.NoError(t, s.SavePlaylist(t.Context(), user, provider, library.Playlist{SourceID: "p"}, 0, make([]library.Track, 3)))
+			require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: provider + string(rune('a'+user)), User: user, Connection: id}))
+			require.NoError(t, s.SavePlaylist(t.Context(), user, id, library.Playlist{SourceID: "p"}, 0, make([]library.Track, 3)))
 			plays := repeat(10, 60)
 			if provider == "listenbrainz" {
 				plays = repeat(15, 60)[5:] // the latter half of spotify's and five that only it has
@@ -170,7 +171,7 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 			for i := range plays {
 				plays[i].Track.SourceID, plays[i].PlayCount = plays[i].Title, 1
 			}
-			save(t, s, user, provider, plays...)
+			save(t, s, user, id, plays...)
 		}
 		require.Equal(t, 15, count(t, s, user))
 	}
@@ -181,16 +182,16 @@ func TestDisconnecting(t *testing.T) {
 	t.Parallel()
 	for _, data := range []bool{false, true} {
 		s, alice, bob := household(t)
-		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
+		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: "spotify", Provider: "spotify", App: "app"}, Category: resilience.RateLimit, Since: at(1), Until: at(1e6)}))
 		require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", data))
 		require.ErrorIs(t, s.DeleteConnection(t.Context(), alice, "spotify", data), library.ErrNotFound)
 
-		rows := func(user int64, provider, table string) int {
-			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND connection = $2", user, provider)
+		rows := func(user int64, conn library.ConnectionID, table string) int {
+			return number(t, s, "SELECT count(*) FROM "+table+" WHERE user_id = $1 AND connection = $2", user, conn)
 		}
 		for _, table := range []string{"connections", "streams", "holds", "pending_connections", "oauth_states"} {
 			require.Zero(t, rows(alice, "spotify", table), table)
-			for user, provider := range map[int64]string{alice: "listenbrainz", bob: "spotify"} {
+			for user, provider := range map[int64]library.ConnectionID{alice: "listenbrainz", bob: "spotify"} {
 				require.NotZero(t, rows(user, provider, table), table)
 			}
 		}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/match"
 	"reprise/internal/queue"
 )
 
 // Copy returns a copy, or library.ErrNotFound when none is wanted.
-func (s *Store) Copy(ctx context.Context, user int64, provider, kind, ref string) (delivery.Copy, error) {
-	row := s.reader.QueryRowContext(ctx, selectCopy+"WHERE "+thisCopy, user, provider, kind, ref)
+func (s *Store) Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error) {
+	row := s.reader.QueryRowContext(ctx, selectCopy+"WHERE "+thisCopy, user, conn, kind, ref)
 	c, err := scanCopy(row)
 	return c, found(err)
 }
@@ -26,7 +27,7 @@ const selectCopy = "SELECT user_id, connection, kind, ref, wanted, written, remo
 
 func scanCopy(r scanner) (c delivery.Copy, err error) {
 	var at int64
-	err = r.Scan(&c.User, &c.Provider, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at)
+	err = r.Scan(&c.User, &c.Connection, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at)
 	c.WrittenAt = instant(at)
 	return c, err
 }
@@ -40,7 +41,7 @@ func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery
 // SaveRemote stores the provider's id of a copy, as soon as that is known, and the report of writing it.
 func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 	return s.exec(ctx, "UPDATE copies SET remote_id = $5, report = $6 WHERE "+thisCopy,
-		c.User, c.Provider, c.Kind, c.Ref, c.RemoteID, c.Report)
+		c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report)
 }
 
 // EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it returns
@@ -50,7 +51,7 @@ func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64
-		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy, c.User, c.Provider, c.Kind, c.Ref).
+		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy, c.User, c.Connection, c.Kind, c.Ref).
 			Scan(&wanted)
 		gone := errors.Is(err, sql.ErrNoRows)
 		if err != nil && !gone {
@@ -59,7 +60,7 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 		if done && !gone {
 			err := execTx(ctx, tx,
 				"UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+
-					thisCopy, c.User, c.Provider, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
+					thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
 			if err != nil {
 				return err
 			}
@@ -84,24 +85,24 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 }
 
 // DropCopy notes that a copy is not wanted any more. The provider keeps its copy.
-func (s *Store) DropCopy(ctx context.Context, user int64, provider, kind, ref string) error {
-	return s.exec(ctx, "DELETE FROM copies WHERE "+thisCopy, user, provider, kind, ref)
+func (s *Store) DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error {
+	return s.exec(ctx, "DELETE FROM copies WHERE "+thisCopy, user, conn, kind, ref)
 }
 
 // CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is forgotten.
-func (s *Store) CopyDelivery(ctx context.Context, user int64, provider, kind, ref string) (delivery.Delivery, error) {
+func (s *Store) CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery, error) {
 	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`WHERE d.user_id = $1 AND d.connection = $2
-		AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1`, user, provider, kind, ref))
+		AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1`, user, conn, kind, ref))
 	return d, found(err)
 }
 
 // enqueueCopies enqueues writing the copies of a playlist that has just been stored.
 func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref string) error {
-	scan := func(r scanner) (provider string, err error) { return provider, r.Scan(&provider) }
+	scan := func(r scanner) (id library.ConnectionID, err error) { return id, r.Scan(&id) }
 	all, err := list(ctx, tx, scan, "SELECT connection FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
 		user, delivery.WritePlaylist, ref)
 	for _, provider := range all {
-		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Provider: provider, Kind: delivery.WritePlaylist,
+		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: provider, Kind: delivery.WritePlaylist,
 			Ref: ref})
 		err = errors.Join(err, e)
 	}
@@ -112,7 +113,7 @@ func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref s
 const matchLife = 24 * time.Hour
 
 // Matches returns the known matches of these tracks at a provider, by track.
-func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks []string) (
+func (s *Store) Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (
 	map[string]match.Result, error) {
 	known := make(map[string]match.Result, len(tracks))
 	type row struct {
@@ -123,7 +124,7 @@ func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks
 		return v, r.Scan(&v.track, &v.Found.SourceID, &v.Found.Title, &v.Found.Artist, &v.How, &v.Score)
 	}
 	for chunk := range slices.Chunk(tracks, 100) {
-		args := []any{user, provider, millis(time.Now().Add(-matchLife))}
+		args := []any{user, conn, millis(time.Now().Add(-matchLife))}
 		for _, t := range chunk {
 			args = append(args, t)
 		}
@@ -141,14 +142,14 @@ func (s *Store) Matches(ctx context.Context, user int64, provider string, tracks
 }
 
 // SaveMatches stores the matches of tracks at a provider.
-func (s *Store) SaveMatches(ctx context.Context, user int64, provider string, found map[string]match.Result) error {
+func (s *Store) SaveMatches(ctx context.Context, user int64, conn library.ConnectionID, found map[string]match.Result) error {
 	if len(found) == 0 {
 		return nil
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {
 		args := make([]any, 0, len(found)*9)
 		for track, m := range found {
-			args = append(args, user, provider, track, m.Found.SourceID, m.Found.Title, m.Found.Artist, string(m.How),
+			args = append(args, user, conn, track, m.Found.SourceID, m.Found.Title, m.Found.Artist, string(m.How),
 				m.Score, millis(time.Now()))
 		}
 		return insertRows(ctx, tx, `INSERT INTO track_matches
@@ -160,10 +161,10 @@ func (s *Store) SaveMatches(ctx context.Context, user int64, provider string, fo
 }
 
 // ForgetMatches deletes the matches with these tracks of a provider, so that they are looked for again.
-func (s *Store) ForgetMatches(ctx context.Context, user int64, provider string, sourceIDs []string) error {
+func (s *Store) ForgetMatches(ctx context.Context, user int64, conn library.ConnectionID, sourceIDs []string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for chunk := range slices.Chunk(sourceIDs, 100) {
-			args := []any{user, provider}
+			args := []any{user, conn}
 			for _, id := range chunk {
 				args = append(args, id)
 			}

@@ -27,11 +27,11 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
 			require.NoError(t, s.WantCopy(t.Context(),
-				delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		change()
-		want := delivery.Copy{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7", Wanted: 2}
+		want := delivery.Copy{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7", Wanted: 2}
 		require.Equal(t, want, copyOf(t, s, user))
 		id := only(t, s, user).ID
 		become(t, s, delivery.Running, id)
@@ -71,7 +71,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 		s, user := setup(t)
 		change := func() {
 			require.NoError(t, s.WantCopy(t.Context(),
-				delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
+				delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.WritePlaylist, Ref: "7"}))
 		}
 		change()
 		var wrote []int64
@@ -106,7 +106,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 func TestAnUnwantedCopyEndsItsDelivery(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+	require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
 		Kind: delivery.WritePlaylist, Ref: "7"}))
 	id := only(t, s, user).ID
 	c := copyOf(t, s, user)
@@ -131,8 +131,8 @@ func TestMatchesAreKeptAndMissesForgotten(t *testing.T) {
 		}
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", nil))
 		require.NoError(t, s.SaveMatches(t.Context(), user, "navidrome", found))
-		matches := func(user int64, provider string, tracks ...string) map[string]match.Result {
-			known, err := s.Matches(t.Context(), user, provider, tracks)
+		matches := func(user int64, conn library.ConnectionID, tracks ...string) map[string]match.Result {
+			known, err := s.Matches(t.Context(), user, conn, tracks)
 			require.NoError(t, err)
 			return known
 		}
@@ -165,7 +165,7 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := func() {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
 			Kind: delivery.WritePlaylist, Ref: "7"}))
 	}
 	want()

@@ -24,7 +24,7 @@ const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.i
 func scanDelivery(r scanner) (d delivery.Delivery, err error) {
 	var created, dead int64
 	var due, ended sql.NullTime
-	err = r.Scan(&d.ID, &d.User, &d.Provider, &d.Kind, &d.Ref, &d.Items, &d.State, &d.Attempts, &d.MaxAttempts,
+	err = r.Scan(&d.ID, &d.User, &d.Connection, &d.Kind, &d.Ref, &d.Items, &d.State, &d.Attempts, &d.MaxAttempts,
 		&due, &ended, &created, &d.Category, &d.Reason, &d.Answer, &dead)
 	d.Due, d.EndedAt, d.CreatedAt, d.DeadSince = due.Time.UTC(), ended.Time.UTC(), instant(created), instant(dead)
 	if !ended.Valid {
@@ -42,6 +42,9 @@ func where(f delivery.Filter) (string, []any) {
 	}
 	if f.ID != 0 {
 		add("d.id = $%d", f.ID)
+	}
+	if f.Connection != "" {
+		add("d.connection = $%d", f.Connection)
 	}
 	if f.Provider != "" {
 		add(`(d.connection = $%[1]d OR d.kind = 'notify' AND EXISTS
@@ -195,9 +198,9 @@ func forget(ctx context.Context, tx *sql.Tx, ids []int64) error {
 }
 
 // dropOrphans deletes the deliveries of one person to one provider whose jobs were removed.
-func dropOrphans(ctx context.Context, tx *sql.Tx, user int64, provider string) error {
+func dropOrphans(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	return execTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND connection = $2
-		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, provider)
+		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, conn)
 }
 
 // Subjects names what deliveries of a person are about, by their ids: the listen if it is a single one, or the

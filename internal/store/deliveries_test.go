@@ -15,11 +15,11 @@ import (
 )
 
 // oneOfEach enqueues a delivery to a provider in each state, and returns their ids.
-func oneOfEach(t testing.TB, s *Store, user int64, provider string) map[delivery.State]int64 {
+func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) map[delivery.State]int64 {
 	t.Helper()
 	ids := map[delivery.State]int64{}
 	for _, state := range delivery.States {
-		ids[state] = enqueue(t, s, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive,
+		ids[state] = enqueue(t, s, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive,
 			Ref: string(state)})
 		switch state {
 		case delivery.Parked:
@@ -38,7 +38,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	oneOfEach(t, s, bob, "s3")
-	scrobble := enqueue(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble})
+	scrobble := enqueue(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble})
 	require.NoError(t, s.NoteFailure(t.Context(), scrobble, delivery.Failure{Category: "auth"}, false))
 
 	found := func(f delivery.Filter) (all []int64) {
@@ -57,13 +57,13 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 		return all
 	}
 	for state, id := range ids {
-		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, State: state, Provider: "s3"}), state)
+		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, State: state, Connection: "s3"}), state)
 		require.Equal(t, []int64{id}, found(delivery.Filter{User: alice, ID: id}), state)
 		require.Empty(t, found(delivery.Filter{User: bob, ID: id}), "another person's")
 	}
 	require.Len(t, found(delivery.Filter{User: alice}), 7)
 	require.Len(t, found(delivery.Filter{User: alice, Kind: delivery.Archive}), 6)
-	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Provider: "lastfm"}))
+	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Connection: "lastfm"}))
 	require.Equal(t, []int64{scrobble}, found(delivery.Filter{User: alice, Category: "auth"}))
 	counts, err := s.CountDeliveries(t.Context(), delivery.Filter{User: alice})
 	require.NoError(t, err)
@@ -96,9 +96,9 @@ func TestADeliveryHasAllItsFields(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(9)
 		now := time.Now().UTC()
-		id := enqueue(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
+		id := enqueue(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11",
 			Due: now.Add(time.Minute)})
-		want := delivery.Delivery{ID: id, User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11",
+		want := delivery.Delivery{ID: id, User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11",
 			Items: 1, State: delivery.Scheduled, MaxAttempts: 9,
 			Due: now.Add(time.Minute), CreatedAt: now}
 		require.Equal(t, want, only(t, s, user))
@@ -121,11 +121,11 @@ func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 	others := oneOfEach(t, s, bob, "s3")
 	elsewhere := oneOfEach(t, s, alice, "other")
 	for range 2 { // counting changes nothing
-		n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Provider: "s3"}, true)
+		n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Connection: "s3"}, true)
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 	}
-	n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Provider: "s3"}, false)
+	n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Connection: "s3"}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	for state, id := range ids {
@@ -195,7 +195,7 @@ func TestDiscardedListensMayBeSentLater(t *testing.T) {
 	n, err := s.CountUnforwarded(t.Context(), user, "lastfm", at(0))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+	_, err = s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 9, From: at(0), Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"lastfm scheduled: B, C"}, enqueued(t, s, user))
@@ -207,11 +207,11 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 		s, user := setup(t)
 		s.SetAttempts(3)
 		connect(t, s, user, "lastfm")
-		alone := enqueue(t, s, delivery.Draft{User: user, Provider: "navidrome", Kind: delivery.Scrobble})
+		alone := enqueue(t, s, delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection
 		var ids []int64
 		for i := range 3 {
-			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i)}))
 		}
 		_, err := s.writer.Exec(`UPDATE river_job SET attempt = 3, state = 'discarded', finalized_at = $1

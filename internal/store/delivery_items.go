@@ -108,10 +108,10 @@ func (s *Store) NoteFailure(ctx context.Context, id int64, f delivery.Failure, d
 }
 
 // Revive makes the dead deliveries to a provider due that did not die of what they deliver.
-func (s *Store) Revive(ctx context.Context, user int64, provider string) error {
+func (s *Store) Revive(ctx context.Context, user int64, conn library.ConnectionID) error {
 	_, err := s.jobs.Redrive(ctx, queue.Where("SELECT d.id FROM "+withJobs+
 		"WHERE d.user_id = $1 AND d.connection = $2 AND d.category <> 'item' AND "+queue.HasState(queue.Dead),
-		user, provider))
+		user, conn))
 	return err
 }
 
@@ -125,27 +125,28 @@ func (s *Store) Parked(ctx context.Context) ([]library.Connection, error) {
 func scanID(r scanner) (id int64, err error) { return id, r.Scan(&id) }
 
 // WaitingFor says in words what waits to be sent to a connection; empty for nothing.
-func (s *Store) WaitingFor(ctx context.Context, user int64, provider string) (string, error) {
+func (s *Store) WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (string, error) {
 	waiting, err := s.Waiting(ctx, user)
-	return waiting[provider].String(), err
+	return waiting[conn].String(), err
 }
 
 // Waiting counts what waits to be delivered for a person, by provider.
-func (s *Store) Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error) {
+func (s *Store) Waiting(ctx context.Context, user int64) (map[library.ConnectionID]delivery.Waiting, error) {
 	type row struct {
-		provider, kind string
-		parked         bool
-		jobs, items    int
+		connection  library.ConnectionID
+		kind        string
+		parked      bool
+		jobs, items int
 	}
 	scan := func(r scanner) (v row, err error) {
-		return v, r.Scan(&v.provider, &v.kind, &v.parked, &v.jobs, &v.items)
+		return v, r.Scan(&v.connection, &v.kind, &v.parked, &v.jobs, &v.items)
 	}
 	rows, err := list(ctx, s.reader, scan, `SELECT d.connection, d.kind, `+queue.HasState(queue.Parked)+` AS parked,
 		count(*), sum(d.items) FROM `+withJobs+`WHERE d.user_id = $1 AND d.kind <> 'notify'
 		AND NOT `+queue.HasState(queue.Done, queue.Dead)+` GROUP BY d.connection, d.kind, parked`, user)
-	all := map[string]delivery.Waiting{}
+	all := map[library.ConnectionID]delivery.Waiting{}
 	for _, r := range rows {
-		o := all[r.provider]
+		o := all[r.connection]
 		switch r.kind {
 		case delivery.WritePlaylist:
 			o.Playlists += r.jobs
@@ -157,7 +158,7 @@ func (s *Store) Waiting(ctx context.Context, user int64) (map[string]delivery.Wa
 		if r.parked {
 			o.Parked += r.items
 		}
-		all[r.provider] = o
+		all[r.connection] = o
 	}
 	return all, err
 }

@@ -33,7 +33,7 @@ func TestADeliveryDropsWhatItsProviderHas(t *testing.T) {
 	plays, err := s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "B", "C"}, titlesOf(plays))
-	require.Equal(t, []string{"spotify"}, providersOf(plays[0]))
+	require.Equal(t, []library.ConnectionID{"spotify"}, providersOf(plays[0]))
 
 	save(t, s, user, "lastfm", track("B", 20.1))
 	save(t, s, user, "listenbrainz", track("C", 30.1))
@@ -59,7 +59,7 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	forward(t, s, user, "lastfm", 10, 0)
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 	first := only(t, s, user)
-	from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+	from := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble}
 	plays, err := s.ListensOf(t.Context(), first.ID)
 	require.NoError(t, err)
 	become(t, s, delivery.Running, first.ID)
@@ -85,13 +85,13 @@ func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 		plays, err := s.ListensOf(t.Context(), first.ID)
 		require.NoError(t, err)
 		why := delivery.Failure{Category: "item", Reason: "The artist is missing.", Answer: "1: ignored"}
-		from := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble}
+		from := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble}
 		require.NoError(t, s.Split(t.Context(), from, first.ID, [][]int64{{plays[3].ID}},
 			[]delivery.Refused{{Listen: plays[1].ID, Failure: why}}))
 		require.Equal(t, []string{"lastfm scheduled: A, C", "lastfm scheduled: D", "lastfm dead: B"},
 			enqueued(t, s, user))
 		now := time.Now().UTC()
-		want := delivery.Delivery{ID: first.ID + 2, User: user, Provider: "lastfm", Kind: delivery.Scrobble, Items: 1,
+		want := delivery.Delivery{ID: first.ID + 2, User: user, Connection: "lastfm", Kind: delivery.Scrobble, Items: 1,
 			State: delivery.Dead, Attempts: 1, MaxAttempts: 9,
 			Due: now, EndedAt: now, CreatedAt: now, Failure: why, DeadSince: now}
 		require.Equal(t, want, deliveries(t, s, user)[2])
@@ -108,7 +108,7 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		id := enqueue(t, s, delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"})
+		id := enqueue(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11"})
 		kept := func() (delivery.Failure, time.Time) {
 			d := only(t, s, user)
 			return d.Failure, d.DeadSince
@@ -131,7 +131,7 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 }
 
 // taken lets River take what is due at a provider, one after the other, and returns the ids in their order.
-func taken(t testing.TB, s *Store, provider string) (ids []int64) {
+func taken(t testing.TB, s *Store, provider library.ConnectionID) (ids []int64) {
 	t.Helper()
 	stop := startQueue(t, s, provider, 1, func(id int64) error {
 		ids = append(ids, id)
@@ -149,12 +149,12 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 		bob := addUser(t, s, "Bob", accounts.Member)
 		var ids []int64
 		for i := range 5 {
-			ids = append(ids, enqueue(t, s, delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble,
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i), History: i == 1}))
 			time.Sleep(time.Second)
 		}
-		others := []int64{enqueue(t, s, delivery.Draft{User: bob, Provider: "lastfm", Kind: delivery.Scrobble}),
-			enqueue(t, s, delivery.Draft{User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble})}
+		others := []int64{enqueue(t, s, delivery.Draft{User: bob, Connection: "lastfm", Kind: delivery.Scrobble}),
+			enqueue(t, s, delivery.Draft{User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble})}
 		become(t, s, delivery.Retrying, ids[0])
 		become(t, s, delivery.Running, ids[2])
 		become(t, s, delivery.Dead, ids[3])
@@ -188,7 +188,7 @@ func TestParkingKeepsTheOrder(t *testing.T) {
 func statesOf(t testing.TB, s *Store, user int64) (lines []string) {
 	t.Helper()
 	for _, d := range deliveries(t, s, user) {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Provider, d.State, d.Ref)[:len(d.Provider)+len(d.State)+3])
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Connection, d.State, d.Ref)[:len(d.Connection)+len(d.State)+3])
 	}
 	return lines
 }
@@ -197,8 +197,8 @@ func TestTheRunningOneParksItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
-		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "1"}),
-			enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
+		ids := []int64{enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "1"}),
+			enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "2"})}
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			assert.Equal(t, ids[0], id)
 			assert.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
@@ -222,7 +222,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		s, user := setup(t)
 		var ids []int64
 		for i := range 6 {
-			o := delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}
+			o := delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}
 			if i == 5 {
 				o.Due = time.Now().Add(3 * time.Hour)
 			}
@@ -247,7 +247,7 @@ func TestPostponingKeepsTheOrder(t *testing.T) {
 		time.Sleep(time.Hour + time.Second)
 		require.Equal(t, []int64{ids[1], ids[3], ids[4]}, taken(t, s, "lastfm"))
 
-		parked := enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
+		parked := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: "parked"})
 		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "lastfm")))
 		require.NoError(t, s.Queue().Postpone(t.Context(), queue.Of(user, "lastfm"), parked, time.Now().Add(time.Hour)))
 		require.Equal(t, "parked", standing(t, s, user, parked)[0], "what is parked stays parked")
@@ -259,12 +259,12 @@ func TestReviveLeavesBadItemsDead(t *testing.T) {
 	s, user := setup(t)
 	var ids []int64
 	for i, category := range []string{"item", "auth", "network", ""} {
-		id := enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
+		id := enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)})
 		require.NoError(t, s.NoteFailure(t.Context(), id, delivery.Failure{Category: category}, true))
 		become(t, s, delivery.Dead, id)
 		ids = append(ids, id)
 	}
-	other := enqueue(t, s, delivery.Draft{User: user, Provider: "listenbrainz", Kind: delivery.Scrobble})
+	other := enqueue(t, s, delivery.Draft{User: user, Connection: "listenbrainz", Kind: delivery.Scrobble})
 	become(t, s, delivery.Dead, other)
 	require.NoError(t, s.Revive(t.Context(), user, "lastfm"))
 	for i, want := range []string{"dead", "scheduled", "scheduled", "scheduled"} {
@@ -276,7 +276,7 @@ func TestReviveLeavesBadItemsDead(t *testing.T) {
 func TestWaitingCountsByProvider(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	owing := func() map[string]delivery.Waiting {
+	owing := func() map[library.ConnectionID]delivery.Waiting {
 		all, err := s.Waiting(t.Context(), user)
 		require.NoError(t, err)
 		return all
@@ -285,12 +285,12 @@ func TestWaitingCountsByProvider(t *testing.T) {
 	forward(t, s, user, "lastfm", 2, 0)
 	save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
 	for _, ref := range []string{"1", "2"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "navidrome",
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "navidrome",
 			Kind: delivery.WritePlaylist, Ref: ref}))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "s3", Kind: delivery.Archive,
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive,
 			Ref: ref}))
 	}
-	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3}, "navidrome": {Playlists: 2},
 		"s3": {Months: 2}}, owing())
 	all := deliveries(t, s, user)
 	become(t, s, delivery.Running, all[0].ID)
@@ -298,7 +298,7 @@ func TestWaitingCountsByProvider(t *testing.T) {
 	require.NoError(t, s.Queue().Park(t.Context(), queue.Of(user, "navidrome")))
 	become(t, s, delivery.Done, all[3].ID)
 	become(t, s, delivery.Dead, all[5].ID)
-	require.Equal(t, map[string]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"lastfm": {Listens: 3, Parked: 1},
 		"navidrome": {Playlists: 2, Parked: 2}}, owing())
 	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)

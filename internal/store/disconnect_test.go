@@ -26,7 +26,7 @@ func forwarding(t testing.TB) (s *Store, alice, bob int64) {
 		connect(t, s, user, "lastfm")
 		forward(t, s, user, "lastfm", 2, 0)
 		save(t, s, user, "spotify", track("A", 1), track("B", 2), track("C", 3))
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Provider: "lastfm",
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: user, Connection: "lastfm",
 			Kind: delivery.WritePlaylist, Ref: "7"}))
 		require.NoError(t, s.SaveMatches(t.Context(), user, "lastfm",
 			map[string]match.Result{"a": {How: match.ByISRC}}))
@@ -79,7 +79,7 @@ func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 	require.Equal(t, 3, count(t, s, alice), "the listens are Spotify's")
 
 	connect(t, s, alice, "lastfm") // and begin anew
-	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: alice, Provider: "lastfm", Kind: delivery.Scrobble,
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: alice, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 2, Since: at(0)}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
@@ -139,7 +139,7 @@ func TestDeletedListensLeaveTheArchiveToo(t *testing.T) {
 	connect(t, s, user, "spotify")
 	connect(t, s, user, "s3")
 	save(t, s, user, "spotify", track("A", 1))
-	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 		Batch: 1}, true)
 	require.NoError(t, err)
 	before := copies(t, s, user)

@@ -28,7 +28,7 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 	for i := range page {
 		page[i].SourceID, page[i].PlayedAt = fmt.Sprint("later ", i), page[i].PlayedAt.AddDate(0, 1, 0)
 	}
-	intake := library.Intake{User: user, Provider: "spotify", Listens: page, Reading: "after"}
+	intake := library.Intake{User: user, Connection: "spotify", Listens: page, Position: "after"}
 	for range 3 { // every page that is tried is refused alike
 		added, err := s.SaveListens(t.Context(), intake)
 		require.Equal(t, fullDisk, problemOf(t, err))
@@ -44,7 +44,7 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 	require.Equal(t, 20, count(t, s, user))
 	require.Equal(t, 20, number(t, s, "SELECT count(*) FROM listen_sources"))
 	require.Zero(t, number(t, s, "SELECT count(*) FROM playlists"))
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Empty(t, reading)
 	again, err := s.Connection(t.Context(), user, "spotify")
@@ -68,7 +68,7 @@ func TestADatabaseThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
 	connect(t, s, user, "spotify")
 	_, err := s.writer.Exec("PRAGMA query_only = 1") // answers as for a file without the right to write
 	require.NoError(t, err)
-	_, err = s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: repeat(2, 5)})
+	_, err = s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: repeat(2, 5)})
 	require.Equal(t, readOnly, problemOf(t, err))
 	require.Equal(t, readOnly, problemOf(t, s.Ping(t.Context())))
 	require.Equal(t, readOnly, problemOf(t, s.SetPassword(t.Context(), user, "x")))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/queue"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int6
 		return id, err
 	}
 	err = execTx(ctx, tx, `INSERT INTO deliveries (id, user_id, connection, kind, ref, items, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, id, d.User, d.Provider, d.Kind, d.Ref, d.Items(), millis(time.Now()))
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, id, d.User, d.Connection, d.Kind, d.Ref, d.Items(), millis(time.Now()))
 	return id, errors.Join(err, assign(ctx, tx, id, d))
 }
 
@@ -47,7 +48,7 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 	const width = 4
 	args := make([]any, 0, len(d.Listens)*width)
 	for _, listen := range d.Listens {
-		args = append(args, listen, d.Provider, d.User, id)
+		args = append(args, listen, d.Connection, d.User, id)
 	}
 	return insertRows(ctx, tx, "INSERT INTO forwards (listen_id, connection, user_id, delivery_id)", width, args,
 		"ON CONFLICT (listen_id, connection) DO UPDATE SET delivery_id = excluded.delivery_id")
@@ -55,9 +56,10 @@ func assign(ctx context.Context, tx *sql.Tx, id int64, d delivery.Draft) error {
 
 // rule is a row of forwarding.
 type rule struct {
-	provider, kind string
-	batch          int
-	from, oldest   int64
+	connection   library.ConnectionID
+	kind         string
+	batch        int
+	from, oldest int64
 }
 
 // takes reports whether a play is forwarded by the rule.
@@ -68,7 +70,7 @@ func (r rule) takes(p stored, now time.Time) bool {
 
 func rules(ctx context.Context, q querier, user int64) ([]rule, error) {
 	scan := func(r scanner) (v rule, err error) {
-		return v, r.Scan(&v.provider, &v.kind, &v.batch, &v.from, &v.oldest)
+		return v, r.Scan(&v.connection, &v.kind, &v.batch, &v.from, &v.oldest)
 	}
 	return list(ctx, q, scan, `SELECT connection, kind, batch, from_at, oldest FROM forwarding
 		WHERE user_id = $1 ORDER BY connection`, user)
@@ -84,17 +86,17 @@ type stored struct {
 
 // enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every provider that their
 // person forwards to, except the one that reported them.
-func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from string, plays []stored) error {
+func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID, plays []stored) error {
 	all, err := rules(ctx, tx, user)
 	if err != nil {
 		return err
 	}
 	for _, r := range all {
 		if r.kind == delivery.Archive {
-			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.provider, plays))
+			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 			continue
 		}
-		if r.provider == from {
+		if r.connection == from {
 			continue
 		}
 		now := time.Now()
@@ -108,7 +110,7 @@ func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from s
 				news = append(news, p.id)
 			}
 		}
-		d := delivery.Draft{User: user, Provider: r.provider, Kind: r.kind}
+		d := delivery.Draft{User: user, Connection: r.connection, Kind: r.kind}
 		err = errors.Join(err, s.enqueueListens(ctx, tx, d, news, r.batch))
 		d.History = true
 		err = errors.Join(err, s.enqueueListens(ctx, tx, d, history, r.batch))
@@ -131,7 +133,7 @@ func (s *Store) enqueueListens(ctx context.Context, tx *sql.Tx, d delivery.Draft
 }
 
 // enqueueMonths enqueues the months of these plays for an archive.
-func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, provider string, plays []stored) error {
+func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, plays []stored) error {
 	months := map[string]bool{}
 	for _, p := range plays {
 		months[delivery.MonthOf(p.at)] = true
@@ -139,7 +141,7 @@ func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, provi
 	due := time.Now().Add(time.Duration(s.archiveEvery.Load()))
 	var errs []error
 	for month := range months {
-		_, err := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Provider: provider, Kind: delivery.Archive,
+		_, err := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive,
 			Ref: month, Due: due})
 		errs = append(errs, err)
 	}
@@ -151,7 +153,7 @@ func (s *Store) enqueueCopy(ctx context.Context, tx *sql.Tx, d delivery.Draft) (
 	err := execTx(ctx, tx, `INSERT INTO copies (user_id, connection, kind, ref, wanted, written)
 		VALUES ($1, $2, $3, $4, 1, 0)
 		ON CONFLICT (user_id, connection, kind, ref) DO UPDATE SET wanted = copies.wanted + 1`,
-		d.User, d.Provider, d.Kind, d.Ref)
+		d.User, d.Connection, d.Kind, d.Ref)
 	if err != nil {
 		return 0, err
 	}

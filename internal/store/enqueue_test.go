@@ -19,9 +19,9 @@ import (
 )
 
 // forward makes a rule that forwards a user's listens to a provider in batches, from a minute of the tests' day on.
-func forward(t testing.TB, s *Store, user int64, provider string, batch int, from float64) {
+func forward(t testing.TB, s *Store, user int64, conn library.ConnectionID, batch int, from float64) {
 	t.Helper()
-	_, err := s.StartForwarding(context.Background(), delivery.Rule{User: user, Provider: provider,
+	_, err := s.StartForwarding(context.Background(), delivery.Rule{User: user, Connection: conn,
 		Kind: delivery.Scrobble, Batch: batch, From: at(from), Since: at(0)}, false)
 	require.NoError(t, err)
 }
@@ -42,7 +42,7 @@ func enqueued(t testing.TB, s *Store, user int64) []string {
 		} else if d.State.Live() {
 			require.Equal(t, len(titles), d.Items, "the number of listens in delivery %d", d.ID)
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Provider, d.State, what))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Connection, d.State, what))
 	}
 	return lines
 }
@@ -149,7 +149,7 @@ func TestOldPlaysAreHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(at(0)))
 		s, user := setup(t)
-		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm",
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm",
 			Kind: delivery.Scrobble, Batch: 50, Oldest: 14 * 24 * time.Hour}, false)
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("Years ago", -15*24*60), track("Last week", -7*24*60), track("Just now", -5))
@@ -186,12 +186,12 @@ func TestAPageThatIsNotStoredEnqueuesNothing(t *testing.T) {
 	for _, table := range []string{"river_job", "deliveries", "forwards", "copies", "listen_sources", "streams"} {
 		s, user := setup(t)
 		forward(t, s, user, "lastfm", 1, -1e6)
-		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 			Batch: 1}, false)
 		require.NoError(t, err)
 		refuse(t, s, "refuse", "BEFORE INSERT ON "+table, "")
-		_, err = s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: repeat(3, 5),
-			Reading: "after"})
+		_, err = s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: repeat(3, 5),
+			Position: "after"})
 		require.ErrorContains(t, err, "refused", table)
 		for _, of := range []string{"river_job", "deliveries", "forwards", "copies", "listens", "listen_sources",
 			"streams"} {
@@ -219,8 +219,8 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 	s, alice := setup(t)
 	s.SetAttempts(7)
 	save(t, s, alice, "spotify", track("A", 1), track("B", 2))
-	scrobble := delivery.Draft{User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
-	month := delivery.Draft{User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-11"}
+	scrobble := delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
+	month := delivery.Draft{User: alice, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11"}
 	for _, o := range []delivery.Draft{scrobble, month} {
 		id := enqueue(t, s, o)
 		require.Equal(t, id, enqueue(t, s, o), "waiting")
@@ -230,7 +230,7 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, id, enqueue(t, s, o), "retrying")
 		require.Equal(t, []string{"retrying", "1 of 7"}, standing(t, s, alice, id),
 			"it keeps the attempts that are used up")
-		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, o.Provider)))
+		require.NoError(t, s.Queue().Park(t.Context(), queue.Of(alice, o.Connection)))
 		require.Equal(t, id, enqueue(t, s, o), "parked")
 		require.Equal(t, []string{"parked", "1 of 7"}, standing(t, s, alice, id))
 		become(t, s, delivery.Dead, id)
@@ -244,12 +244,12 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, "done", standing(t, s, alice, id)[0])
 	}
 	for what, other := range map[string]delivery.Draft{
-		"another provider": {User: alice, Provider: "listenbrainz", Kind: delivery.Scrobble, Listens: []int64{1, 2}},
-		"another kind":     {User: alice, Provider: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
-		"other listens":    {User: alice, Provider: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
-		"another person": {User: addUser(t, s, "Bob", accounts.Member), Provider: "lastfm", Kind: delivery.Scrobble,
+		"another provider": {User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble, Listens: []int64{1, 2}},
+		"another kind":     {User: alice, Connection: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
+		"other listens":    {User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
+		"another person": {User: addUser(t, s, "Bob", accounts.Member), Connection: "lastfm", Kind: delivery.Scrobble,
 			Listens: []int64{1, 2}},
-		"another month": {User: alice, Provider: "s3", Kind: delivery.Archive, Ref: "2026-12"},
+		"another month": {User: alice, Connection: "s3", Kind: delivery.Archive, Ref: "2026-12"},
 	} {
 		before := number(t, s, "SELECT count(*) FROM river_job")
 		enqueue(t, s, other)
@@ -275,7 +275,7 @@ func playAt(name string, when time.Time) library.Listen {
 func TestTheMonthsOfAPageAreToBeArchivedAgain(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 		Batch: 1}, false)
 	require.NoError(t, err)
 	reykjavik := time.FixedZone("one hour ahead", 3600)
@@ -315,7 +315,7 @@ func TestAMonthOfTheArchiveWaitsForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		s.SetArchiveEvery(time.Hour)
-		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 			Batch: 1}, false)
 		require.NoError(t, err)
 		first := time.Now()
@@ -342,8 +342,8 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 	lists, err := s.ProviderPlaylists(t.Context(), alice, "spotify")
 	require.NoError(t, err)
 	ref := strconv.FormatInt(lists[0].ID, 10)
-	for _, provider := range []string{"navidrome", "listenbrainz"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Provider: provider,
+	for _, provider := range []library.ConnectionID{"navidrome", "listenbrainz"} {
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Connection: provider,
 			Kind: delivery.WritePlaylist, Ref: ref}))
 	}
 	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, enqueued(t, s, alice))

@@ -16,7 +16,7 @@ import (
 func (s *Store) ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error) {
 	scan := func(r scanner) (v delivery.Rule, err error) {
 		var from, oldest, since int64
-		err = r.Scan(&v.User, &v.Provider, &v.Kind, &v.Batch, &from, &oldest, &since)
+		err = r.Scan(&v.User, &v.Connection, &v.Kind, &v.Batch, &from, &oldest, &since)
 		v.From, v.Oldest, v.Since = instant(from), time.Duration(oldest)*time.Millisecond, instant(since)
 		return v, err
 	}
@@ -35,7 +35,7 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 	err = s.exec(ctx, `INSERT INTO forwarding (user_id, connection, kind, batch, from_at, oldest, since)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (user_id, connection) DO UPDATE
 		SET kind = excluded.kind, batch = excluded.batch, from_at = excluded.from_at, oldest = excluded.oldest`,
-		r.User, r.Provider, r.Kind, r.Batch, millis(r.From), r.Oldest.Milliseconds(), millis(r.Since))
+		r.User, r.Connection, r.Kind, r.Batch, millis(r.From), r.Oldest.Milliseconds(), millis(r.Since))
 	if err != nil || !earlier {
 		return 0, err
 	}
@@ -50,11 +50,11 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 		var ids []int64
 		err = s.write(ctx, func(tx *sql.Tx) (err error) {
 			ids, err = list(ctx, tx, scanID, "SELECT l.id "+unforwarded+" ORDER BY l.played_at, l.id LIMIT $4",
-				r.User, r.Provider, millis(r.From), forwardAtOnce)
+				r.User, r.Connection, millis(r.From), forwardAtOnce)
 			if err != nil {
 				return err
 			}
-			d := delivery.Draft{User: r.User, Provider: r.Provider, Kind: r.Kind, History: true}
+			d := delivery.Draft{User: r.User, Connection: r.Connection, Kind: r.Kind, History: true}
 			return s.enqueueListens(ctx, tx, d, ids, r.Batch)
 		})
 		n, more = n+len(ids), len(ids) == forwardAtOnce
@@ -81,7 +81,7 @@ func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rul
 			continue
 		}
 		n, last = n+1, month
-		d := delivery.Draft{User: r.User, Provider: r.Provider, Kind: r.Kind, Ref: month, History: true}
+		d := delivery.Draft{User: r.User, Connection: r.Connection, Kind: r.Kind, Ref: month, History: true}
 		if _, err := s.enqueueCopy(ctx, tx, d); err != nil {
 			return n, err
 		}
@@ -90,14 +90,14 @@ func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rul
 }
 
 // CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
-func (s *Store) CountUnforwarded(ctx context.Context, user int64, provider string, from time.Time) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded, user, provider, millis(from)).Scan(&n)
+func (s *Store) CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (n int, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded, user, conn, millis(from)).Scan(&n)
 	return n, local(err)
 }
 
 // StopForwarding deletes a forwarding rule. What was enqueued before stays.
-func (s *Store) StopForwarding(ctx context.Context, user int64, provider string) error {
-	return s.exec(ctx, "DELETE FROM forwarding WHERE user_id = $1 AND connection = $2", user, provider)
+func (s *Store) StopForwarding(ctx context.Context, user int64, conn library.ConnectionID) error {
+	return s.exec(ctx, "DELETE FROM forwarding WHERE user_id = $1 AND connection = $2", user, conn)
 }
 
 // outcomeOf is the outcome of forwarding a listen l, from its row f of forwards and that one's job j.
@@ -105,7 +105,7 @@ const outcomeOf = `CASE WHEN f.listen_id IS NULL THEN 'there' WHEN f.delivery_id
 	ELSE coalesce(j.state, 'scheduled') END`
 
 // ForwardingCounts counts the outcomes of forwarding a person's listens to a provider.
-func (s *Store) ForwardingCounts(ctx context.Context, user int64, provider string) (
+func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.ConnectionID) (
 	c delivery.ForwardingCounts, err error) {
 	type row struct {
 		outcome string
@@ -114,7 +114,7 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, provider strin
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.outcome, &v.n) }
 	rows, err := list(ctx, s.reader, scan, "SELECT "+outcomeOf+` AS o, count(*) FROM forwards f
 		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
-		WHERE f.user_id = $1 AND f.connection = $2 GROUP BY o`, user, provider)
+		WHERE f.user_id = $1 AND f.connection = $2 GROUP BY o`, user, conn)
 	if err != nil {
 		return c, err
 	}
@@ -134,13 +134,13 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, provider strin
 		WHERE s.user_id = $1 AND s.connection = $2
 		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.connection <> $2)
 		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`,
-		user, provider).Scan(&c.There)
+		user, conn).Scan(&c.There)
 	if err != nil {
 		return c, local(err)
 	}
 	var due sql.NullTime
 	err = s.reader.QueryRowContext(ctx, "SELECT j.due FROM "+withJobs+"WHERE d.user_id = $1 AND d.connection = $2 AND "+
-		queue.HasState(queue.Scheduled, queue.Retrying)+" ORDER BY j.due LIMIT 1", user, provider).Scan(&due)
+		queue.HasState(queue.Scheduled, queue.Retrying)+" ORDER BY j.due LIMIT 1", user, conn).Scan(&due)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -152,7 +152,7 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, provider strin
 
 // ForwardedListens returns the newest listens with the outcome of forwarding each to a provider: those that are or were
 // forwarded, and those that it reported as well as another provider.
-func (s *Store) ForwardedListens(ctx context.Context, user int64, provider string, limit int) (
+func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.ConnectionID, limit int) (
 	[]delivery.ForwardedListen, error) {
 	scan := func(r scanner) (v delivery.ForwardedListen, err error) {
 		var at, seen int64
@@ -178,7 +178,7 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, provider strin
 			(SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.connection = $2)
 		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR s.listen_id IS NOT NULL AND EXISTS
 			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2))
-		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, user, provider, limit)
+		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, user, conn, limit)
 }
 
 // Month yields the listens with from ≤ played at < to, the oldest first.

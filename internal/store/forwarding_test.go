@@ -16,9 +16,9 @@ import (
 func TestRulesAreKept(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	first := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(1),
+	first := delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 50, From: at(1),
 		Since: at(2)}
-	archive := delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive, Batch: 1, Since: at(3)}
+	archive := delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive, Batch: 1, Since: at(3)}
 	for _, r := range []delivery.Rule{first, archive} {
 		_, err := s.StartForwarding(t.Context(), r, false)
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestEarlierListensAreForwardedOnRequest(t *testing.T) {
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), guess, track("B", 20), track("A", 10))
 	save(t, s, user, "lastfm", track("C", 30.1))
 	save(t, s, addUser(t, s, "Bob", accounts.Member), "spotify", track("E", 50))
-	rule := delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Batch: 2, From: at(15), Since: at(0)}
+	rule := delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Batch: 2, From: at(15), Since: at(0)}
 	wait := func() int {
 		n, err := s.CountUnforwarded(t.Context(), user, "lastfm", rule.From)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
 		save(t, s, user, "spotify", track("A", 10), track("B", 20))
-		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm",
+		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm",
 			Kind: delivery.Scrobble, Batch: 1, Since: at(0)}, true)
 		require.NoError(t, err)
 		save(t, s, user, "spotify", track("C", 30), track("D", 40))
@@ -97,7 +97,7 @@ func TestEarlierMonthsAreArchived(t *testing.T) {
 	newYear := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear),
 		playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))
-	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "s3", Kind: delivery.Archive,
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 		Batch: 1}, true)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
@@ -131,7 +131,7 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	}
 	require.Len(t, seen, len(inside))
 	require.Equal(t, "the last", last.Title)
-	require.Equal(t, []string{"listenbrainz", "spotify"}, providersOf(last))
+	require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, providersOf(last))
 	for range s.Month(t.Context(), user, from, to) {
 		break // a reader may stop
 	}

@@ -13,23 +13,23 @@ import (
 const gapsKept = 20
 
 // noteGap writes down a gap that has come to its end. What its provider told of it has been stored before.
-func noteGap(ctx context.Context, tx *sql.Tx, user int64, provider string, g library.Gap) error {
+func noteGap(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, g library.Gap) error {
 	return errors.Join(
 		execTx(ctx, tx, `INSERT INTO gaps (user_id, connection, from_at, to_at, lost_to, noticed_at, recovered)
 			SELECT $1, $2, $3, $4, $5, $6, count(DISTINCT listen_id) FROM listen_sources WHERE user_id = $1 AND connection = $2 AND played_at BETWEEN $3 AND $4
 			ON CONFLICT (user_id, connection, from_at) DO UPDATE SET to_at = excluded.to_at, lost_to = excluded.lost_to, recovered = excluded.recovered`,
-			user, provider, millis(g.From), millis(g.To), millis(g.LostTo), millis(time.Now())),
+			user, conn, millis(g.From), millis(g.To), millis(g.LostTo), millis(time.Now())),
 		execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND from_at NOT IN
-			(SELECT from_at FROM gaps WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC LIMIT $3)`, user, provider, gapsKept))
+			(SELECT from_at FROM gaps WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC LIMIT $3)`, user, conn, gapsKept))
 }
 
 // fillGaps notes which gaps imported plays have filled, or begun to.
-func fillGaps(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*library.Listen) error {
+func fillGaps(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen) error {
 	if len(fresh) == 0 {
 		return nil
 	}
 	open, err := list(ctx, tx, scanGap, selectGap+"WHERE user_id = $1 AND connection = $2 AND lost_to >= $3 AND from_at <= $4 ORDER BY from_at",
-		user, provider, millis(fresh[0].PlayedAt), millis(fresh[len(fresh)-1].PlayedAt))
+		user, conn, millis(fresh[0].PlayedAt), millis(fresh[len(fresh)-1].PlayedAt))
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func fillGaps(ctx context.Context, tx *sql.Tx, user int64, provider string, fres
 			continue
 		}
 		err := execTx(ctx, tx, "UPDATE gaps SET filled = filled + $1, filled_at = $2 WHERE user_id = $3 AND connection = $4 AND from_at = $5",
-			n, millis(time.Now()), user, provider, millis(g.From))
+			n, millis(time.Now()), user, conn, millis(g.From))
 		if err != nil {
 			return err
 		}
@@ -62,6 +62,6 @@ func scanGap(r scanner) (g library.Gap, err error) {
 }
 
 // Gaps returns when a connection was not read for a while, the latest first.
-func (s *Store) Gaps(ctx context.Context, user int64, provider string) ([]library.Gap, error) {
-	return list(ctx, s.reader, scanGap, selectGap+"WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC", user, provider)
+func (s *Store) Gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error) {
+	return list(ctx, s.reader, scanGap, selectGap+"WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC", user, conn)
 }

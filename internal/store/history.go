@@ -20,12 +20,12 @@ const keepRuns = 48 * time.Hour
 func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
 	return s.exec(ctx, `INSERT INTO runs (user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, connection, stream, started_at) DO NOTHING`,
-		r.User, r.Provider, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category, r.Words, r.Detail)
+		r.User, r.Connection, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category, r.Words, r.Detail)
 }
 
 // Runs returns a page of the runs of a person's connection that began at an instant or later, newest first, and the cursor
 // of the next page, empty at the end. limit is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
-func (s *Store) Runs(ctx context.Context, user int64, provider string, since time.Time, before string, limit int) (page []library.Run, next string, err error) {
+func (s *Store) Runs(ctx context.Context, user int64, conn library.ConnectionID, since time.Time, before string, limit int) (page []library.Run, next string, err error) {
 	at, stream := int64(1<<62), ""
 	if before != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(before)
@@ -41,12 +41,12 @@ func (s *Store) Runs(ctx context.Context, user int64, provider string, since tim
 	scan := func(r scanner) (v library.Run, err error) {
 		var started, took int64
 		err = r.Scan(&v.Stream, &started, &took, &v.Rows, &v.Result, &v.Category, &v.Words, &v.Detail)
-		v.User, v.Provider, v.Started, v.Took = user, provider, instant(started), time.Duration(took)*time.Millisecond
+		v.User, v.Connection, v.Started, v.Took = user, conn, instant(started), time.Duration(took)*time.Millisecond
 		return v, err
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT stream, started_at, took_ms, row_count, result, category, words, detail FROM runs
 		WHERE user_id = $1 AND connection = $2 AND started_at >= $3 AND (started_at, stream) < ($4, $5)
-		ORDER BY started_at DESC, stream DESC LIMIT $6`, user, provider, millis(since), at, stream, limit+1)
+		ORDER BY started_at DESC, stream DESC LIMIT $6`, user, conn, millis(since), at, stream, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,7 +59,7 @@ func (s *Store) Runs(ctx context.Context, user int64, provider string, since tim
 }
 
 // RunQuarters adds up the runs of a person's connection by the quarter of an hour in which they began, from an instant on.
-func (s *Store) RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]library.RunQuarter, error) {
+func (s *Store) RunQuarters(ctx context.Context, user int64, conn library.ConnectionID, since time.Time) ([]library.RunQuarter, error) {
 	const quarter = int64(metrics.QuarterLength / time.Millisecond)
 	scan := func(r scanner) (v library.RunQuarter, err error) {
 		var n int64
@@ -70,7 +70,7 @@ func (s *Store) RunQuarters(ctx context.Context, user int64, provider string, si
 	return list(ctx, s.reader, scan, `SELECT stream, started_at / $4 AS quarter, count(*), sum(CASE WHEN row_count > 0 THEN 1 ELSE 0 END), sum(row_count),
 		sum(CASE WHEN result = 'retriable' THEN 1 ELSE 0 END), sum(CASE WHEN result = 'fatal' THEN 1 ELSE 0 END)
 		FROM runs WHERE user_id = $1 AND connection = $2 AND started_at >= $3 GROUP BY stream, quarter ORDER BY stream, quarter`,
-		user, provider, millis(since), quarter)
+		user, conn, millis(since), quarter)
 }
 
 // AddQuarters implements metrics.RollupStore.
@@ -106,7 +106,7 @@ func (s *Store) Quarters(ctx context.Context, usual, from, to time.Time) ([]metr
 func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 	scan := func(r scanner) (v library.Standing, err error) {
 		var expires, success int64
-		err = r.Scan(&v.User, &v.Provider, &v.App, &v.Paused, &expires, &v.Read, &success)
+		err = r.Scan(&v.User, &v.Connection, &v.App, &v.Paused, &expires, &v.Read, &success)
 		v.ExpiresAt, v.LastSuccessAt = instant(expires), instant(success)
 		return v, err
 	}

@@ -90,7 +90,7 @@ func BenchmarkQuarters(b *testing.B) {
 }
 
 func run(user int64, stream string, minute float64, result string, rows int) library.Run {
-	r := library.Run{User: user, Provider: "spotify", Stream: stream, Started: at(minute), Took: 1234 * time.Millisecond, Rows: rows, Result: result}
+	r := library.Run{User: user, Connection: "spotify", Stream: stream, Started: at(minute), Took: 1234 * time.Millisecond, Rows: rows, Result: result}
 	if result != "ok" {
 		r.Category, r.Words, r.Detail = resilience.Upstream.String(), "Spotify has trouble", "HTTP 503"
 	}
@@ -133,7 +133,7 @@ func TestRunsGoWithTheirConnectionAndAfterTwoDays(t *testing.T) {
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
 	for _, age := range []time.Duration{time.Hour, 25 * time.Hour, 49 * time.Hour} {
-		require.NoError(t, s.SaveRun(t.Context(), library.Run{User: user, Provider: "spotify", Stream: "listens", Started: time.Now().Add(-age), Result: "ok"}))
+		require.NoError(t, s.SaveRun(t.Context(), library.Run{User: user, Connection: "spotify", Stream: "listens", Started: time.Now().Add(-age), Result: "ok"}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))
 	require.Equal(t, 2, number(t, s, "SELECT count(*) FROM runs"))
@@ -153,7 +153,7 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 		began := time.Now()
 		var ids []int64
 		for i := range 6 {
-			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble, Ref: fmt.Sprint(i)}))
 			time.Sleep(time.Minute)
 		}
 		become(t, s, delivery.Dead, ids[0])

@@ -17,7 +17,7 @@ const openImport = "state IN ('waiting', 'running')"
 
 func scanImport(r scanner) (v imports.Import, err error) {
 	var created, ended int64
-	err = r.Scan(&v.ID, &v.User, &v.Provider, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow, &v.BytesDone, &v.BytesAll, &v.Rows, &v.Added,
+	err = r.Scan(&v.ID, &v.User, &v.Connection, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow, &v.BytesDone, &v.BytesAll, &v.Rows, &v.Added,
 		&v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason, &created, &ended)
 	v.CreatedAt, v.EndedAt = instant(created), instant(ended)
 	return v, err
@@ -38,7 +38,7 @@ func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (impo
 			return err
 		}
 		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, connection, name, file, size, state, bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			v.ID, v.User, v.Provider, v.Name, v.File, v.Size, v.State, v.BytesAll, millis(v.CreatedAt))
+			v.ID, v.User, v.Connection, v.Name, v.File, v.Size, v.State, v.BytesAll, millis(v.CreatedAt))
 	})
 	return v, err
 }
@@ -71,11 +71,11 @@ func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
 func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []library.Listen) (imports.Import, error) {
 	now := v
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		fresh, added, err := s.takeIn(ctx, tx, library.Intake{User: v.User, Provider: v.Provider, Listens: plays})
+		fresh, added, err := s.takeIn(ctx, tx, library.Intake{User: v.User, Connection: v.Connection, Listens: plays})
 		if err != nil {
 			return err
 		}
-		if err := fillGaps(ctx, tx, v.User, v.Provider, fresh); err != nil {
+		if err := fillGaps(ctx, tx, v.User, v.Connection, fresh); err != nil {
 			return err
 		}
 		now.Added, now.Known = v.Added+added, v.Known+len(plays)-added

@@ -29,7 +29,7 @@ func apiPlay(title string, minute float64) library.Listen {
 // newImport is an open import of Spotify's.
 func newImport(t *testing.T, s *Store, user int64) imports.Import {
 	t.Helper()
-	v, err := s.AddImport(t.Context(), imports.Import{User: user, Provider: "spotify", Name: "a.zip", File: "f",
+	v, err := s.AddImport(t.Context(), imports.Import{User: user, Connection: "spotify", Name: "a.zip", File: "f",
 		State: imports.Waiting, CreatedAt: time.Now()}, 9)
 	require.NoError(t, err)
 	return v
@@ -117,8 +117,8 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	s.SetAttempts(5)
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "here", "a note"))
-	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "here", "a note"))
+	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 50, From: at(100), Since: at(100)}, false)
 	require.NoError(t, err)
 	take(t, s, newImport(t, s, user), exported("extended", "Before", 0, 3), exported("extended", "After", 101, 104))
@@ -126,7 +126,7 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, owing["lastfm"].Listens,
 		"what was played after forwarding began is carried, like everything that comes late")
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "here", reading)
 
@@ -157,7 +157,7 @@ func TestAGapIsKeptAndFilledByAnImport(t *testing.T) {
 	s, user := setup(t)
 	save(t, s, user, "spotify", apiPlay("Before", 0))
 	gap := library.Gap{From: at(2), To: at(200), LostTo: at(100)}
-	_, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify",
+	_, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify",
 		Listens: []library.Listen{apiPlay("D", 100), apiPlay("E", 150)}, Gap: &gap})
 	require.NoError(t, err)
 	want := gap

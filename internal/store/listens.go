@@ -18,7 +18,7 @@ import (
 // out; one that another provider told of becomes a second source of that listen. It returns how many listens are new.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		if err := current(ctx, tx, page.User, page.Provider, page.Generation); err != nil {
+		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
 			return err
 		}
 		var err error
@@ -29,11 +29,11 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 			return err
 		}
 		if page.Gap != nil {
-			if err := noteGap(ctx, tx, page.User, page.Provider, *page.Gap); err != nil {
+			if err := noteGap(ctx, tx, page.User, page.Connection, *page.Gap); err != nil {
 				return err
 			}
 		}
-		return execTx(ctx, tx, saveReading, page.User, page.Provider, library.Listens, page.Reading, page.Note)
+		return execTx(ctx, tx, savePosition, page.User, page.Connection, library.Listens, page.Position, page.Note)
 	})
 	if err != nil {
 		return 0, err
@@ -47,7 +47,7 @@ func (s *Store) takeIn(ctx context.Context, tx *sql.Tx, page library.Intake) (fr
 	if fresh, err = unknownPlays(ctx, tx, page); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
-	added, err = s.addPlays(ctx, tx, page.User, page.Provider, fresh)
+	added, err = s.addPlays(ctx, tx, page.User, page.Connection, fresh)
 	return fresh, added, err
 }
 
@@ -58,7 +58,7 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 	const most = 100
 	for chunk := range slices.Chunk(page.Listens, most) {
 		args := make([]any, 0, len(chunk)+2)
-		args = append(args, page.User, page.Provider)
+		args = append(args, page.User, page.Connection)
 		for i := range chunk {
 			args = append(args, chunk[i].SourceID)
 		}
@@ -82,21 +82,21 @@ func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*libr
 	return fresh, nil
 }
 
-func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*library.Listen) (added int, err error) {
+func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen) (added int, err error) {
 	m, err := playsAround(ctx, tx, user, fresh)
 	if err != nil {
 		return 0, err
 	}
 	reports, keys := make([]report, len(fresh)), make([]int64, len(fresh))
 	for i, l := range fresh {
-		reports[i] = newReport(provider, l.SourceID, l.PlayedAt, l.Duration)
+		reports[i] = newReport(conn, l.SourceID, l.PlayedAt, l.Duration)
 		keys[i] = matchKey(l.Title, indexed(l.Artist))
 		if l.Approximate || !m.join(&reports[i], keys[i]) {
 			added++
 		}
 	}
 	if added > 0 {
-		echoed, err := echoes(ctx, tx, user, provider, fresh, reports)
+		echoed, err := echoes(ctx, tx, user, conn, fresh, reports)
 		if err != nil {
 			return 0, err
 		}
@@ -121,7 +121,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 		if p == nil || p.learns(l) {
 			listens = append(listens, id, user, keys[i], l.Title, indexed(l.Artist), indexed(l.Album), millis(l.PlayedAt), l.Duration.Milliseconds(), l.ISRC, l.RecordingMBID, flag(l.Approximate))
 		}
-		sources = append(sources, user, provider, l.SourceID, id, millis(l.PlayedAt), now)
+		sources = append(sources, user, conn, l.SourceID, id, millis(l.PlayedAt), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
 	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)",
@@ -140,7 +140,7 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, provider s
 			plays = append(plays, stored{id: r.play.id, at: r.play.at})
 		}
 	}
-	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, provider, plays))
+	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
 }
 
 // mostIndexed is how long a name may be, in bytes. The names of an artist and an album stand together in an index, for which
@@ -157,13 +157,13 @@ func indexed(name string) string {
 
 // echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles as
 // it likes, but keeps the second. It gives those reports their listens, and says how many they were.
-func echoes(ctx context.Context, tx *sql.Tx, user int64, provider string, fresh []*library.Listen, reports []report) (n int, err error) {
+func echoes(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen, reports []report) (n int, err error) {
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
 		WHERE f.user_id = $1 AND f.connection = $2 AND l.played_at BETWEEN $3 AND $4
 		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)`,
-		user, provider, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)
+		user, conn, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
@@ -196,7 +196,7 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 			continue
 		}
 		err := execTx(ctx, tx, "UPDATE listen_sources SET listen_id = $1 WHERE user_id = $2 AND connection = $3 AND source_id = $4",
-			r.play.id, user, r.provider, r.sourceID)
+			r.play.id, user, r.connection, r.sourceID)
 		if err != nil {
 			return err
 		}
@@ -234,9 +234,10 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 	last := &play{}
 	scan := func(r scanner) (*report, error) {
 		var p play
-		var provider, sourceID string
+		var conn library.ConnectionID
+		var sourceID string
 		var match, played, ms, at int64
-		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &provider, &sourceID, &at); err != nil {
+		if err := r.Scan(&p.id, &match, &played, &ms, &p.isrc, &p.mbid, &conn, &sourceID, &at); err != nil {
 			return nil, err
 		}
 		if p.id != last.id {
@@ -244,7 +245,7 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 			last = &p
 			m.known[match] = append(m.known[match], last)
 		}
-		v := newReport(provider, sourceID, instant(at), last.length)
+		v := newReport(conn, sourceID, instant(at), last.length)
 		v.play = last
 		last.reports = append(last.reports, &v)
 		return &v, nil
@@ -257,7 +258,7 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 }
 
 // PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.
-func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]library.Listen, error) {
+func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]library.Listen, error) {
 	counts := make(map[string]library.Listen, len(tracks))
 	scan := func(r scanner) (l library.Listen, err error) {
 		var at int64
@@ -266,7 +267,7 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, provider string, tra
 		return l, err
 	}
 	for chunk := range slices.Chunk(tracks, 500) {
-		args := []any{user, provider}
+		args := []any{user, conn}
 		for _, t := range chunk {
 			args = append(args, t)
 		}
@@ -288,7 +289,7 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error 
 	for i := range page.Listens {
 		if l := &page.Listens[i]; l.PlayCount > 0 && !last[l.Track.SourceID] {
 			last[l.Track.SourceID] = true
-			args = append(args, page.User, page.Provider, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
+			args = append(args, page.User, page.Connection, l.Track.SourceID, l.PlayCount, millis(l.PlayedAt))
 		}
 	}
 	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
@@ -347,7 +348,7 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 		listen int64
 		library.Source
 	}
-	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Provider, &v.SourceID) }
+	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
 	sources, err := list(ctx, s.reader, scan, "SELECT listen_id, connection, source_id FROM listen_sources WHERE listen_id IN "+
 		numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
 	for _, v := range sources {

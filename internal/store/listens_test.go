@@ -29,9 +29,9 @@ func repeat(n int, apart float64) []library.Listen {
 	return all
 }
 
-func save(t testing.TB, s *Store, user int64, provider string, plays ...library.Listen) int {
+func save(t testing.TB, s *Store, user int64, conn library.ConnectionID, plays ...library.Listen) int {
 	t.Helper()
-	added, err := s.SaveListens(context.Background(), library.Intake{User: user, Provider: provider, Listens: plays})
+	added, err := s.SaveListens(context.Background(), library.Intake{User: user, Connection: conn, Listens: plays})
 	require.NoError(t, err)
 	return added
 }
@@ -75,22 +75,22 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	plays := repeat(600, 3.5)
 	for i := range 3 { // the pages overlap, as after a play that came in between
 		page := plays[i*200 : min((i+1)*200+7, 600)]
-		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Provider: "spotify", Listens: page, Reading: fmt.Sprint("page ", i), Note: "a note"})
+		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page, Position: fmt.Sprint("page ", i), Note: "a note"})
 		require.NoError(t, err)
 		require.Equal(t, []int{207, 200, 193}[i], added)
 	}
 	require.Equal(t, 600, count(t, s, user))
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "page 2", reading)
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
-	require.Equal(t, []library.StreamRecord{{Provider: "spotify", Stream: library.Listens, Reading: "page 2", Note: "a note"}}, streams)
+	require.Equal(t, []library.StreamRecord{{Connection: "spotify", Stream: library.Listens, Position: "page 2", Note: "a note"}}, streams)
 	got, _ := all(t, s, user, 1000)
 	require.Len(t, got, 600)
 	for i, l := range got {
 		require.Equal(t, plays[i], withSource(l.Listen, plays[i].SourceID))
-		require.Equal(t, []library.Source{{Provider: "spotify", SourceID: plays[i].SourceID}}, l.Sources)
+		require.Equal(t, []library.Source{{Connection: "spotify", SourceID: plays[i].SourceID}}, l.Sources)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"listens", "listen_sources", "play_counts", "streams"} {
 		s, user := setup(t)
-		first := library.Intake{User: user, Provider: "spotify", Listens: repeat(3, -60), Reading: "before", Note: "before"}
+		first := library.Intake{User: user, Connection: "spotify", Listens: repeat(3, -60), Position: "before", Note: "before"}
 		_, err := s.SaveListens(t.Context(), first)
 		require.NoError(t, err)
 		for _, event := range []string{"INSERT", "UPDATE"} {
@@ -109,14 +109,14 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 		for i := range page {
 			page[i].Track.SourceID, page[i].PlayCount = fmt.Sprint("track ", i), 1
 		}
-		intake := library.Intake{User: user, Provider: "spotify", Listens: page, Reading: "after", Note: "after"}
+		intake := library.Intake{User: user, Connection: "spotify", Listens: page, Position: "after", Note: "after"}
 		added, err := s.SaveListens(t.Context(), intake)
 		require.ErrorContains(t, err, "refused", table)
 		require.Zero(t, added, table)
 		require.Equal(t, 3, count(t, s, user), table)
 		require.Equal(t, 3, number(t, s, "SELECT count(*) FROM listen_sources"), table)
 		require.Zero(t, number(t, s, "SELECT count(*) FROM play_counts"), table)
-		reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+		reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 		require.NoError(t, err)
 		require.Equal(t, "before", reading, table)
 
@@ -144,7 +144,7 @@ func TestTheSecondSourceFillsInWhatIsMissing(t *testing.T) {
 	got, _ := all(t, s, user, 10)
 	require.Len(t, got, 1)
 	want := library.StoredListen{ID: got[0].ID, Listen: withSource(bare, ""), Sources: []library.Source{
-		{Provider: "listenbrainz", SourceID: bare.SourceID}, {Provider: "navidrome", SourceID: third.SourceID}, {Provider: "spotify", SourceID: rich.SourceID}}}
+		{Connection: "listenbrainz", SourceID: bare.SourceID}, {Connection: "navidrome", SourceID: third.SourceID}, {Connection: "spotify", SourceID: rich.SourceID}}}
 	want.ISRC, want.Duration, want.RecordingMBID = "ISAAA9900001", 3*time.Minute, "0b8e8a3a-1f0e-4d3c-8a57-3f3b1f8f5d5e"
 	require.Equal(t, want, got[0])
 }
@@ -163,7 +163,7 @@ func TestGuessedPlaysAreNotMerged(t *testing.T) {
 	for _, l := range got {
 		if l.Approximate {
 			approximate++
-			require.Equal(t, []string{"navidrome"}, providersOf(l))
+			require.Equal(t, []library.ConnectionID{"navidrome"}, providersOf(l))
 		}
 	}
 	require.Equal(t, 1, approximate)
@@ -275,7 +275,7 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 					plays[i].PlayedAt = at(float64(-1000*page) - 5*float64(i))
 					plays[i].SourceID = fmt.Sprint(page, "/", i)
 				}
-				if _, saveErr := s.SaveListens(context.Background(), library.Intake{User: user, Provider: fmt.Sprint("service", n), Listens: plays}); saveErr != nil {
+				if _, saveErr := s.SaveListens(context.Background(), library.Intake{User: user, Connection: library.ConnectionID(fmt.Sprint("service", n)), Listens: plays}); saveErr != nil {
 					err = saveErr
 				}
 			}

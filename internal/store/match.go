@@ -124,17 +124,17 @@ func normal(s string) string {
 
 // report is a play as one service reported it.
 type report struct {
-	provider string
-	teller   string // the provider, or its export
-	sourceID string
-	at       time.Time
-	length   time.Duration
-	play     *play // whose source it is; nil for a new listen
-	moved    bool  // from the listen that it was a source of before
+	connection library.ConnectionID
+	teller     string // the provider, or its export
+	sourceID   string
+	at         time.Time
+	length     time.Duration
+	play       *play // whose source it is; nil for a new listen
+	moved      bool  // from the listen that it was a source of before
 }
 
-func newReport(provider, sourceID string, at time.Time, length time.Duration) report {
-	return report{provider: provider, teller: tellerOf(provider, sourceID), sourceID: sourceID, at: at, length: length}
+func newReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) report {
+	return report{connection: conn, teller: tellerOf(string(conn), sourceID), sourceID: sourceID, at: at, length: length}
 }
 
 // tellerOf returns who reported a play. A provider's export reports the same plays as the provider, under ids of its

@@ -58,7 +58,7 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 
 // told is a play as one service reports it.
 type told struct {
-	provider string
+	provider library.ConnectionID
 	minute   float64
 	title    string
 	artist   string
@@ -115,7 +115,7 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 		for i, order := range [][2]int{{0, 1}, {1, 0}} {
 			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
 				user := addUser(t, s, t.Name(), accounts.Member)
-				names, added := [2]string{"spotify", "listenbrainz"}, 0
+				names, added := [2]library.ConnectionID{"spotify", "listenbrainz"}, 0
 				for _, n := range order {
 					added += save(t, s, user, names[n], c.plays[n].listen())
 				}
@@ -124,16 +124,16 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 				if c.want == 1 {
 					page, _, err := s.Listens(t.Context(), user, "", 10)
 					require.NoError(t, err)
-					require.Equal(t, []string{"listenbrainz", "spotify"}, providersOf(page[0]))
+					require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, providersOf(page[0]))
 				}
 			})
 		}
 	}
 }
 
-func providersOf(l library.StoredListen) (names []string) {
+func providersOf(l library.StoredListen) (names []library.ConnectionID) {
 	for _, s := range l.Sources {
-		names = append(names, s.Provider)
+		names = append(names, s.Connection)
 	}
 	return names
 }
@@ -258,7 +258,7 @@ func TestThreeServicesTellOfOnePlay(t *testing.T) {
 		user := addUser(t, s, fmt.Sprint(seed), accounts.Member)
 		var pages [][]told
 		for _, minute := range []float64{0, 4, 8} {
-			for i, p := range []string{"listenbrainz", "navidrome", "spotify"} {
+			for i, p := range []library.ConnectionID{"listenbrainz", "navidrome", "spotify"} {
 				pages = append(pages, []told{{provider: p, minute: minute + float64(i)/10, length: 4 * time.Minute}})
 			}
 		}

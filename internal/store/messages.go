@@ -56,7 +56,7 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 		category, title, message, action_url, resolved_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
-		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Provider, n.Cause, n.Category,
+		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Connection, n.Cause, n.Category,
 		n.Title, n.Message, n.Action.URL, millis(n.ResolvedAt), millis(time.Now()))
 	if err != nil {
 		return err
@@ -93,9 +93,10 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause,
-		category,
-			title, message, action_url, opened_at, resolved_at, created_at
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
+			title, message, action_url, opened_at, resolved_at, created_at,
+			COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
+				WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		return err
 	})
@@ -104,8 +105,8 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 
 func scanWaiting(r scanner) (w notify.Waiting, err error) {
 	var opened, resolved, created int64
-	err = r.Scan(&w.ID, &w.Notification, &w.Event, &w.Severity, &w.Provider, &w.Cause, &w.Category, &w.Title,
-		&w.Message, &w.ActionURL, &opened, &resolved, &created)
+	err = r.Scan(&w.ID, &w.Notification, &w.Event, &w.Severity, &w.Connection, &w.Cause, &w.Category, &w.Title,
+		&w.Message, &w.ActionURL, &opened, &resolved, &created, &w.Name)
 	w.OpenedAt, w.ResolvedAt, w.CreatedAt = instant(opened), instant(resolved), instant(created)
 	return w, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"reprise/internal/library"
 	"reprise/internal/notify"
 )
 
@@ -14,7 +15,7 @@ const notificationColumns = ` id, user_id, connection, cause, generation, severi
 
 func scanNotification(r scanner) (n notify.Notification, err error) {
 	var created, acknowledged, resolved int64
-	err = r.Scan(&n.ID, &n.User, &n.Provider, &n.Cause, &n.Generation, &n.Severity, &n.Category, &n.Title, &n.Message, &n.Detail,
+	err = r.Scan(&n.ID, &n.User, &n.Connection, &n.Cause, &n.Generation, &n.Severity, &n.Category, &n.Title, &n.Message, &n.Detail,
 		&n.Action.Label, &n.Action.URL, &created, &acknowledged, &resolved)
 	n.CreatedAt, n.AcknowledgedAt, n.ResolvedAt = instant(created), instant(acknowledged), instant(resolved)
 	return n, err
@@ -25,7 +26,7 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var replaced bool
 		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM connections WHERE user_id = $1 AND connection = $2 AND generation > $3)",
-			n.User, n.Provider, n.Generation).Scan(&replaced)
+			n.User, n.Connection, n.Generation).Scan(&replaced)
 		if err != nil || n.Generation > 0 && replaced {
 			return err
 		}
@@ -40,7 +41,7 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 			title = excluded.title, message = excluded.message, detail = excluded.detail, action_label = excluded.action_label,
 			action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
 			WHERE notifications.resolved_at > 0 OR $14 = 1 AND notifications.severity <> excluded.severity RETURNING`+notificationColumns,
-			id, n.User, n.Provider, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail, n.Action.Label, n.Action.URL, millis(n.CreatedAt), flag(n.Instead)))
+			id, n.User, n.Connection, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail, n.Action.Label, n.Action.URL, millis(n.CreatedAt), flag(n.Instead)))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -54,9 +55,9 @@ func (s *Store) OpenNotification(ctx context.Context, n notify.Notification) (st
 }
 
 // ResolveNotifications implements notify.Store.
-func (s *Store) ResolveNotifications(ctx context.Context, user int64, provider string, causes ...string) ([]notify.Notification, error) {
+func (s *Store) ResolveNotifications(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) ([]notify.Notification, error) {
 	query := resolveOpen
-	args := []any{millis(time.Now()), provider, user}
+	args := []any{millis(time.Now()), conn, user}
 	if len(causes) == 0 {
 		query += " AND generation > 0"
 	} else {

@@ -15,7 +15,7 @@ import (
 )
 
 func notice(user int64, cause string) notify.Notification {
-	return notify.Notification{User: user, Provider: "spotify", Cause: cause, Generation: 1, Severity: notify.Error, Category: "auth",
+	return notify.Notification{User: user, Connection: "spotify", Cause: cause, Generation: 1, Severity: notify.Error, Category: "auth",
 		Title: "Title", Message: "Message.", Detail: "Detail", Action: notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, CreatedAt: at(1)}
 }
 
@@ -50,7 +50,7 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 
 	for i, differ := range []func(*notify.Notification){
 		func(n *notify.Notification) { n.Cause = "contract" }, func(n *notify.Notification) { n.Generation = 2 },
-		func(n *notify.Notification) { n.Provider = "listenbrainz" }, func(n *notify.Notification) { n.User = addUser(t, s, "Bob", accounts.Member) },
+		func(n *notify.Notification) { n.Connection = "listenbrainz" }, func(n *notify.Notification) { n.User = addUser(t, s, "Bob", accounts.Member) },
 	} {
 		n := notice(user, "auth")
 		differ(&n)
@@ -118,7 +118,7 @@ func TestResolvingByCauses(t *testing.T) {
 	open := func() (open []string) {
 		for _, user := range []int64{alice, bob} {
 			for _, n := range openNotices(t, s, user) {
-				open = append(open, map[int64]string{alice: "alice ", bob: "bob "}[user]+n.Provider+" "+n.Cause)
+				open = append(open, map[int64]string{alice: "alice ", bob: "bob "}[user]+string(n.Connection)+" "+n.Cause)
 			}
 		}
 		return open
@@ -132,7 +132,7 @@ func TestResolvingByCauses(t *testing.T) {
 		}
 	}
 	other := notice(alice, "auth")
-	other.Provider, other.CreatedAt = "listenbrainz", at(-9)
+	other.Connection, other.CreatedAt = "listenbrainz", at(-9)
 	_, _, err := s.OpenNotification(t.Context(), other)
 	require.NoError(t, err)
 

@@ -9,7 +9,7 @@ import (
 // SaveState implements oauth.StateStore.
 func (s *Store) SaveState(ctx context.Context, v oauth.State) error {
 	return s.exec(ctx, "INSERT INTO oauth_states (id, session, user_id, connection, verifier, return_to, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		v.ID, v.Session, v.User, v.Provider, s.key.seal([]byte(v.Verifier), "oauth_states.verifier."+v.ID), v.ReturnTo, millis(v.CreatedAt))
+		v.ID, v.Session, v.User, v.Connection, s.key.seal([]byte(v.Verifier), "oauth_states.verifier."+v.ID), v.ReturnTo, millis(v.CreatedAt))
 }
 
 // TakeState implements oauth.StateStore.
@@ -18,7 +18,7 @@ func (s *Store) TakeState(ctx context.Context, id string) (oauth.State, error) {
 	var sealed string
 	var created int64
 	err := s.writer.QueryRowContext(ctx, "DELETE FROM oauth_states WHERE id = $1 RETURNING session, user_id, connection, verifier, return_to, created_at", id).
-		Scan(&v.Session, &v.User, &v.Provider, &sealed, &v.ReturnTo, &created)
+		Scan(&v.Session, &v.User, &v.Connection, &sealed, &v.ReturnTo, &created)
 	if err != nil {
 		return v, found(err)
 	}

@@ -13,7 +13,7 @@ import (
 const selectPlaylist = "SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position FROM playlists "
 
 func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
-	err = r.Scan(&p.ID, &p.Provider, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active, &p.Position)
+	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active, &p.Position)
 	return p, err
 }
 
@@ -23,8 +23,8 @@ func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlay
 }
 
 // ProviderPlaylists returns a user's playlists of one provider.
-func (s *Store) ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error) {
-	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, provider)
+func (s *Store) ProviderPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error) {
+	return list(ctx, s.reader, scanPlaylist, selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, conn)
 }
 
 // Playlist returns one playlist of a user with its tracks, or library.ErrNotFound.
@@ -45,7 +45,7 @@ func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPla
 }
 
 // SavePlaylist stores a playlist with all its tracks, in place of those it had.
-func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track) error {
+func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := nextIDs(ctx, tx, "playlists", 1)
 		if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, provider string, p
 			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
 			ON CONFLICT (user_id, connection, source_id) DO UPDATE SET name = excluded.name, snapshot = excluded.snapshot,
 			track_count = excluded.track_count, shrunk_to = -1, active = 1, position = excluded.position RETURNING id`,
-			id, user, provider, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
+			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	stored, err := s.ProviderPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	p.TrackCount = 430
-	want := library.StoredPlaylist{ID: stored[0].ID, Provider: "spotify", Playlist: p, Position: 4, Active: true, ShrunkTo: -1}
+	want := library.StoredPlaylist{ID: stored[0].ID, Connection: "spotify", Playlist: p, Position: 4, Active: true, ShrunkTo: -1}
 	require.Equal(t, []library.StoredPlaylist{want}, stored)
 	got, songs, err := s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(2)))
 	got, songs, err = s.Playlist(t.Context(), user, want.ID)
 	require.NoError(t, err)
-	require.Equal(t, library.StoredPlaylist{ID: want.ID, Provider: "spotify", Playlist: p, Active: true, ShrunkTo: -1}, got)
+	require.Equal(t, library.StoredPlaylist{ID: want.ID, Connection: "spotify", Playlist: p, Active: true, ShrunkTo: -1}, got)
 	require.Equal(t, tracks(2), songs)
 
 	require.NoError(t, s.SetGone(t.Context(), want.ID))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/queue"
 )
 
@@ -35,7 +36,7 @@ func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do
 
 // startQueue works the deliveries to a provider, so many at once, until the returned function is called, which waits
 // for those under way. It needs a bubble.
-func startQueue(t testing.TB, s *Store, provider string, atOnce int, do func(id int64) error) (stop func()) {
+func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int, do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker[plays]{do: do})
@@ -60,7 +61,7 @@ func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
-			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Provider: "lastfm", Kind: delivery.Scrobble,
+			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 				Ref: fmt.Sprint(i)}))
 		}
 		become(t, s, delivery.Running, ids[0], ids[1])

@@ -25,7 +25,7 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	require.NoError(t, err)
 	_, err = s.Vapid(t.Context(), func() (string, error) { return "a signing key", nil })
 	require.NoError(t, err)
-	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Provider: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "a.state", User: user, Connection: "spotify", Verifier: "verifier", CreatedAt: at(0)}))
 }
 
 func TestEverySealedColumnIsListed(t *testing.T) {
@@ -79,10 +79,10 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	again, err := Open(t.Context(), in(t, dir), next)
 	require.NoError(t, err)
 	defer again.Close()
-	for _, provider := range []string{"spotify", "navidrome"} {
+	for _, provider := range []library.ConnectionID{"spotify", "navidrome"} {
 		c, err := again.Connection(t.Context(), user, provider)
 		require.NoError(t, err)
-		require.Equal(t, library.Credentials{"token": "credential-of-" + provider}, c.Credentials)
+		require.Equal(t, library.Credentials{"token": "credential-of-" + string(provider)}, c.Credentials)
 	}
 	waiting, err := again.Pending(t.Context(), user, "spotify")
 	require.NoError(t, err)

@@ -66,7 +66,7 @@ func TestASecretMovedToAnotherRowOrColumnDoesNotOpen(t *testing.T) {
 		connect(t, s, alice, "listenbrainz")
 		connect(t, s, bob, "spotify")
 		require.NoError(t, s.SavePending(t.Context(), connection(bob, "spotify")))
-		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "state", User: bob, Provider: "spotify", Verifier: `{"token":"x"}`}))
+		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "state", User: bob, Connection: "spotify", Verifier: `{"token":"x"}`}))
 		_, err := s.Connection(t.Context(), bob, "spotify")
 		require.NoError(t, err)
 		_, err = s.writer.Exec(move)
@@ -92,7 +92,7 @@ func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
 	require.NoError(t, s.SaveCredentials(t.Context(), c))
 	c.Credentials = library.Credentials{"access_token": secrets[4]}
 	require.NoError(t, s.SavePending(t.Context(), c))
-	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Provider: "spotify", Verifier: secrets[5], CreatedAt: at(0)}))
+	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "x", User: user, Connection: "spotify", Verifier: secrets[5], CreatedAt: at(0)}))
 	require.NoError(t, s.Sessions().Commit(secrets[6], []byte("session data"), time.Now().Add(time.Hour)))
 
 	requireNone := func(when string) {

@@ -78,7 +78,7 @@ func TestUsers(t *testing.T) {
 func TestAnAuthorizationRequestServesOnce(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	want := oauth.State{ID: "id", Session: "session", User: user, Provider: "spotify", Verifier: "verifier", ReturnTo: "/here", CreatedAt: at(5)}
+	want := oauth.State{ID: "id", Session: "session", User: user, Connection: "spotify", Verifier: "verifier", ReturnTo: "/here", CreatedAt: at(5)}
 	require.NoError(t, s.SaveState(t.Context(), want))
 	require.Error(t, s.SaveState(t.Context(), want), "an id stands for one request")
 	var taken, missed atomic.Int32
@@ -102,7 +102,7 @@ func TestStopsAreRestored(t *testing.T) {
 	s, user := setup(t)
 	first := connect(t, s, user, "spotify")
 	stop := func(stream string, generation int64) resilience.Stop {
-		return resilience.Stop{Key: resilience.Key{User: user, Provider: "spotify", App: "app", Stream: stream}, Generation: generation,
+		return resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app", Stream: stream}, Generation: generation,
 			Category: resilience.Auth, Since: at(3)}
 	}
 	stops := func() []resilience.Stop {
@@ -110,13 +110,13 @@ func TestStopsAreRestored(t *testing.T) {
 		require.NoError(t, err)
 		return all
 	}
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", ""))
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", ""))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)))
 	require.NoError(t, s.SaveStop(t.Context(), stop(library.Listens, first.Generation)))
 	require.ElementsMatch(t, []resilience.Stop{stop("", 1), stop(library.Listens, 1)}, stops())
 	require.NoError(t, s.ClearStops(t.Context(), user, "spotify"))
 	require.Empty(t, stops())
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "position", reading)
 
@@ -135,7 +135,7 @@ func TestHoldsAreNeverShortened(t *testing.T) {
 	s, user := setup(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	hold := func(user int64, stream string, category resilience.Category, until time.Duration) resilience.Hold {
-		return resilience.Hold{Key: resilience.Key{User: user, Provider: "spotify", App: "app", Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
+		return resilience.Hold{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app", Stream: stream}, Category: category, Since: now, Until: now.Add(until)}
 	}
 	for _, h := range []resilience.Hold{hold(user, "", resilience.RateLimit, time.Hour), hold(user, "", resilience.RateLimit, time.Minute),
 		hold(0, "", resilience.Quota, time.Hour), hold(0, "", resilience.Quota, 3*time.Hour), hold(user, library.Listens, resilience.Upstream, time.Hour),
@@ -168,12 +168,12 @@ func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
 func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
-	reading, err := s.Reading(t.Context(), user, "spotify", library.Listens)
+	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Empty(t, reading)
 	require.NoError(t, s.SaveFailure(t.Context(), user, "spotify", library.Listens, "advice", "detail"))
-	require.NoError(t, s.SaveReading(t.Context(), user, "spotify", library.Listens, "position", "note"))
-	want := library.StreamRecord{Provider: "spotify", Stream: library.Listens, Reading: "position", Note: "note", Advice: "advice", Detail: "detail"}
+	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "position", "note"))
+	want := library.StreamRecord{Connection: "spotify", Stream: library.Listens, Position: "position", Note: "note", Advice: "advice", Detail: "detail"}
 	streams, err := s.Streams(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, []library.StreamRecord{want}, streams)
@@ -222,10 +222,10 @@ func TestTidyRemovesWhatNobodyCanUse(t *testing.T) {
 		name := fmt.Sprint("provider", i)
 		require.NoError(t, s.Sessions().Commit(name, nil, now.Add(-age)))
 		require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: name, User: user, CreatedAt: now.Add(-age)}))
-		c := connection(user, name)
+		c := connection(user, library.ConnectionID(name))
 		c.CreatedAt = now.Add(-age)
 		require.NoError(t, s.SavePending(t.Context(), c))
-		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Provider: name}, Until: now.Add(-age)}))
+		require.NoError(t, s.SaveHold(t.Context(), resilience.Hold{Key: resilience.Key{Connection: name, Provider: name}, Until: now.Add(-age)}))
 		require.NoError(t, s.SaveCooldowns(t.Context(), []resilience.Cooldown{{Provider: name, Key: "a", Until: now.Add(-age)}}))
 	}
 	require.NoError(t, s.Tidy(t.Context()))

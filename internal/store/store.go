@@ -1,4 +1,4 @@
-// Package store holds everything that outlives the process, and is the only place with SQL.
+// Package store holds everything that outlives the process. It has all SQL but that of the queue (internal/queue).
 //
 // It promises that what belongs together is written in one transaction, that secrets are sealed before they reach the
 // disk, and that an error of the database is a *resilience.LocalError whose sentence says what to do. The engine is

@@ -76,15 +76,15 @@ func at(minutes float64) time.Time {
 }
 
 // connection is a proved connection that has not been saved.
-func connection(user int64, provider string) library.Connection {
-	return library.Connection{User: user, Provider: provider, AccountID: "id-1", Account: "alice", App: "app",
-		Credentials: library.Credentials{"token": "credential-of-" + provider}, AuthorizedAt: at(1), ExpiresAt: at(2),
+func connection(user int64, conn library.ConnectionID) library.Connection {
+	return library.Connection{User: user, ID: conn, AccountID: "id-1", Account: "alice", App: "app",
+		Credentials: library.Credentials{"token": "credential-of-" + string(conn)}, AuthorizedAt: at(1), ExpiresAt: at(2),
 		CreatedAt: at(3)}
 }
 
-func connect(t testing.TB, s *Store, user int64, provider string) library.Connection {
+func connect(t testing.TB, s *Store, user int64, conn library.ConnectionID) library.Connection {
 	t.Helper()
-	c, err := s.SaveConnection(context.Background(), connection(user, provider))
+	c, err := s.SaveConnection(context.Background(), connection(user, conn))
 	require.NoError(t, err)
 	return c
 }
@@ -243,7 +243,7 @@ func TestStoppingIsNoFault(t *testing.T) {
 	s, user := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.SaveListens(ctx, library.Intake{User: user, Provider: "spotify", Listens: repeat(1, 5)})
+	_, err := s.SaveListens(ctx, library.Intake{User: user, Connection: "spotify", Listens: repeat(1, 5)})
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = s.Connections(ctx)
 	require.ErrorIs(t, err, context.Canceled)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
 )
@@ -15,7 +16,7 @@ const upsertStream = "INSERT INTO streams (user_id, connection, stream, "
 func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord, error) {
 	scan := func(r scanner) (v library.StreamRecord, err error) {
 		var success int64
-		err = r.Scan(&v.Provider, &v.Stream, &v.Reading, &success, &v.Advice, &v.Detail, &v.Note)
+		err = r.Scan(&v.Connection, &v.Stream, &v.Position, &success, &v.Advice, &v.Detail, &v.Note)
 		v.LastSuccessAt = instant(success)
 		return v, err
 	}
@@ -24,36 +25,36 @@ func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord
 }
 
 // Reading returns how far reading a stream has come; empty before the first page.
-func (s *Store) Reading(ctx context.Context, user int64, provider, stream string) (string, error) {
+func (s *Store) Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error) {
 	var reading string
 	err := s.reader.QueryRowContext(ctx, "SELECT reading FROM streams WHERE user_id = $1 AND connection = $2 AND stream = $3",
-		user, provider, stream).Scan(&reading)
+		user, conn, stream).Scan(&reading)
 	if err = found(err); err == library.ErrNotFound {
 		err = nil
 	}
 	return reading, err
 }
 
-// SaveReading notes how far reading a stream has come, and what a person should know about its data.
-func (s *Store) SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error {
-	return s.exec(ctx, saveReading, user, provider, stream, reading, note)
+// SavePosition notes how far reading a stream has come, and what a person should know about its data.
+func (s *Store) SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error {
+	return s.exec(ctx, savePosition, user, conn, stream, reading, note)
 }
 
-const saveReading = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
+const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
 
 // SaveSuccess notes that a run of a stream came to its end, and forgets the failures before it.
-func (s *Store) SaveSuccess(ctx context.Context, user int64, provider, stream string, at time.Time) error {
+func (s *Store) SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time) error {
 	return s.exec(ctx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
-		user, provider, stream, millis(at))
+		user, conn, stream, millis(at))
 }
 
 // SaveFailure keeps what a person needs to know about the latest failure of a stream.
-func (s *Store) SaveFailure(ctx context.Context, user int64, provider, stream, advice, detail string) error {
+func (s *Store) SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream, advice, detail string) error {
 	return s.exec(ctx, upsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
-		user, provider, stream, advice, detail)
+		user, conn, stream, advice, detail)
 }
 
 // SaveStop keeps a stop, so that a restart does not send a dead credential again. When the connection has moved on to
@@ -62,12 +63,12 @@ func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
 	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, connection, $3, $4, $5 FROM connections
 		WHERE user_id = $1 AND connection = $2 AND generation = $6
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
-		v.Key.User, v.Key.Provider, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
+		v.Key.User, v.Key.Connection, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
 }
 
 // ClearStops forgets the stops of a connection, when its person wants it tried again.
-func (s *Store) ClearStops(ctx context.Context, user int64, provider string) error {
-	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2", user, provider)
+func (s *Store) ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error {
+	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2", user, conn)
 }
 
 // Stops returns all stops.
@@ -75,7 +76,8 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 	scan := func(r scanner) (v resilience.Stop, err error) {
 		var category string
 		var since int64
-		err = r.Scan(&v.Key.User, &v.Key.Provider, &v.Key.App, &v.Key.Stream, &v.Generation, &category, &since)
+		err = r.Scan(&v.Key.User, &v.Key.Connection, &v.Key.App, &v.Key.Stream, &v.Generation, &category, &since)
+		v.Key.Provider = appOwner(v.Key.Connection)
 		v.Category, v.Since = resilience.ParseCategory(category), instant(since)
 		return v, err
 	}
@@ -85,10 +87,14 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 
 // SaveHold keeps a dictated wait, so that it is kept across a restart.
 func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
+	about := h.Key.Connection
+	if h.Key.User == 0 { // all connections to the provider
+		about = h.Key.Provider
+	}
 	return s.exec(ctx, `INSERT INTO holds (connection, app, user_id, stream, category, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (connection, app, user_id, stream) DO UPDATE SET category = excluded.category, since = excluded.since,
 		until = CASE WHEN excluded.until > holds.until THEN excluded.until ELSE holds.until END`,
-		h.Key.Provider, h.Key.App, h.Key.User, h.Key.Stream, h.Category.String(), millis(h.Since), millis(h.Until))
+		about, h.Key.App, h.Key.User, h.Key.Stream, h.Category.String(), millis(h.Since), millis(h.Until))
 }
 
 // Holds returns the waits that have not ended.
@@ -96,9 +102,19 @@ func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
 	scan := func(r scanner) (v resilience.Hold, err error) {
 		var category string
 		var since, until int64
-		err = r.Scan(&v.Key.Provider, &v.Key.App, &v.Key.User, &v.Key.Stream, &category, &since, &until)
+		err = r.Scan(&v.Key.Connection, &v.Key.App, &v.Key.User, &v.Key.Stream, &category, &since, &until)
+		v.Key.Provider = appOwner(v.Key.Connection)
 		v.Category, v.Since, v.Until = resilience.ParseCategory(category), instant(since), instant(until)
 		return v, err
 	}
 	return list(ctx, s.reader, scan, "SELECT connection, app, user_id, stream, category, since, until FROM holds WHERE until > $1", millis(time.Now()))
+}
+
+// appOwner returns the provider whose app a connection shares with others. A channel shares its with nobody.
+func appOwner(connection string) string {
+	id := library.ConnectionID(connection)
+	if _, channel := delivery.ChannelNumber(id); channel {
+		return connection
+	}
+	return id.Provider()
 }

@@ -152,8 +152,8 @@ func TestConnectionsGetIdsWithoutLosingARow(t *testing.T) {
 	s := openIn(t, dir)
 	c, err := s.Connection(t.Context(), 1, "spotify")
 	require.NoError(t, err)
-	require.Equal(t, "spotify", c.Provider)
-	waiting, _, err := s.Deliveries(t.Context(), delivery.Filter{User: 1, Provider: "listenbrainz"}, "", 10)
+	require.EqualValues(t, "spotify", c.ID)
+	waiting, _, err := s.Deliveries(t.Context(), delivery.Filter{User: 1, Connection: "listenbrainz"}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, waiting, 2)
 	runs, _, err := s.Runs(t.Context(), 1, "spotify", time.Time{}, "", 10)
@@ -181,7 +181,7 @@ func TestWhatThePreviousVersionStoredIsReadAsBefore(t *testing.T) {
 	everybodys, err := s.Connections(t.Context())
 	require.NoError(t, err)
 	for _, c := range everybodys {
-		credentials[fmt.Sprint(c.User, " ", c.Provider, " ", c.Generation, " ", c.Paused)] = c.Credentials
+		credentials[fmt.Sprint(c.User, " ", c.ID, " ", c.Generation, " ", c.Paused)] = c.Credentials
 	}
 	require.Equal(t, map[string]library.Credentials{
 		"1 spotify 2 false":      {"access_token": "alices-access", "refresh_token": "alices-refresh"},
@@ -204,7 +204,7 @@ func requireOldData(t *testing.T, s *Store) {
 	t.Helper()
 	listens, _ := all(t, s, 1, 7)
 	require.Len(t, listens, 45)
-	require.Equal(t, []string{"listenbrainz", "spotify"}, providersOf(listens[20]))
+	require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, providersOf(listens[20]))
 	require.Equal(t, "It's; a -- \"title\"\nof two lines", listens[3].Title)
 	requireWhole(t, s, 1)
 	counts, err := s.PlayCounts(t.Context(), 2, "navidrome", []string{"nd-track-4"})
@@ -214,7 +214,7 @@ func requireOldData(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Equal(t, tracks(25), songs)
 
-	reading, err := s.Reading(t.Context(), 2, "navidrome", library.Listens)
+	reading, err := s.Position(t.Context(), 2, "navidrome", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "scan-7", reading)
 	stops, err := s.Stops(t.Context())
@@ -227,7 +227,7 @@ func requireOldData(t *testing.T, s *Store) {
 	require.NoError(t, err)
 	require.Len(t, open, 2)
 	require.NotEqual(t, open[0].AcknowledgedAt, open[1].AcknowledgedAt)
-	_, opened, err := s.OpenNotification(t.Context(), notify.Notification{User: 1, Provider: "spotify", Cause: "auth", Generation: 2, CreatedAt: at(99)})
+	_, opened, err := s.OpenNotification(t.Context(), notify.Notification{User: 1, Connection: "spotify", Cause: "auth", Generation: 2, CreatedAt: at(99)})
 	require.NoError(t, err)
 	require.False(t, opened, "what was said is not said again")
 
@@ -241,8 +241,8 @@ func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
 	dir, _ := oldDatabase(t)
 	s := openIn(t, dir)
 	s.SetAttempts(5)
-	rule := func(user int64, provider, kind string, batch int) delivery.Rule {
-		return delivery.Rule{User: user, Provider: provider, Kind: kind, Batch: batch, Since: time.Now()}
+	rule := func(user int64, conn library.ConnectionID, kind string, batch int) delivery.Rule {
+		return delivery.Rule{User: user, Connection: conn, Kind: kind, Batch: batch, Since: time.Now()}
 	}
 	n, err := s.StartForwarding(t.Context(), rule(1, "listenbrainz", delivery.SubmitListens, 10), true)
 	require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestForwardingAfterAnUpgradeReachesEarlierListens(t *testing.T) {
 
 	owing, err := s.Waiting(t.Context(), 1)
 	require.NoError(t, err)
-	require.Equal(t, map[string]delivery.Waiting{"listenbrainz": {Listens: 15}}, owing)
+	require.Equal(t, map[library.ConnectionID]delivery.Waiting{"listenbrainz": {Listens: 15}}, owing)
 	waiting, _, err := s.Deliveries(t.Context(), delivery.Filter{User: 1}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, waiting, 2)

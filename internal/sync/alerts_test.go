@@ -242,7 +242,7 @@ func TestAnotherAccountIsReadFromTheStart(t *testing.T) {
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		<-held
 		require.Error(t, e.ConnectListenBrainz(user, "bob"))
-		_, err := e.Connections.Choose(context.Background(), user, "listenbrainz", true)
+		_, err := e.Connections.Choose(context.Background(), user, "listenbrainz", syncer.Replace)
 		require.NoError(t, err)
 		up.Fail("listenbrainz", nil)
 		close(release)

@@ -191,7 +191,7 @@ func TestARefusedBatchIsHalvedToFindBadListens(t *testing.T) {
 				PlayedAt: time.Now().Add(time.Duration(i-plays) * 4 * time.Minute)})
 		}
 		_, err := e.Store.SaveListens(context.Background(),
-			library.Intake{User: user, Provider: "spotify", Listens: page})
+			library.Intake{User: user, Connection: "spotify", Listens: page})
 		require.NoError(t, err)
 		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
 		enginetest.Settle()

@@ -1,10 +1,12 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,19 +53,19 @@ func (m *connector) ConnectOAuth(
 		client = oauth.GrantClient(client, g.Credentials)
 	}
 	adapter := p.Open(client, g.Credentials)
-	c := library.Connection{User: user, Provider: p.Name, Credentials: g.Credentials,
+	c := library.Connection{User: user, ID: cmp.Or(g.Connection, library.ConnectionID(p.Name)), Credentials: g.Credentials,
 		AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
 	return m.connect(ctx, p, c, adapter)
 }
 
-// Connect proves what a person has typed in by a real call, and stores it as the user's connection. If the proof
-// fails, nothing is stored, and the error wraps a *resilience.Failure. If there is a connection to another account
-// already, the new one waits and the error is an *OtherAccountError.
+// Connect proves what a person has typed in by a real call, and stores it as the connection: c has its user, id and
+// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a *resilience.Failure. If
+// the connection leads to another account already, the new one waits and the error is an *OtherAccountError.
 func (m *connector) Connect(
-	ctx context.Context, p *providers.Provider, user int64, fields library.Credentials,
+	ctx context.Context, p *providers.Provider, c library.Connection,
 ) (library.Connection, error) {
-	c := library.Connection{User: user, Provider: p.Name, Credentials: fields, AuthorizedAt: time.Now()}
-	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, fields))
+	c.AuthorizedAt = time.Now()
+	return m.connect(ctx, p, c, p.Open(m.guard.opt.Client, c.Credentials))
 }
 
 func (m *connector) connect(
@@ -79,7 +81,7 @@ func (m *connector) connect(
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
 	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
-	old, err := m.store.Connection(ctx, c.User, p.Name)
+	old, err := m.store.Connection(ctx, c.User, c.ID)
 	switch {
 	case err == nil && old.AccountID != c.AccountID:
 		if err := m.store.SavePending(ctx, c); err != nil {
@@ -92,14 +94,16 @@ func (m *connector) connect(
 	return m.take(ctx, c)
 }
 
-// Choice returns the accounts between which a person has to choose; the error is [library.ErrNotFound] if there is no
+// Choices returns the accounts between which a person has to choose; the error is [library.ErrNotFound] if there is no
 // choice.
-func (m *connector) Choice(ctx context.Context, user int64, p *providers.Provider) (*OtherAccountError, error) {
-	pending, err := m.store.Pending(ctx, user, p.Name)
+func (m *connector) Choices(
+	ctx context.Context, user int64, conn library.ConnectionID,
+) (*OtherAccountError, error) {
+	pending, err := m.store.Pending(ctx, user, conn)
 	if err != nil {
 		return nil, err
 	}
-	old, err := m.store.Connection(ctx, user, p.Name)
+	old, err := m.store.Connection(ctx, user, conn)
 	if err != nil {
 		return nil, err
 	}
@@ -138,23 +142,60 @@ func (m *connector) Refused(
 	return errors.Join(failure, m.store.SaveHold(context.WithoutCancel(ctx), hold))
 }
 
-// Choose decides about another account's credential: it becomes the connection, or is forgotten.
-func (m *connector) Choose(ctx context.Context, user int64, provider string, accept bool) (library.Connection, error) {
-	pending, err := m.store.Pending(ctx, user, provider)
+// Choice is what a person makes of the credential of another account.
+type Choice string
+
+// The choices.
+const (
+	Keep    Choice = "keep"    // the connection stays with its account; the credential is forgotten
+	Replace Choice = "replace" // the connection leads to the other account from now on
+	Another Choice = "another" // the other account becomes another connection
+)
+
+// Choose decides about another account's credential. It returns the connection that the credential became, if it did.
+func (m *connector) Choose(
+	ctx context.Context, user int64, conn library.ConnectionID, choice Choice,
+) (library.Connection, error) {
+	pending, err := m.store.Pending(ctx, user, conn)
 	if err != nil {
 		return pending, err
 	}
-	if !accept {
-		return pending, m.store.DropPending(ctx, user, provider)
+	switch choice {
+	case Replace:
+		return m.take(ctx, pending)
+	case Another:
+		if pending.ID, err = m.Next(ctx, user, conn.Provider()); err != nil {
+			return pending, err
+		}
+		c, err := m.take(ctx, pending)
+		return c, errors.Join(err, m.store.DropPending(context.WithoutCancel(ctx), user, conn))
 	}
-	return m.take(ctx, pending)
+	return pending, m.store.DropPending(ctx, user, conn)
+}
+
+// ErrTooMany reports that a person has as many connections to a provider as there can be.
+var ErrTooMany = errors.New("there are too many connections to this service already")
+
+// Next returns the id of the next connection that a person can make to a provider, or ErrTooMany.
+func (m *connector) Next(ctx context.Context, user int64, provider string) (library.ConnectionID, error) {
+	all, err := m.store.UserConnections(ctx, user)
+	if err != nil {
+		return "", err
+	}
+	id, ok := library.NextConnectionID(provider, func(id library.ConnectionID) bool {
+		return slices.ContainsFunc(all, func(c library.Connection) bool { return c.ID == id })
+	})
+	if !ok {
+		return "", ErrTooMany
+	}
+	return id, nil
 }
 
 // take stores a proved connection as the next generation, forgets the trouble of the old one, and starts to read.
 func (m *connector) take(ctx context.Context, c library.Connection) (library.Connection, error) {
 	ctx = context.WithoutCancel(ctx)
 	did := activity.Reconnected
-	if _, err := m.store.Connection(ctx, c.User, c.Provider); errors.Is(err, library.ErrNotFound) {
+	if _, err := m.store.Connection(ctx, c.User, c.ID); errors.Is(err, library.ErrNotFound) {
 		did = activity.Connected
 	}
 	c, err := m.store.SaveConnection(ctx, c)
@@ -162,12 +203,12 @@ func (m *connector) take(ctx context.Context, c library.Connection) (library.Con
 		return c, err
 	}
 	told := m.guard.opt.Alerts
-	told.Note(ctx, activity.Entry{User: c.User, Action: did, Provider: c.Provider, Subject: c.Account})
+	told.Note(ctx, activity.Entry{User: c.User, Action: did, Connection: c.ID, Subject: c.Account})
 	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
-	m.syncer.Cancel(c.User, c.Provider) // it still reads with the old credential
-	m.syncer.Forget(c.User, c.Provider)
+	m.syncer.Cancel(c.User, c.ID) // it still reads with the old credential
+	m.syncer.Forget(c.User, c.ID)
 	err = errors.Join(
-		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider), c.User),
+		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider()), c),
 		m.deliveries.Connected(ctx, c),
 		told.Publish(ctx, c)) // the trouble of the app has ended for all who share it
 	m.syncer.StartAnew(c)

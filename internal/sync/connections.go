@@ -15,15 +15,17 @@ import (
 // ConnectionStore keeps connections.
 type ConnectionStore interface {
 	Connections(context.Context) ([]library.Connection, error)
-	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
+	RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error
 	SaveHold(context.Context, resilience.Hold) error
 	SaveConnection(context.Context, library.Connection) (library.Connection, error)
-	DeleteConnection(ctx context.Context, user int64, provider string, data bool) error
-	SetPaused(ctx context.Context, user int64, provider string, paused bool) error
-	ClearStops(ctx context.Context, user int64, provider string) error
+	DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error
+	SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error
+	ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error
 	SavePending(context.Context, library.Connection) error
-	Pending(ctx context.Context, user int64, provider string) (library.Connection, error)
-	DropPending(ctx context.Context, user int64, provider string) error
+	Pending(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
+	DropPending(ctx context.Context, user int64, conn library.ConnectionID) error
 }
 
 // Connections is what a person can do with their connections. What has begun to be stored is finished even if the
@@ -48,76 +50,85 @@ func NewConnections(g *Guard, s *Syncer, d Deliveries, store ConnectionStore, bu
 var ErrPaused = errors.New("the connection is paused")
 
 // Disconnect removes a connection, and with data also what only that connection has brought.
-func (m *Connections) Disconnect(ctx context.Context, user int64, provider string, data bool) error {
+func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
 	ctx = context.WithoutCancel(ctx)
 	// First of all no run may store more.
-	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
+	if err := m.store.SetPaused(ctx, user, conn, true); err != nil {
 		return err
 	}
-	m.syncer.Stop(user, provider)
-	if err := m.store.DeleteConnection(ctx, user, provider, data); err != nil {
+	m.syncer.Stop(user, conn)
+	if err := m.store.DeleteConnection(ctx, user, conn, data); err != nil {
 		return err
 	}
-	m.guard.opt.Backoff.Forget(user, provider)
+	m.guard.opt.Backoff.Forget(user, string(conn))
 	detail := ""
 	if data {
 		detail = "What was read through it alone was deleted."
 	}
-	m.note(ctx, user, provider, activity.Disconnected, detail)
-	err := m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(provider), user)
-	m.publish(user, provider)
+	m.note(ctx, user, conn, activity.Disconnected, detail)
+	err := m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(conn.Provider()), user, conn)
+	m.publish(user, conn)
 	return err
 }
 
-// Pause stops reading a connection until Resume.
-func (m *Connections) Pause(ctx context.Context, user int64, provider string) error {
-	ctx = context.WithoutCancel(ctx)
-	if err := m.store.SetPaused(ctx, user, provider, true); err != nil {
+// Rename gives a connection another name. With an empty one it is called like its provider.
+func (m *Connections) Rename(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
+	if err := m.store.RenameConnection(ctx, user, conn, name); err != nil {
 		return err
 	}
-	m.syncer.Stop(user, provider)
-	m.note(ctx, user, provider, activity.Paused, "")
-	m.publish(user, provider)
+	m.publish(user, conn)
+	return nil
+}
+
+// Pause stops reading a connection until Resume.
+func (m *Connections) Pause(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := m.store.SetPaused(ctx, user, conn, true); err != nil {
+		return err
+	}
+	m.syncer.Stop(user, conn)
+	m.note(ctx, user, conn, activity.Paused, "")
+	m.publish(user, conn)
 	return nil
 }
 
 // Resume lets a paused connection go on, with a run at once.
-func (m *Connections) Resume(ctx context.Context, user int64, provider string) error {
+func (m *Connections) Resume(ctx context.Context, user int64, conn library.ConnectionID) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := m.store.SetPaused(ctx, user, provider, false); err != nil {
+	if err := m.store.SetPaused(ctx, user, conn, false); err != nil {
 		return err
 	}
-	m.note(ctx, user, provider, activity.Resumed, "")
-	return errors.Join(m.deliveries.Release(ctx, user, provider), m.start(ctx, user, provider))
+	m.note(ctx, user, conn, activity.Resumed, "")
+	return errors.Join(m.deliveries.Release(ctx, user, conn), m.start(ctx, user, conn))
 }
 
 // SyncNow starts a run of every stream that may run, or joins those under way. If none may, because of a wait or
 // because a person has to act first, it returns a *resilience.NotBeforeError; ErrPaused if the connection is paused.
-func (m *Connections) SyncNow(ctx context.Context, user int64, provider string) error {
-	err := m.syncNow(ctx, user, provider)
+func (m *Connections) SyncNow(ctx context.Context, user int64, conn library.ConnectionID) error {
+	err := m.syncNow(ctx, user, conn)
 	if err == nil {
-		m.note(ctx, user, provider, activity.Synced, "")
+		m.note(ctx, user, conn, activity.Synced, "")
 	}
 	return err
 }
 
-func (m *Connections) syncNow(ctx context.Context, user int64, provider string) error {
-	c, err := m.store.Connection(ctx, user, provider)
+func (m *Connections) syncNow(ctx context.Context, user int64, conn library.ConnectionID) error {
+	c, err := m.store.Connection(ctx, user, conn)
 	if err != nil {
 		return err
 	}
 	if c.Paused {
 		return ErrPaused
 	}
-	p := m.guard.opt.Registry.Get(provider)
+	p := m.guard.opt.Registry.Get(conn.Provider())
 	if len(p.Streams) == 0 { // nothing is read there
-		return m.deliveries.Release(ctx, user, provider)
+		return m.deliveries.Release(ctx, user, conn)
 	}
 	var against resilience.State
 	for _, stream := range p.Streams {
 		state := m.guard.state(c, stream)
 		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // a call that finds out is joined
-			return m.start(ctx, user, provider)
+			return m.start(ctx, user, conn)
 		}
 		if against.Kind == resilience.Ready || state.Kind == resilience.Held {
 			against = state
@@ -128,44 +139,44 @@ func (m *Connections) syncNow(ctx context.Context, user int64, provider string) 
 
 // Retry is "Try again": it lifts a stop or a backoff and starts a run. If a dictated wait remains and keeps every
 // stream from running, it is returned as a *resilience.NotBeforeError.
-func (m *Connections) Retry(ctx context.Context, user int64, provider string) error {
+func (m *Connections) Retry(ctx context.Context, user int64, conn library.ConnectionID) error {
 	ctx = context.WithoutCancel(ctx)
-	c, err := m.store.Connection(ctx, user, provider)
+	c, err := m.store.Connection(ctx, user, conn)
 	if err != nil {
 		return err
 	}
-	if err := m.store.ClearStops(ctx, user, provider); err != nil {
+	if err := m.store.ClearStops(ctx, user, conn); err != nil {
 		return err
 	}
-	p := m.guard.opt.Registry.Get(provider)
+	p := m.guard.opt.Registry.Get(conn.Provider())
 	if err := m.guard.readmit(ctx, p); err != nil {
 		return err
 	}
-	m.guard.opt.Alerts.Acted(ctx, activity.Entry{User: user, Action: activity.Retried, Provider: provider})
+	m.guard.opt.Alerts.Acted(ctx, activity.Entry{User: user, Action: activity.Retried, Connection: conn})
 	m.guard.opt.Backoff.Retry(providers.KeyOf(c, ""))
 	m.guard.hurry(p, c)
-	m.publish(user, provider)
-	if err := m.deliveries.Release(ctx, user, provider); err != nil {
+	m.publish(user, conn)
+	if err := m.deliveries.Release(ctx, user, conn); err != nil {
 		return err
 	}
-	return m.syncNow(ctx, user, provider)
+	return m.syncNow(ctx, user, conn)
 }
 
-func (m *Connections) start(ctx context.Context, user int64, provider string) error {
-	c, err := m.store.Connection(ctx, user, provider)
+func (m *Connections) start(ctx context.Context, user int64, conn library.ConnectionID) error {
+	c, err := m.store.Connection(ctx, user, conn)
 	if err != nil {
 		return err
 	}
 	m.syncer.Start(c)
-	m.publish(user, provider)
+	m.publish(user, conn)
 	return nil
 }
 
 // note notes in the activity log what a person did with their connection.
-func (m *Connections) note(ctx context.Context, user int64, provider string, did activity.Action, detail string) {
-	m.guard.opt.Alerts.Note(ctx, activity.Entry{User: user, Action: did, Provider: provider, Detail: detail})
+func (m *Connections) note(ctx context.Context, user int64, conn library.ConnectionID, did activity.Action, detail string) {
+	m.guard.opt.Alerts.Note(ctx, activity.Entry{User: user, Action: did, Connection: conn, Detail: detail})
 }
 
-func (m *Connections) publish(user int64, provider string) {
-	m.bus.Publish(user, events.Event{Type: events.Connection, Provider: provider})
+func (m *Connections) publish(user int64, conn library.ConnectionID) {
+	m.bus.Publish(user, events.Event{Type: events.Connection, Connection: conn})
 }

@@ -11,7 +11,7 @@ import (
 // Deliveries is what a connection's recovery lets go out.
 type Deliveries interface {
 	// Release makes due what is parked for a connection.
-	Release(ctx context.Context, user int64, provider string) error
+	Release(ctx context.Context, user int64, conn library.ConnectionID) error
 	// Connected is called for every connection that has been made or renewed.
 	Connected(context.Context, library.Connection) error
 }
@@ -31,11 +31,11 @@ const historyAgain = 30 * time.Second
 // CaughtUp returns nil if everything that the provider had at that instant has been read, or cannot be read. Otherwise
 // it starts to read, and returns a *resilience.NotBeforeError.
 func (g DeliveryGuard) CaughtUp(c library.Connection, at time.Time) error {
-	p := g.opt.Registry.Get(c.Provider)
+	p := g.opt.Registry.Get(c.Provider())
 	if p == nil || !p.Pulls(library.Listens) {
 		return nil
 	}
-	k := Key{c.User, c.Provider, library.Listens}
+	k := Key{c.User, c.ID, library.Listens}
 	last := g.Syncer.reader.last.get(k)
 	if now := time.Now(); at.After(now) { // the clock was put back since
 		at = now.Add(-time.Minute)

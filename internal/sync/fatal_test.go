@@ -147,19 +147,19 @@ func TestAnotherAccountIsAskedAboutNotGuessed(t *testing.T) {
 		require.Len(t, e.Open(user), 1, "the alert stays until the person chooses")
 		require.Equal(t, syncer.NeedsReconnect, e.Status(user, "spotify").Condition)
 
-		_, err = e.Connections.Choose(ctx, user, "spotify", false)
+		_, err = e.Connections.Choose(ctx, user, "spotify", syncer.Keep)
 		require.NoError(t, err)
 		require.Equal(t, "alice", e.Status(user, "spotify").Connection.Account)
 		require.Len(t, e.Open(user), 1)
 
 		require.Error(t, e.ConnectSpotify(up, user, "bob"))
-		_, err = e.Connections.Choose(ctx, user, "spotify", true)
+		_, err = e.Connections.Choose(ctx, user, "spotify", syncer.Replace)
 		require.NoError(t, err)
 		enginetest.Settle()
 		require.Equal(t, "bob", e.Status(user, "spotify").Connection.Account)
 		require.Equal(t, syncer.Healthy, e.Status(user, "spotify").Condition)
 		require.Empty(t, e.Open(user))
-		_, err = e.Connections.Choose(ctx, user, "spotify", true)
+		_, err = e.Connections.Choose(ctx, user, "spotify", syncer.Replace)
 		require.ErrorIs(t, err, library.ErrNotFound, "the choice is made once")
 	})
 }
@@ -198,8 +198,8 @@ func TestAReconnectStartsToReadAtOnce(t *testing.T) {
 func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		ctx := context.Background()
-		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), user,
-			library.Credentials{"token": "token-of-"})
+		_, err := e.Connections.Connect(ctx, e.Registry.Get("listenbrainz"), library.Connection{User: user,
+			ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-"}})
 		require.Equal(t, resilience.Auth, resilience.Classify(err).Category)
 		up.Fail("listenbrainz", enginetest.Unreachable)
 		require.Error(t, e.ConnectListenBrainz(user, "alice"))

@@ -52,8 +52,8 @@ func (g *Guard) Do(
 	ctx context.Context, s providers.Subject, call func(context.Context, providers.Adapter) error,
 ) error {
 	if s.Provider == nil {
-		if s.Provider = g.opt.Registry.Get(s.Connection.Provider); s.Provider == nil {
-			return fmt.Errorf("provider %q is not known to this version", s.Connection.Provider)
+		if s.Provider = g.opt.Registry.Get(s.Connection.Provider()); s.Provider == nil {
+			return fmt.Errorf("provider %q is not known to this version", s.Connection.ID)
 		}
 	}
 	key := s.Key()
@@ -178,9 +178,11 @@ func (g *Guard) hurry(p *providers.Provider, c library.Connection) {
 }
 
 // ChannelRenewed forgets the trouble of a channel, because a person has changed it or a test succeeded.
-func (g *Guard) ChannelRenewed(user int64, channel string, version int64) {
+func (g *Guard) ChannelRenewed(user int64, channel library.ConnectionID, version int64) {
 	g.opt.Backoff.Reconnected(providers.OfChannel(user, channel, "", version).Key(), version)
 }
 
 // ChannelRemoved forgets a channel.
-func (g *Guard) ChannelRemoved(user int64, channel string) { g.opt.Backoff.Forget(user, channel) }
+func (g *Guard) ChannelRemoved(user int64, channel library.ConnectionID) {
+	g.opt.Backoff.Forget(user, string(channel))
+}

@@ -13,7 +13,7 @@ import (
 // StateForAll returns what keeps the installation's own calls of a provider from going out now, and its words; no
 // words if nothing does.
 func (g *Guard) StateForAll(p *providers.Provider) (resilience.State, notify.Words) {
-	c := library.Connection{Provider: p.Name}
+	c := library.Connection{ID: library.ConnectionID(p.Name)}
 	for _, stream := range p.Guarded() {
 		if s := g.state(c, stream); s.Kind != resilience.Ready {
 			return s, notify.ExplainForAll(p, s, g.opt.Alerts.Advice(c))
@@ -28,8 +28,8 @@ func (g *Guard) RetryForAll(ctx context.Context, p *providers.Provider) (resilie
 	if err := g.readmit(ctx, p); err != nil {
 		g.opt.Log.Error("refused keys cannot be taken back for good", "provider", p.Name, "err", err)
 	}
-	g.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.Retried, Provider: p.Name})
-	c := library.Connection{Provider: p.Name}
+	g.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.Retried, Connection: library.ConnectionID(p.Name)})
+	c := library.Connection{ID: library.ConnectionID(p.Name)}
 	g.hurry(p, c)
 	return g.opt.Backoff.Retry(providers.AppKey(c))
 }

@@ -23,8 +23,8 @@ func noted(t *testing.T, e *enginetest.Engine, user int64) (all []string) {
 	require.NoError(t, err)
 	for i := range page {
 		entry := page[len(page)-1-i]
-		name := entry.Provider
-		if p := e.Registry.Get(entry.Provider); p != nil {
+		name := string(entry.Connection)
+		if p := e.Registry.Get(entry.Connection.Provider()); p != nil {
 			name = p.DisplayName
 		}
 		all = append(all, entry.Sentence(name))
@@ -102,7 +102,7 @@ func TestWhatTheClientIDWasToldIsNotLiftedByAKey(t *testing.T) {
 		up.Like("alice", "Another")
 		time.Sleep(15 * time.Minute)
 		until := time.Now().Add(time.Hour)
-		hold := resilience.Hold{Key: resilience.Key{Provider: "youtube", App: e.Registry.Get("youtube").App(nil)},
+		hold := resilience.Hold{Key: resilience.Key{Connection: "youtube", Provider: "youtube", App: e.Registry.Get("youtube").App(nil)},
 			Category: resilience.RateLimit, Since: time.Now(), Until: until}
 		require.NoError(t, e.Store.SaveHold(context.Background(), hold))
 		before := len(up.Calls("youtube"))

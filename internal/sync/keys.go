@@ -49,16 +49,16 @@ func (m *Connections) ResetKey(
 		return before, err
 	}
 	g.opt.Backoff.KeysBack(p.Name, holds)
-	g.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.KeyReset, Provider: p.Name, Subject: lastFour})
-	g.hurry(p, library.Connection{Provider: p.Name})
+	g.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.KeyReset, Connection: library.ConnectionID(p.Name), Subject: lastFour})
+	g.hurry(p, library.Connection{ID: library.ConnectionID(p.Name)})
 	all, err := m.store.Connections(ctx)
 	for _, c := range all {
-		if c.Provider == p.Name && !c.Paused {
-			err = errors.Join(err, m.deliveries.Release(ctx, c.User, c.Provider))
+		if c.Provider() == p.Name && !c.Paused {
+			err = errors.Join(err, m.deliveries.Release(ctx, c.User, c.ID))
 			m.syncer.Start(c)
 		}
-		if c.Provider == p.Name {
-			m.publish(c.User, c.Provider)
+		if c.Provider() == p.Name {
+			m.publish(c.User, c.ID)
 		}
 	}
 	return before, err

@@ -13,11 +13,11 @@ import (
 
 // ListenStore keeps listens and their positions.
 type ListenStore interface {
-	Reading(ctx context.Context, user int64, provider, stream string) (string, error)
+	Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
 	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
 	// PlayCounts returns the latest play counts of these tracks, by track id.
-	PlayCounts(ctx context.Context, user int64, provider string, tracks []string) (map[string]library.Listen, error)
+	PlayCounts(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]library.Listen, error)
 }
 
 // listenRun is the reading of one connection's listens in one run.
@@ -37,7 +37,7 @@ func (rd *reader) readListens(
 	ctx context.Context, c library.Connection, source providers.ListenSource,
 ) (added int, err error) {
 	begun := time.Now()
-	text, err := rd.store.Reading(ctx, c.User, c.Provider, library.Listens)
+	text, err := rd.store.Position(ctx, c.User, c.ID, library.Listens)
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (rd *reader) readListens(
 		}
 	}
 	if !slices.ContainsFunc(r.position.Unread, func(span library.Span) bool { return !isHistory(span) }) {
-		rd.last.set(Key{c.User, c.Provider, library.Listens}, lastRead{begun: begun, history: r.position.history()})
+		rd.last.set(Key{c.User, c.ID, library.Listens}, lastRead{begun: begun, history: r.position.history()})
 	}
 	return r.added, nil
 }
@@ -98,23 +98,23 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	if err != nil {
 		return err
 	}
-	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Provider: r.c.Provider,
+	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Connection: r.c.ID,
 		Generation: r.c.Generation,
-		Listens:    append(page[:len(page):len(page)], hidden...), Reading: r.position.String(), Gap: r.gap})
+		Listens:    append(page[:len(page):len(page)], hidden...), Position: r.position.String(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
 	r.added += added
-	r.rd.opt.Metrics.Listens(r.c.Provider, added, max(len(page)+len(hidden)-added, 0))
+	r.rd.opt.Metrics.Listens(r.c.Provider(), added, max(len(page)+len(hidden)-added, 0))
 	if r.gap != nil { // the page of the connection tells of it
 		r.gap = nil
-		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Provider: r.c.Provider})
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Connection, Connection: r.c.ID})
 	}
 	if added > 0 {
-		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Provider: r.c.Provider, Done: added})
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Listens, Connection: r.c.ID, Done: added})
 	}
 	if r.position.history() {
-		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Progress, Provider: r.c.Provider, Stream: library.Listens,
+		r.rd.bus.Publish(r.c.User, events.Event{Type: events.Progress, Connection: r.c.ID, Stream: library.Listens,
 			Done: r.position.Done, Total: r.position.Total})
 	}
 	return nil
@@ -132,7 +132,7 @@ func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]librar
 	if len(tracks) == 0 {
 		return nil, nil
 	}
-	known, err := r.rd.store.PlayCounts(ctx, r.c.User, r.c.Provider, tracks)
+	known, err := r.rd.store.PlayCounts(ctx, r.c.User, r.c.ID, tracks)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (rd *reader) announceEnds(ctx context.Context) error {
 	}
 	var errs []error
 	for _, c := range connections {
-		p := rd.guard.opt.Registry.Get(c.Provider)
+		p := rd.guard.opt.Registry.Get(c.Provider())
 		if p == nil || p.OAuth == nil || c.ExpiresAt.IsZero() || time.Until(c.ExpiresAt) <= 0 {
 			continue
 		}

@@ -15,15 +15,15 @@ import (
 
 // PlaylistStore keeps playlists.
 type PlaylistStore interface {
-	ProviderPlaylists(ctx context.Context, user int64, provider string) ([]library.StoredPlaylist, error)
+	ProviderPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
 	SavePlaylist(
-		ctx context.Context, user int64, provider string, p library.Playlist, position int, tracks []library.Track,
+		ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track,
 	) error
 	RenamePlaylist(ctx context.Context, id int64, name string) error
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
 	SetGone(ctx context.Context, id int64) error
-	SaveReading(ctx context.Context, user int64, provider, stream, reading, note string) error
+	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error
 }
 
 // playlistPosition is what one run of playlists leaves for the next.
@@ -53,7 +53,7 @@ func (rd *reader) readPlaylists(
 		}
 		now = append(now, page...)
 	}
-	stored, err := rd.store.ProviderPlaylists(ctx, c.User, c.Provider)
+	stored, err := rd.store.ProviderPlaylists(ctx, c.User, c.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -86,7 +86,7 @@ func (rd *reader) readPlaylists(
 			continue
 		}
 		changed++
-		rd.bus.Publish(c.User, events.Event{Type: events.Progress, Provider: c.Provider, Stream: library.Playlists,
+		rd.bus.Publish(c.User, events.Event{Type: events.Progress, Connection: c.ID, Stream: library.Playlists,
 			Done: i + 1, Total: len(now)})
 	}
 	note := ""
@@ -95,7 +95,7 @@ func (rd *reader) readPlaylists(
 	}
 	text, err := json.Marshal(position)
 	return changed, errors.Join(err, rd.arrange(ctx, known, now),
-		rd.store.SaveReading(ctx, c.User, c.Provider, library.Playlists, string(text), note))
+		rd.store.SavePosition(ctx, c.User, c.ID, library.Playlists, string(text), note))
 }
 
 // arrange updates the order of the playlists to the provider's.
@@ -113,7 +113,7 @@ func (rd *reader) arrange(ctx context.Context, known map[string]*library.StoredP
 }
 
 func (rd *reader) playlistPosition(ctx context.Context, c library.Connection) (p playlistPosition, err error) {
-	text, err := rd.store.Reading(ctx, c.User, c.Provider, library.Playlists)
+	text, err := rd.store.Position(ctx, c.User, c.ID, library.Playlists)
 	if err != nil || text == "" {
 		return p, err
 	}
@@ -175,7 +175,7 @@ func (rd *reader) readPlaylist(
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
 	}
-	return true, rd.store.SavePlaylist(ctx, c.User, c.Provider, p, position, tracks)
+	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p, position, tracks)
 }
 
 // shrinks reports whether a collection has lost more than half of its items.

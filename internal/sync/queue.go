@@ -3,13 +3,15 @@ package sync
 import (
 	"container/heap"
 	"time"
+
+	"reprise/internal/library"
 )
 
 // Key names one stream of one connection.
 type Key struct {
-	User     int64
-	Provider string
-	Stream   string
+	User       int64
+	Connection library.ConnectionID
+	Stream     string
 }
 
 // queue holds what is to be run, and when. It is guarded by the lock of the Syncer.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"reprise/internal/library"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,7 +33,7 @@ func TestQueueGivesBackInTheOrderOfTime(t *testing.T) {
 
 func TestQueueLetsUsersTakeTurns(t *testing.T) {
 	q, now := newQueue(), time.Now()
-	for _, provider := range []string{"a", "b", "c", "d"} {
+	for _, provider := range []library.ConnectionID{"a", "b", "c", "d"} {
 		q.add(Key{1, provider, "listens"}, now)
 	}
 	q.wake(now)

@@ -28,19 +28,19 @@ type reader struct {
 
 // run is one run: it reads one stream of one connection as far as it may, and notes what came of it.
 func (rd *reader) run(ctx context.Context, k Key) error {
-	c, err := rd.store.Connection(ctx, k.User, k.Provider)
+	c, err := rd.store.Connection(ctx, k.User, k.Connection)
 	if errors.Is(err, library.ErrNotFound) || err == nil && c.Paused {
 		return nil
 	}
 	if err != nil {
-		rd.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Provider, "err", err)
+		rd.log.Error("connection cannot be loaded", "user_id", k.User, "provider", k.Connection, "err", err)
 		return err
 	}
-	r := library.Run{User: k.User, Provider: k.Provider, Stream: k.Stream, Started: time.Now()}
+	r := library.Run{User: k.User, Connection: k.Connection, Stream: k.Stream, Started: time.Now()}
 	began, end := rd.opt.Began(ctx, k)
 	subject := providers.OfConnection(c, k.Stream)
 	err = rd.guard.Do(began, subject, func(ctx context.Context, a providers.Adapter) (err error) {
-		rd.bus.Publish(c.User, events.Event{Type: events.Connection, Provider: c.Provider})
+		rd.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
 		r.Rows, err = rd.read(ctx, c, k.Stream, a)
 		return err
 	})
@@ -60,21 +60,21 @@ func (rd *reader) read(
 	case library.Listens:
 		source, ok := a.(providers.ListenSource)
 		if !ok {
-			return 0, fmt.Errorf("%s: adapter reads no listens", c.Provider)
+			return 0, fmt.Errorf("%s: adapter reads no listens", c.ID)
 		}
 		rows, err = rd.readListens(ctx, c, source)
 	case library.Playlists:
 		source, ok := a.(providers.PlaylistSource)
 		if !ok {
-			return 0, fmt.Errorf("%s: adapter reads no playlists", c.Provider)
+			return 0, fmt.Errorf("%s: adapter reads no playlists", c.ID)
 		}
 		rows, err = rd.readPlaylists(ctx, c, source)
 	default:
-		return 0, fmt.Errorf("%s: no such stream: %q", c.Provider, stream)
+		return 0, fmt.Errorf("%s: no such stream: %q", c.ID, stream)
 	}
 	if errors.Is(err, providers.ErrNotOffered) {
 		if stream == library.Listens { // there are none, and nothing more to know
-			rd.last.set(Key{c.User, c.Provider, stream}, lastRead{begun: begun})
+			rd.last.set(Key{c.User, c.ID, stream}, lastRead{begun: begun})
 		}
 		return 0, nil
 	}
@@ -92,15 +92,15 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 			r.Result = resilience.Fatal.String()
 		}
 		r.Detail = resilience.Excerpt(err.Error())
-		p := rd.guard.opt.Registry.Get(r.Provider)
+		p := rd.guard.opt.Registry.Get(c.Provider())
 		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
 	}
-	rd.opt.Metrics.Run(r.Provider, r.Stream, r.Result, r.Took)
+	rd.opt.Metrics.Run(c.Provider(), r.Stream, r.Result, r.Took)
 	if v.Class == resilience.Canceled {
 		return r
 	}
 	if err := rd.store.SaveRun(context.WithoutCancel(ctx), r); err != nil {
-		rd.log.Error("run cannot be kept", "user_id", r.User, "provider", r.Provider, "stream", r.Stream, "err", err)
+		rd.log.Error("run cannot be kept", "user_id", r.User, "provider", c.Provider(), "stream", r.Stream, "err", err)
 	}
 	return r
 }

@@ -103,7 +103,7 @@ func TestARunEndsAtItsDeadline(t *testing.T) {
 		})
 		began := time.Now()
 		require.NoError(t, e.Connections.SyncNow(context.Background(), user, "spotify"))
-		reading := syncer.Key{User: user, Provider: "spotify", Stream: library.Playlists}
+		reading := syncer.Key{User: user, Connection: "spotify", Stream: library.Playlists}
 		time.Sleep(10*time.Minute - 5*time.Second)
 		require.True(t, e.Syncer.Running(reading))
 		time.Sleep(10 * time.Second)
@@ -166,14 +166,14 @@ func (s closing) SaveConnection(ctx context.Context, c library.Connection) (libr
 	return s.Store.SaveConnection(ctx, c)
 }
 
-func (s closing) SetPaused(ctx context.Context, user int64, provider string, paused bool) error {
+func (s closing) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
 	defer s.close()
-	return s.Store.SetPaused(ctx, user, provider, paused)
+	return s.Store.SetPaused(ctx, user, conn, paused)
 }
 
-func (s closing) ClearStops(ctx context.Context, user int64, provider string) error {
+func (s closing) ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error {
 	defer s.close()
-	return s.Store.ClearStops(ctx, user, provider)
+	return s.Store.ClearStops(ctx, user, conn)
 }
 
 // TestClosingTheTabDoesNotInterruptChanges, so that nothing is left half done.
@@ -193,8 +193,8 @@ func TestClosingTheTabDoesNotInterruptChanges(t *testing.T) {
 			require.Error(t, ctx.Err(), "the tab is closed")
 		}
 		act(func(ctx context.Context, m *syncer.Connections) error {
-			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), user,
-				library.Credentials{"token": "token-of-alice"})
+			_, err := m.Connect(ctx, e.Registry.Get("listenbrainz"), library.Connection{User: user,
+				ID: "listenbrainz", Credentials: library.Credentials{"token": "token-of-alice"}})
 			return err
 		})
 		require.Empty(t, e.Open(user), "the alert is closed, and what was parked goes out")

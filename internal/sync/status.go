@@ -62,7 +62,7 @@ type Status struct {
 type StatusStore interface {
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Streams(ctx context.Context, user int64) ([]library.StreamRecord, error)
-	Waiting(ctx context.Context, user int64) (map[string]delivery.Waiting, error)
+	Waiting(ctx context.Context, user int64) (map[library.ConnectionID]delivery.Waiting, error)
 }
 
 // statuses describes connections.
@@ -88,8 +88,8 @@ func (m *statuses) StatusOf(ctx context.Context, user int64, store StatusStore) 
 	all := make([]Status, 0, len(connections))
 	for _, p := range m.guard.opt.Registry.All() {
 		for _, c := range connections {
-			if c.Provider == p.Name {
-				all = append(all, m.status(p, c, records, waiting[p.Name]))
+			if c.Provider() == p.Name {
+				all = append(all, m.status(p, c, records, waiting[c.ID]))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (m *statuses) status(
 ) Status {
 	record := func(stream string) (r library.StreamRecord) {
 		for _, r := range records {
-			if r.Provider == c.Provider && r.Stream == stream {
+			if r.Connection == c.ID && r.Stream == stream {
 				return r
 			}
 		}
@@ -146,11 +146,11 @@ func (m *statuses) status(
 func (m *statuses) streamStatus(c library.Connection, stream string, r library.StreamRecord) StreamStatus {
 	st := StreamStatus{Stream: stream, LastSuccessAt: r.LastSuccessAt, Note: r.Note, State: m.guard.state(c, stream)}
 	if stream == library.Listens {
-		if pos, err := parsePosition(r.Reading); err == nil {
+		if pos, err := parsePosition(r.Position); err == nil {
 			st.History, st.Done, st.Total = pos.history(), pos.Done, pos.Total
 		}
 	}
-	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.Provider, stream}))
+	st.Condition = condition(c, st.State, r, m.syncer.Running(Key{c.User, c.ID, stream}))
 	return st
 }
 

@@ -33,11 +33,11 @@ func (m *statuses) Survey(
 	}
 	found := map[string]Survey{}
 	for _, st := range all {
-		p := m.guard.opt.Registry.Get(st.Provider)
+		p := m.guard.opt.Registry.Get(st.Connection.Provider())
 		if p == nil {
 			continue
 		}
-		s := found[st.Provider]
+		s := found[st.Connection.Provider()]
 		if s.Conditions == nil {
 			s.Conditions = map[Condition]int{}
 		}
@@ -50,12 +50,12 @@ func (m *statuses) Survey(
 		if worst != NeedsReconnect && !st.ExpiresAt.IsZero() && (s.Ends.IsZero() || st.ExpiresAt.Before(s.Ends)) {
 			s.Ends = st.ExpiresAt
 		}
-		found[st.Provider] = s
+		found[st.Connection.Provider()] = s
 	}
 	for _, p := range own {
 		s := found[p.Name]
 		for _, stream := range p.Guarded() {
-			s.note(m.guard.state(library.Connection{Provider: p.Name}, stream))
+			s.note(m.guard.state(library.Connection{ID: library.ConnectionID(p.Name)}, stream))
 		}
 		found[p.Name] = s
 	}
@@ -64,7 +64,7 @@ func (m *statuses) Survey(
 
 // worst returns the gravest condition of a connection's streams, and notes their waits in s.
 func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) Condition {
-	c := library.Connection{User: st.User, Provider: st.Provider, App: st.App, Paused: st.Paused}
+	c := library.Connection{User: st.User, ID: st.Connection, App: st.App, Paused: st.Paused}
 	worst := Healthy
 	if st.Read < len(p.Streams) || st.LastSuccessAt.IsZero() {
 		worst = New
@@ -73,7 +73,7 @@ func (m *statuses) worst(p *providers.Provider, st library.Standing, s *Survey) 
 		state := m.guard.state(c, stream)
 		s.note(state)
 		r := library.StreamRecord{LastSuccessAt: time.Unix(1, 0)} // whether it has been read was looked at above
-		now := condition(c, state, r, m.syncer.Running(Key{c.User, c.Provider, stream}))
+		now := condition(c, state, r, m.syncer.Running(Key{c.User, c.ID, stream}))
 		if gravity[now] > gravity[worst] {
 			worst = now
 		}

@@ -56,7 +56,7 @@ func (o Options) withDefaults() Options {
 // Store is what reading needs.
 type Store interface {
 	Connections(context.Context) ([]library.Connection, error)
-	Connection(ctx context.Context, user int64, provider string) (library.Connection, error)
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	ListenStore
 	PlaylistStore
 	HistoryStore
@@ -162,7 +162,7 @@ func (s *Syncer) ended(k Key, r *run, err error) {
 	s.requeueLocked(k, err)
 	s.mu.Unlock()
 	close(r.done)
-	s.bus.Publish(k.User, events.Event{Type: events.Connection, Provider: k.Provider})
+	s.bus.Publish(k.User, events.Event{Type: events.Connection, Connection: k.Connection})
 	s.poke.send()
 }
 
@@ -178,7 +178,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		case !e.State.Until.IsZero():
 			s.queue.add(k, e.State.Until)
 		case e.State.Kind == resilience.Stopped:
-		case anyRun(s.runs, k.Provider):
+		case anyRun(s.runs, k.Connection.Provider()):
 			s.behind[k] = true
 		default: // the run that was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
@@ -188,7 +188,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		}
 	}
 	for other := range s.behind {
-		if other.Provider == k.Provider {
+		if other.Connection.Provider() == k.Connection.Provider() {
 			delete(s.behind, other)
 			s.queue.add(other, time.Now())
 		}
@@ -198,7 +198,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 // anyRun reports whether a run of the provider is under way, which may find out whether its trouble is over.
 func anyRun(runs map[Key]*run, provider string) bool {
 	for k := range runs {
-		if k.Provider == provider {
+		if k.Connection.Provider() == provider {
 			return true
 		}
 	}
@@ -215,8 +215,8 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 	s.mu.Lock()
 	s.ticked = now
 	for _, c := range connections {
-		k := Key{c.User, c.Provider, stream}
-		if p := s.guard.opt.Registry.Get(c.Provider); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
+		k := Key{c.User, c.ID, stream}
+		if p := s.guard.opt.Registry.Get(c.Provider()); p != nil && p.Pulls(stream) && !c.Paused && s.runs[k] == nil {
 			s.queue.add(k, now) // a run under way is the one that this tick would have started
 		}
 	}
@@ -232,13 +232,13 @@ func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
 
 func (s *Syncer) start(c library.Connection, anew bool) {
-	p := s.guard.opt.Registry.Get(c.Provider)
+	p := s.guard.opt.Registry.Get(c.Provider())
 	if p == nil {
 		return
 	}
 	s.mu.Lock()
 	for _, stream := range p.Streams {
-		if k := (Key{c.User, c.Provider, stream}); anew || s.runs[k] == nil {
+		if k := (Key{c.User, c.ID, stream}); anew || s.runs[k] == nil {
 			s.queue.add(k, time.Now())
 		}
 	}
@@ -248,15 +248,15 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 
 // Stop ends the runs of a connection and removes it from the queue; the next tick, or Start, takes it up again if it
 // still exists and is not paused. It returns when its runs have ended.
-func (s *Syncer) Stop(user int64, provider string) {
-	p := s.guard.opt.Registry.Get(provider)
+func (s *Syncer) Stop(user int64, conn library.ConnectionID) {
+	p := s.guard.opt.Registry.Get(conn.Provider())
 	if p == nil {
 		return
 	}
 	var running []*run
 	s.mu.Lock()
 	for _, stream := range p.Streams {
-		k := Key{user, provider, stream}
+		k := Key{user, conn, stream}
 		s.queue.drop(k)
 		delete(s.behind, k)
 		if r := s.runs[k]; r != nil {
@@ -271,19 +271,19 @@ func (s *Syncer) Stop(user int64, provider string) {
 }
 
 // Cancel ends the runs of a connection without waiting for them.
-func (s *Syncer) Cancel(user int64, provider string) {
+func (s *Syncer) Cancel(user int64, conn library.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, r := range s.runs {
-		if k.User == user && k.Provider == provider {
+		if k.User == user && k.Connection == conn {
 			r.cancel()
 		}
 	}
 }
 
 // Forget drops what is known of the latest reading of a connection, which may be to another account now.
-func (s *Syncer) Forget(user int64, provider string) {
-	s.reader.last.forget(Key{user, provider, library.Listens})
+func (s *Syncer) Forget(user int64, conn library.ConnectionID) {
+	s.reader.last.forget(Key{user, conn, library.Listens})
 }
 
 // want makes a stream due now. Unlike Start it ignores a run that is under way, which may have begun too early.

@@ -147,7 +147,7 @@
 
   // ---- progress -----------------------------------------------------------------------------------------------
   const worthShowing = 1500; // milliseconds; a run that is over sooner would only flicker
-  const runs = new Map(); // provider/stream -> { since, done, total }
+  const runs = new Map(); // connection/stream -> { since, done, total }
 
   function showRuns() {
     for (const [key, run] of runs) {
@@ -240,7 +240,7 @@
       refreshSoon();
     },
     connection(c) {
-      for (const s of c.streams) if (s.state !== "syncing") runs.delete(`${c.provider}/${s.stream}`);
+      for (const s of c.streams) if (s.state !== "syncing") runs.delete(`${c.id}/${s.stream}`);
       refreshSoon();
     },
     notification(n) { showNotification(n); refreshSoon(); },
@@ -249,9 +249,9 @@
     breakers() { refreshSoon(); },
     digest() { refreshSoon(); },
     enrichment(e) { runs.delete(`${e.provider}/enrichment`); refreshSoon(); },
-    imports(i) { runs.delete(`${i.provider}/import`); refreshSoon(); },
+    imports(i) { runs.delete(`${i.connection}/import`); refreshSoon(); },
     progress(p) {
-      const key = `${p.provider}/${p.stream}`;
+      const key = `${p.connection}/${p.stream}`;
       runs.set(key, { since: runs.get(key)?.since ?? Date.now(), done: p.done, total: p.total });
       showRuns();
     },

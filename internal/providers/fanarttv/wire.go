@@ -68,7 +68,7 @@ func (c *count) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// perKind is how many pictures of a kind are told of: the further ones nobody likes better.
+// perKind is the number of pictures of a kind to keep: nobody likes the others better.
 const perKind = 5
 
 // best are the pictures that people like best.

@@ -31,7 +31,7 @@ type listensBody struct {
 	} `json:"recenttracks"`
 }
 
-// rowsOf is a list of plays. One play alone stands there without a list around it.
+// rowsOf is a list of plays. Last.fm sends a single play without a list around it.
 type rowsOf []row
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -70,7 +70,7 @@ func (r *row) plain() library.Listen {
 	}
 }
 
-// nameHash stands in for the id of a track, of which Last.fm has none; it is the same in every release of this program.
+// nameHash is the id of a track, because Last.fm has none. It is stored, so it never changes between releases.
 func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
@@ -105,7 +105,7 @@ func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[prov
 	}
 }
 
-// listens reads the page at which a walk stands.
+// listens reads the walk's next page.
 func (a *adapter) listens(ctx context.Context, w *walk) (*listensBody, error) {
 	params := url.Values{"user": {a.user}, "limit": {strconv.Itoa(listensPerPage)}, "page": {strconv.Itoa(w.page)}}
 	if w.from > 0 {

@@ -33,7 +33,7 @@ type result struct {
 	} `json:"ignoredMessage"`
 }
 
-// resultsOf is a list of results. That of a single play stands there without a list around it.
+// resultsOf is a list of results. Last.fm sends a single result without a list around it.
 type resultsOf []result
 
 // UnmarshalJSON implements json.Unmarshaler.

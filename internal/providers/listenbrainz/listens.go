@@ -76,7 +76,7 @@ func (l *listen) plain() library.Listen {
 	}
 }
 
-// nameHash stands in for the id of a recording that has none; it is the same in every release of this program.
+// nameHash is the id of a recording that has none. It is stored, so it never changes between releases.
 func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
@@ -110,7 +110,7 @@ func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[prov
 	}
 }
 
-// listens reads the page at which a walk stands. An answer without a body is an empty page.
+// listens reads the walk's next page. An answer without a body is an empty page.
 func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 	query := url.Values{"count": {strconv.Itoa(w.count)}}
 	if w.maxTS > 0 {

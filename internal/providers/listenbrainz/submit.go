@@ -150,7 +150,7 @@ func unsent(why string, m resilience.Meaning) error {
 
 func musicService(sources []library.Source) string {
 	for _, s := range sources {
-		if domain := musicServices[s.Provider]; domain != "" {
+		if domain := musicServices[s.Connection.Provider()]; domain != "" {
 			return domain
 		}
 	}

@@ -45,14 +45,14 @@ func TestSubmit(t *testing.T) {
 	t.Parallel()
 	a, bodies := taker(t)
 	plays := []library.StoredListen{
-		{Listen: roygbiv, Sources: []library.Source{{Provider: "lastfm", SourceID: "1"}, {Provider: "spotify", SourceID: "2"}}},
+		{Listen: roygbiv, Sources: []library.Source{{Connection: "lastfm", SourceID: "1"}, {Connection: "spotify", SourceID: "2"}}},
 		{
 			Listen: library.Listen{
 				// What a tag may hold, and what would cost the whole batch.
 				Track:    library.Track{Title: "Bl\x00ue ", Artist: " R.E.M.", Duration: -1, RecordingMBID: "unknown"},
 				PlayedAt: time.Unix(1795198000, 0),
 			},
-			Sources: []library.Source{{Provider: "navidrome", SourceID: "x@1795198000"}},
+			Sources: []library.Source{{Connection: "navidrome", SourceID: "x@1795198000"}},
 		},
 	}
 	outcomes, err := a.Submit(t.Context(), plays)

@@ -1,10 +1,10 @@
 // Package musicbrainz asks MusicBrainz for facts about music: ids, tags and dates of artists, albums (its release
 // groups) and tracks (its recordings).
 //
-// MusicBrainz bears one request a second from the whole installation, so an entity costs exactly one: a lookup when its
-// id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is searched
-// for together with its names, because MusicBrainz' lookup by that code tells of no release groups, and would often
-// have to be followed by a search.
+// MusicBrainz allows one request a second from the whole installation, so an entity costs exactly one: a lookup when
+// its id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is
+// searched for together with its names, because MusicBrainz' lookup by that code has no release groups and would
+// often need a search after it.
 package musicbrainz
 
 import (

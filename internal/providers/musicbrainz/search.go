@@ -166,7 +166,7 @@ func plain(title string, remarks []string) string {
 	}
 }
 
-// lastPart is where the last part of a title begins that stands in brackets or behind a dash; -1 without one.
+// lastPart returns where the last part of a title in brackets or after a dash begins, or -1.
 func lastPart(title string) int {
 	if strings.HasSuffix(title, ")") || strings.HasSuffix(title, "]") {
 		return strings.LastIndexAny(title, "([")
@@ -174,7 +174,7 @@ func lastPart(title string) int {
 	return max(strings.LastIndex(title, " - "), strings.LastIndex(title, " – "))
 }
 
-// holds says whether one of these words stands in the text.
+// holds reports whether the text has one of these words.
 func holds(text string, words []string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })

@@ -204,7 +204,7 @@ func meaning(err error, m resilience.Meaning) error {
 // whole is err for a call that must not be taken for one bad play or playlist: an item failure without one of these
 // codes, by its HTTP status alone, says that somewhere on the way /rest/ leads elsewhere.
 func whole(err error, codes ...string) error {
-	if resilience.Classify(err).Scope == resilience.ScopeItem && !refused(err, codes...) {
+	if resilience.IsItem(err) && !refused(err, codes...) {
 		return meaning(err, ourMistake)
 	}
 	return err

@@ -246,7 +246,7 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
 	r, err := a.call(ctx, "getAlbum", url.Values{"id": {string(id)}})
 	switch {
-	case resilience.Classify(err).Scope == resilience.ScopeItem:
+	case resilience.IsItem(err):
 		return nil, nil
 	case err != nil:
 		return nil, err

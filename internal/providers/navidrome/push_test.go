@@ -172,9 +172,9 @@ func TestSongOfAPlay(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search.json"}, "scrobble": {"done.json"}})
 	known := lasting(200*time.Second, played("Roygbiv (as it was named)", "BoC"))
-	known.Sources = []library.Source{{Provider: "spotify", SourceID: "x"}, {Provider: "navidrome", SourceID: roygbivID + "@1795208651"}}
+	known.Sources = []library.Source{{Connection: "spotify", SourceID: "x"}, {Connection: "navidrome", SourceID: roygbivID + "@1795208651"}}
 	gone := joga
-	gone.Sources = []library.Source{{Provider: "navidrome", SourceID: "from-an-older-library@1795208651"}}
+	gone.Sources = []library.Source{{Connection: "navidrome", SourceID: "from-an-older-library@1795208651"}}
 	outcomes, err := f.submit(known, gone)
 	require.NoError(t, err)
 	require.Equal(t, make([]error, 2), outcomes)

@@ -56,7 +56,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	for i, p := range found {
 		err := a.scrobble(ctx, p)
 		outcomes[p.index] = err
-		if err == nil || resilience.Classify(err).Scope == resilience.ScopeItem {
+		if err == nil || resilience.IsItem(err) {
 			continue
 		}
 		if i == 0 {
@@ -106,7 +106,7 @@ func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, 
 // was built anew has other ids, and Navidrome takes a play of an unknown one without a word: so it is looked up, too.
 func knownID(sources []library.Source) string {
 	for _, s := range sources {
-		if s.Provider == "navidrome" {
+		if s.Connection == "navidrome" {
 			id, _, _ := strings.Cut(s.SourceID, "@")
 			return id
 		}

@@ -70,8 +70,8 @@ func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Com
 	return out.completion(m.name)
 }
 
-// patience is how long an answer may take: a model that runs at home thinks for minutes, and whoever gave it up would
-// have it begin anew, and perhaps pay twice.
+// patience is how long an answer may take. A model that runs at home thinks for minutes, and a call that is given up
+// starts again and may cost twice.
 const patience = 5 * time.Minute
 
 // chat is the answer of a server.

@@ -35,7 +35,7 @@ func examplePlays() []library.StoredListen {
 				Track:    library.Track{Title: n.title, Artist: n.artist, Album: n.album, Duration: 200 * time.Second},
 				SourceID: fmt.Sprintf("play-%d", i), PlayedAt: at,
 			},
-			Sources: []library.Source{{Provider: "spotify", SourceID: fmt.Sprintf("play-%d", i)}},
+			Sources: []library.Source{{Connection: "spotify", SourceID: fmt.Sprintf("play-%d", i)}},
 		}
 	}
 	return plays

@@ -1,7 +1,7 @@
 // Package providertest is what the tests of every adapter share: an upstream without sockets, and the conformance suite
 // that shows that an adapter turns whatever an upstream does into a verdict of the resilience page.
 //
-// The upstream stands below the program's own transport and client, so an adapter sees here exactly what it sees in
+// The upstream is below the program's own transport and client, so an adapter sees exactly what it sees in
 // production. Nothing in this package opens a connection, so all of it runs in a synctest bubble.
 package providertest
 

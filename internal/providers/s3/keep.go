@@ -90,7 +90,7 @@ func (a *adapter) replace(ctx context.Context, o object, found *minio.ObjectInfo
 	return a.put(ctx, o, minio.PutObjectOptions{})
 }
 
-// verify looks whether o stands there now. etag is what the write answered.
+// verify reports whether o is in the storage now. etag is what the write answered.
 func (a *adapter) verify(ctx context.Context, o object, etag string) (string, error) {
 	kept, err := a.head(ctx, o.key)
 	switch {

@@ -18,7 +18,7 @@ const lastPlays = 50
 
 const recentlyPlayed = "/v1/me/player/recently-played"
 
-// track is a track as it stands in plays and in playlists. The ID of a local file is null.
+// track is a track of a play or of a playlist. The ID of a local file is null.
 type track struct {
 	ID      string `json:"id"`
 	URI     string `json:"uri"`
@@ -36,8 +36,8 @@ type track struct {
 	} `json:"external_ids"`
 }
 
-// slot is where a track stands. Spotify puts null there for what it no longer offers; a slot that is not there at all
-// means that the answer has another shape.
+// slot is the place of a track in a list. Spotify puts null there for a track that it no longer offers; a missing
+// slot means that the answer has another shape.
 type slot struct {
 	present bool
 	*track

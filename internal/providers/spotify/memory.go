@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// mostPages bounds the memory: what is beyond is forgotten all at once, and asked for anew.
+	// mostPages limits the memory. When it is reached, everything is forgotten and asked for again.
 	mostPages = 1000
 	// memoryAge is how long a page is believed to be told apart by its ETag. Spotify's has been wrong before: it did
 	// not change with the playlists (spotify/web-api, issue 28).

@@ -50,7 +50,7 @@ const keyAdvice = "Google does not accept the API keys in providers.youtube.keys
 	"console, under \"Credentials\", " +
 	"or take the setting away: then everything is asked for with people's own permission."
 
-// spentAdvice is what an administrator is told about keys that are used up.
+// spentAdvice tells an administrator that the keys are used up.
 const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by " +
 	"itself at midnight Pacific time."
 

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/library"
 )
 
-// The bounds of the memory: what is beyond is forgotten all at once, and asked for anew.
+// The limits of the memory. When one is reached, everything is forgotten and asked for again.
 const (
 	mostPages   = 1000
 	mostLengths = 50_000

@@ -20,7 +20,7 @@ import (
 
 // Store reads the activity log.
 type Store interface {
-	Activity(ctx context.Context, user int64, installation bool, provider, before string,
+	Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string,
 		limit int) (page []activity.Entry, next string, err error)
 }
 
@@ -39,9 +39,9 @@ func (h *Handler) Pages(g *echo.Group) { g.GET("/activity", h.page) }
 // API adds the routes of the API.
 func (h *Handler) API(g *echo.Group) { g.GET("/activity", h.list) }
 
-// Latest returns the newest entries about a provider, for the page of a connection.
-func (h *Handler) Latest(c echo.Context, provider string) ([]View, error) {
-	all, _, err := h.entries(c, provider, "", latest)
+// Latest returns the newest entries about a connection.
+func (h *Handler) Latest(c echo.Context, id library.ConnectionID) ([]View, error) {
+	all, _, err := h.entries(c, id, "", latest)
 	return all, err
 }
 
@@ -69,16 +69,16 @@ var (
 
 func (h *Handler) view(e activity.Entry) View {
 	return View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
-		Action: string(e.Action), Provider: core.Text(e.Provider),
-		Subject: e.Subject, Message: e.Sentence(h.core.NameOf(e.Provider)), Trouble: slices.Contains(troubles,
+		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
+		Subject: e.Subject, Message: e.Sentence(h.core.NameOf(e.Connection)), Trouble: slices.Contains(troubles,
 			e.Action), End: slices.Contains(ends, e.Action)}
 }
 
 // entries returns a page of the entries about the user of a request, and for administrators also about the
 // installation.
-func (h *Handler) entries(c echo.Context, provider, before string, limit int) ([]View, string, error) {
+func (h *Handler) entries(c echo.Context, about library.ConnectionID, before string, limit int) ([]View, string, error) {
 	u := core.UserOf(c)
-	page, next, err := h.store.Activity(c.Request().Context(), u.ID, u.Role == accounts.Admin, provider,
+	page, next, err := h.store.Activity(c.Request().Context(), u.ID, u.Role == accounts.Admin, about,
 		before, limit)
 	return core.ViewAll(page, h.view), next, err
 }
@@ -99,7 +99,7 @@ func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
 			Detail: fmt.Sprintf("There is no provider %q here. What there is: %s.", provider,
 				strings.Join(names, ", "))}
 	}
-	return h.entries(c, provider, c.QueryParam("before"), n)
+	return h.entries(c, library.ConnectionID(provider), c.QueryParam("before"), n)
 }
 
 func (h *Handler) list(c echo.Context) error {

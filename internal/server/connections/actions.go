@@ -7,23 +7,23 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/providers"
+	"reprise/internal/library"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
 	"reprise/web"
 )
 
 // act carries out an action on a connection.
-func (h *Handler) act(ctx context.Context, user int64, provider, action string) error {
+func (h *Handler) act(ctx context.Context, user int64, conn library.ConnectionID, action string) error {
 	switch action {
 	case "sync":
-		return h.connections.SyncNow(ctx, user, provider)
+		return h.connections.SyncNow(ctx, user, conn)
 	case "retry":
-		return h.connections.Retry(ctx, user, provider)
+		return h.connections.Retry(ctx, user, conn)
 	case "pause":
-		return h.connections.Pause(ctx, user, provider)
+		return h.connections.Pause(ctx, user, conn)
 	case "resume":
-		return h.connections.Resume(ctx, user, provider)
+		return h.connections.Resume(ctx, user, conn)
 	}
 	return core.HTTPProblem(http.StatusNotFound)
 }
@@ -37,7 +37,7 @@ func (h *Handler) list(c echo.Context) error {
 }
 
 func (h *Handler) oneAPI(c echo.Context) error {
-	v, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, c.Param("provider"))
+	v, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, library.ConnectionID(c.Param("id")))
 	if err != nil {
 		return err
 	}
@@ -45,16 +45,16 @@ func (h *Handler) oneAPI(c echo.Context) error {
 }
 
 func (h *Handler) actAPI(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, _, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	path := c.Path()
-	if err := h.act(ctx, user, p.Name, path[lastSlash(path)+1:]); err != nil {
+	if err := h.act(ctx, user, id, path[lastSlash(path)+1:]); err != nil {
 		return err
 	}
-	v, err := h.statuses.One(ctx, user, p.Name)
+	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ func (h *Handler) disconnectAPI(c echo.Context) error {
 		return &core.Problem{Status: http.StatusBadRequest, Title: "Keep or delete?",
 			Detail: "data is keep, which it is by default, or delete."}
 	}
-	if err := h.connections.Disconnect(c.Request().Context(), core.UserOf(c).ID, c.Param("provider"),
-		data == "delete"); err != nil {
+	if err := h.connections.Disconnect(c.Request().Context(), core.UserOf(c).ID,
+		library.ConnectionID(c.Param("id")), data == "delete"); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -92,18 +92,19 @@ var done = map[string]string{
 }
 
 func (h *Handler) actForm(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
 	ctx, user, action := c.Request().Context(), core.UserOf(c).ID, c.Param("action")
 	if action == "disconnect" {
-		return h.disconnectForm(c, p)
+		return h.disconnectForm(c, id)
 	}
-	err = h.act(ctx, user, p.Name, action)
-	flash := p.DisplayName + ": " + done[action]
+	label := h.statuses.label(ctx, user, id)
+	err = h.act(ctx, user, id, action)
+	flash := label + ": " + done[action]
 	if action == "sync" && len(p.Streams) == 0 {
-		flash = p.DisplayName + ": What waits is written now."
+		flash = label + ": What waits is written now."
 	}
 	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		flash, err = h.core.Problem(c, err).Detail, nil
@@ -114,17 +115,18 @@ func (h *Handler) actForm(c echo.Context) error {
 	return h.core.Done(c, h.core.CameFrom(c), flash)
 }
 
-func (h *Handler) disconnectForm(c echo.Context, p *providers.Provider) error {
+func (h *Handler) disconnectForm(c echo.Context, id library.ConnectionID) error {
 	data := c.FormValue("data")
 	if data != "keep" && data != "delete" {
 		return &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Keep or delete?",
 			Detail: "Go back and choose whether what was read is kept or deleted."}
 	}
-	ctx, owed := c.Request().Context(), 0
-	if st, err := h.statuses.Status(ctx, core.UserOf(c).ID, p.Name); err == nil {
+	ctx, user, owed := c.Request().Context(), core.UserOf(c).ID, 0
+	label := h.statuses.label(ctx, user, id)
+	if st, err := h.statuses.Status(ctx, user, id); err == nil {
 		owed = st.Waiting.Listens
 	}
-	if err := h.connections.Disconnect(ctx, core.UserOf(c).ID, p.Name, data == "delete"); err != nil {
+	if err := h.connections.Disconnect(ctx, user, id, data == "delete"); err != nil {
 		return err
 	}
 	kept := "Everything that was read is kept."
@@ -135,5 +137,46 @@ func (h *Handler) disconnectForm(c echo.Context, p *providers.Provider) error {
 	if data == "delete" {
 		kept = "What was read through it alone was deleted, and so was what waited to be sent there."
 	}
-	return h.core.Done(c, "/", p.DisplayName+" is disconnected. "+kept)
+	return h.core.Done(c, "/", label+" is disconnected. "+kept)
+}
+
+// renameAPI gives a connection another name.
+func (h *Handler) renameAPI(c echo.Context) error {
+	in, err := core.Body[struct {
+		Name string `json:"name"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	id, err := h.rename(c, in.Name)
+	if err != nil {
+		return err
+	}
+	v, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func (h *Handler) renameForm(c echo.Context) error {
+	id, err := h.rename(c, c.FormValue("name"))
+	if err != nil {
+		return err
+	}
+	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
+	return h.core.Done(c, "/connections/"+string(id), "This connection is called "+label+" now.")
+}
+
+// rename gives the connection of a request the name that a person typed.
+func (h *Handler) rename(c echo.Context, typed string) (library.ConnectionID, error) {
+	id, _, err := h.core.Connection(c)
+	if err != nil {
+		return id, err
+	}
+	name, err := nameOf(typed)
+	if err != nil {
+		return id, err
+	}
+	return id, h.connections.Rename(c.Request().Context(), core.UserOf(c).ID, id, name)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
 )
@@ -31,14 +32,14 @@ type monthView struct {
 // monthsShown is the number of months that a connection's page shows unfolded.
 const monthsShown = 12
 
-func (h *page) archivePart(ctx context.Context, user int64, provider string) (*archivePart, error) {
+func (h *page) archivePart(ctx context.Context, user int64, conn library.ConnectionID) (*archivePart, error) {
 	copies, err := h.store.Copies(ctx, user, delivery.Archive)
 	if err != nil {
 		return nil, err
 	}
 	part := &archivePart{}
 	for _, c := range slices.Backward(copies) {
-		if c.Provider != provider {
+		if c.Connection != conn {
 			continue
 		}
 		a := delivery.ArchivedOf(c)
@@ -53,7 +54,7 @@ func (h *page) archivePart(ctx context.Context, user int64, provider string) (*a
 	if len(part.Months) > monthsShown {
 		part.Months, part.Earlier = part.Months[:monthsShown], part.Months[monthsShown:]
 	}
-	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user, Provider: provider,
+	counts, err := h.store.CountDeliveries(ctx, delivery.Filter{User: user, Connection: conn,
 		State: delivery.Dead})
 	part.Dead = counts[delivery.Dead]
 	return part, err

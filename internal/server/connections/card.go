@@ -37,7 +37,7 @@ func newCard(v View, open []core.Notification, here string) card {
 	var notices []notice
 	for _, n := range open {
 		switch {
-		case n.Provider != v.Provider:
+		case n.Connection != v.ID:
 		case n.Urgent() && needsPerson:
 			c.Alerted = true
 			if n.Action != nil {

@@ -11,11 +11,11 @@ import (
 func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	t.Parallel()
 	reconnect := &core.Action{Label: "Reconnect", URL: "/connect/spotify"}
-	urgent := core.Notification{ID: "1", Severity: "error", Provider: "spotify", Action: reconnect}
-	warning := core.Notification{ID: "2", Severity: "warning", Provider: "spotify", Title: "A notice",
+	urgent := core.Notification{ID: "1", Severity: "error", Connection: "spotify", Action: reconnect}
+	warning := core.Notification{ID: "2", Severity: "warning", Connection: "spotify", Title: "A notice",
 		Action: reconnect}
 	category := "auth"
-	stopped := View{Provider: "spotify", State: "needs_reconnect", Category: &category, Reads: true}
+	stopped := View{ID: "spotify", State: "needs_reconnect", Category: &category, Reads: true}
 
 	c := newCard(stopped, []core.Notification{urgent, warning}, "/")
 	require.True(t, c.Alerted)
@@ -23,13 +23,13 @@ func TestCardLeavesToTheBannerWhatItSays(t *testing.T) {
 	require.Equal(t, "/connect/spotify", c.Told)
 	require.Empty(t, c.Notices, "the banner says more")
 
-	c = newCard(stopped, []core.Notification{warning, {ID: "3", Severity: "error", Provider: "lastfm"}}, "/")
+	c = newCard(stopped, []core.Notification{warning, {ID: "3", Severity: "error", Connection: "lastfm"}}, "/")
 	require.False(t, c.Alerted)
 	require.True(t, c.Loud)
 	require.Equal(t, []notice{{ID: "2", Title: "A notice", Button: reconnect}}, c.Notices)
 	require.Nil(t, newCard(stopped, []core.Notification{warning}, "/connect/spotify").Notices[0].Button)
 
-	waiting := View{Provider: "spotify", State: "waiting", Category: &category}
+	waiting := View{ID: "spotify", State: "waiting", Category: &category}
 	c = newCard(waiting, []core.Notification{urgent}, "/")
 	require.False(t, c.Alerted, "another trouble than the banner's")
 	require.False(t, c.Calm)

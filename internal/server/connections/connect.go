@@ -1,11 +1,13 @@
 package connections
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -27,6 +29,9 @@ type connect struct {
 }
 
 type connectView struct {
+	ID          string
+	Label       string // of the connection
+	Another     bool   // one more connection to the provider is made: it may get a name
 	Provider    *providers.Provider
 	RedirectURI string
 	Settings    []string // missing settings of the installation
@@ -37,31 +42,33 @@ type connectView struct {
 	Problem     string
 }
 
-func (h *connect) view(c echo.Context, p *providers.Provider) connectView {
-	v := connectView{Provider: p, RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c),
-		Values: map[string]string{}}
+func (h *connect) view(c echo.Context, id library.ConnectionID, p *providers.Provider) connectView {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	v := connectView{ID: string(id), Label: h.statuses.label(ctx, user, id), Provider: p,
+		RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: h.core.CameFrom(c), Values: map[string]string{}}
 	v.Settings, v.SettingUp = p.ToRegister()
-	_, err := h.statuses.One(c.Request().Context(), core.UserOf(c).ID, p.Name)
+	_, err := h.statuses.One(ctx, user, id)
 	v.Connected = err == nil
+	v.Another = id.Number() > 1 && !v.Connected
 	return v
 }
 
 // page shows the form of a provider, or redirects to the provider's consent page.
 func (h *connect) page(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
-	v := h.view(c, p)
+	v := h.view(c, id, p)
 	if !p.InBrowser() {
-		return h.core.Render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
+		return h.core.Render(c, http.StatusOK, "connect", "Connect "+v.Label, v)
 	}
 	if err := h.connections.Held(p, nil); err != nil { // the consent could not be used now
 		return err
 	}
-	to, err := h.flow.Begin(c.Request().Context(), h.request(c, p, v.ReturnTo))
+	to, err := h.flow.Begin(c.Request().Context(), h.request(c, id, v.ReturnTo))
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok {
-		return h.core.Render(c, http.StatusOK, "connect", "Connect "+p.DisplayName, v)
+		return h.core.Render(c, http.StatusOK, "connect", "Connect "+v.Label, v)
 	}
 	if err != nil {
 		return err
@@ -69,15 +76,16 @@ func (h *connect) page(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
-func (h *connect) request(c echo.Context, p *providers.Provider, returnTo string) oauth.Request {
-	return oauth.Request{Provider: p, User: core.UserOf(c).ID,
+func (h *connect) request(c echo.Context, id library.ConnectionID, returnTo string) oauth.Request {
+	p := h.core.Registry.Get(id.Provider())
+	return oauth.Request{Provider: p, Connection: id, User: core.UserOf(c).ID,
 		Session:     h.core.Sessions.Fingerprint(c.Request().Context()),
 		RedirectURI: RedirectURI(h.core, p.Name), ReturnTo: returnTo}
 }
 
 // callback answers the redirect from a provider's consent page.
 func (h *connect) callback(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	_, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
@@ -85,7 +93,7 @@ func (h *connect) callback(c echo.Context) error {
 		return core.HTTPProblem(http.StatusNotFound)
 	}
 	ctx := c.Request().Context()
-	grant, err := h.flow.Complete(ctx, h.request(c, p, ""), c.QueryParams())
+	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), c.QueryParams())
 	if errors.Is(err, oauth.ErrRefused) {
 		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
 			"allow it there. Nothing was changed.")
@@ -98,7 +106,7 @@ func (h *connect) callback(c echo.Context) error {
 	} else {
 		err = h.connections.Refused(ctx, p, nil, err)
 	}
-	return h.connected(c, p, grant.ReturnTo, err)
+	return h.connected(c, cmp.Or(grant.Connection, library.ConnectionID(p.Name)), grant.ReturnTo, err)
 }
 
 // begun returns the sentence about what a new connection does first.
@@ -111,21 +119,23 @@ func begun(p *providers.Provider) string {
 
 // connected answers after an attempt to connect: with a redirect to where the person came from or to the choice
 // between two accounts, or with an error.
-func (h *connect) connected(c echo.Context, p *providers.Provider, returnTo string, err error) error {
+func (h *connect) connected(c echo.Context, id library.ConnectionID, returnTo string, err error) error {
+	p := h.core.Registry.Get(id.Provider())
 	if _, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return c.Redirect(http.StatusSeeOther,
-			"/connect/"+p.Name+"/choose?return_to="+url.QueryEscape(core.LocalPath(returnTo)))
+			"/connect/"+string(id)+"/choose?return_to="+url.QueryEscape(core.LocalPath(returnTo)))
 	}
 	if err != nil {
 		h.core.Log.Info("connecting refused", "provider", p.Name, "user_id", core.UserOf(c).ID, "err",
 			resilience.Excerpt(err.Error()))
 		return refused(p, err)
 	}
-	return h.core.Done(c, core.LocalPath(returnTo), p.DisplayName+" is connected."+begun(p))
+	label := h.statuses.label(c.Request().Context(), core.UserOf(c).ID, id)
+	return h.core.Done(c, core.LocalPath(returnTo), label+" is connected."+begun(p))
 }
 
 func (h *connect) form(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
@@ -140,21 +150,26 @@ func (h *connect) form(c echo.Context) error {
 	for name := range form {
 		given[name] = form.Get(name)
 	}
-	v := h.view(c, p)
+	v := h.view(c, id, p)
 	v.ReturnTo = core.LocalPath(form.Get("return_to"))
 	fields, err := fieldsOf(p, given)
 	if err == nil {
-		_, err = h.connections.Connect(c.Request().Context(), p, core.UserOf(c).ID, fields)
+		var name string
+		if name, err = nameOf(given["name"]); err == nil {
+			_, err = h.connections.Connect(c.Request().Context(), p, library.Connection{User: core.UserOf(c).ID,
+				ID: id, Name: name, Credentials: fields})
+		}
 	}
-	err = h.connected(c, p, v.ReturnTo, err)
+	err = h.connected(c, id, v.ReturnTo, err)
 	if failed, ok := errors.AsType[*core.Problem](err); ok {
 		for _, f := range p.Fields {
 			if f.Kind != "password" {
 				v.Values[f.Name] = given[f.Name]
 			}
 		}
+		v.Values["name"] = given["name"]
 		v.Problem = failed.Detail
-		return h.core.Render(c, failed.Status, "connect", "Connect "+p.DisplayName, v)
+		return h.core.Render(c, failed.Status, "connect", "Connect "+v.Label, v)
 	}
 	return err
 }
@@ -187,10 +202,23 @@ func fieldsOf(p *providers.Provider, given map[string]string) (library.Credentia
 	return fields, nil
 }
 
+// longestName is the most letters that the name of a connection may have.
+const longestName = 60
+
+// nameOf returns the name of a connection as a person typed it, trimmed.
+func nameOf(typed string) (string, error) {
+	name := strings.TrimSpace(typed)
+	if utf8.RuneCountInString(name) > longestName || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", &core.Problem{Status: http.StatusUnprocessableEntity, Title: "Please choose another name",
+			Detail: "A name has at most 60 letters, on one line."}
+	}
+	return name, nil
+}
+
 // api connects with the fields of a provider as JSON. With "other_account": "accept" it takes an account other than
 // the previous one without asking.
 func (h *connect) api(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
@@ -220,15 +248,19 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	name, err := nameOf(texts["name"])
+	if err != nil {
+		return err
+	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	_, err = h.connections.Connect(ctx, p, user, fields)
+	_, err = h.connections.Connect(ctx, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
 	if _, other := errors.AsType[*syncer.OtherAccountError](err); other && texts["other_account"] == "accept" {
-		_, err = h.connections.Choose(ctx, user, p.Name, true)
+		_, err = h.connections.Choose(ctx, user, id, syncer.Replace)
 	}
 	if err != nil {
 		return refused(p, err)
 	}
-	v, err := h.statuses.One(ctx, user, p.Name)
+	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
 		return err
 	}
@@ -236,44 +268,48 @@ func (h *connect) api(c echo.Context) error {
 }
 
 type chooseView struct {
+	ID       string
 	Provider *providers.Provider
 	Old, New string
 	ReturnTo string
 }
 
 func (h *connect) choosePage(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
-	choice, err := h.connections.Choice(c.Request().Context(), core.UserOf(c).ID, p)
+	choice, err := h.connections.Choices(c.Request().Context(), core.UserOf(c).ID, id)
 	if errors.Is(err, library.ErrNotFound) {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
 	if err != nil {
 		return err
 	}
-	v := chooseView{Provider: p, Old: choice.Old, New: choice.New, ReturnTo: h.core.CameFrom(c)}
+	v := chooseView{ID: string(id), Provider: p, Old: choice.Old, New: choice.New, ReturnTo: h.core.CameFrom(c)}
 	if to := c.QueryParam("return_to"); to != "" {
 		v.ReturnTo = core.LocalPath(to)
 	}
 	return h.core.Render(c, http.StatusOK, "choose", "Which account?", v)
 }
 
+// choices are what a person can make of another account, by the values of the form.
+var choices = map[string]syncer.Choice{"old": syncer.Keep, "new": syncer.Replace, "another": syncer.Another}
+
 func (h *connect) chooseForm(c echo.Context) error {
-	p, err := h.core.Provider(c)
+	id, p, err := h.core.Connection(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	accept := c.FormValue("account") == "new"
-	chosen, err := h.connections.Choose(ctx, core.UserOf(c).ID, p.Name, accept)
+	user, choice := core.UserOf(c).ID, choices[c.FormValue("account")]
+	chosen, err := h.connections.Choose(ctx, user, id, choice)
 	if err != nil {
 		return err
 	}
-	flash := p.DisplayName + " stays as it was."
-	if accept {
-		flash = p.DisplayName + " is now connected as " + chosen.Account + "." + begun(p)
+	flash := h.statuses.label(ctx, user, id) + " stays as it was."
+	if choice == syncer.Replace || choice == syncer.Another {
+		flash = h.statuses.label(ctx, user, chosen.ID) + " is now connected as " + chosen.Account + "." + begun(p)
 	}
 	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)
 }

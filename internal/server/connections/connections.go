@@ -29,7 +29,7 @@ type Store interface {
 	CountListens(ctx context.Context, user int64) (int, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error)
-	Gaps(ctx context.Context, user int64, provider string) ([]library.Gap, error)
+	Gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error)
 	forwardStore
 	runStore
 }
@@ -37,16 +37,16 @@ type Store interface {
 // forwardStore reads what is forwarded.
 type forwardStore interface {
 	ForwardingRules(ctx context.Context, user int64) ([]delivery.Rule, error)
-	ForwardingCounts(ctx context.Context, user int64, provider string) (delivery.ForwardingCounts, error)
-	ForwardedListens(ctx context.Context, user int64, provider string,
+	ForwardingCounts(ctx context.Context, user int64, conn library.ConnectionID) (delivery.ForwardingCounts, error)
+	ForwardedListens(ctx context.Context, user int64, conn library.ConnectionID,
 		limit int) ([]delivery.ForwardedListen, error)
 }
 
 // runStore reads runs.
 type runStore interface {
-	Runs(ctx context.Context, user int64, provider string, since time.Time, before string,
+	Runs(ctx context.Context, user int64, conn library.ConnectionID, since time.Time, before string,
 		limit int) (page []library.Run, next string, err error)
-	RunQuarters(ctx context.Context, user int64, provider string, since time.Time) ([]library.RunQuarter, error)
+	RunQuarters(ctx context.Context, user int64, conn library.ConnectionID, since time.Time) ([]library.RunQuarter, error)
 }
 
 // Options are what a Handler is made from.
@@ -83,7 +83,7 @@ func New(o Options) *Handler {
 	return &Handler{
 		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
 		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink},
-		page: &page{core: o.Core, store: o.Store, statuses: o.Statuses, forwarding: f, runs: r,
+		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
 			imports: o.Imports, activity: o.Activity},
 		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow},
 	}
@@ -92,29 +92,31 @@ func New(o Options) *Handler {
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/", h.overview.page)
-	g.GET("/connections/:provider", h.page.show)
-	g.GET("/connections/:provider/runs", h.runs.page)
-	g.POST("/connections/:provider/forwarding", h.forwarding.form)
-	g.POST("/connections/:provider/:action", h.actForm)
-	g.GET("/connect/:provider", h.connect.page)
-	g.POST("/connect/:provider", h.connect.form)
-	g.GET("/connect/:provider/callback", h.connect.callback)
-	g.GET("/connect/:provider/choose", h.connect.choosePage)
-	g.POST("/connect/:provider/choose", h.connect.chooseForm)
+	g.GET("/connections/:id", h.page.show)
+	g.GET("/connections/:id/runs", h.runs.page)
+	g.POST("/connections/:id/forwarding", h.forwarding.form)
+	g.POST("/connections/:id/name", h.renameForm)
+	g.POST("/connections/:id/:action", h.actForm)
+	g.GET("/connect/:id", h.connect.page)
+	g.POST("/connect/:id", h.connect.form)
+	g.GET("/connect/:id/callback", h.connect.callback)
+	g.GET("/connect/:id/choose", h.connect.choosePage)
+	g.POST("/connect/:id/choose", h.connect.chooseForm)
 }
 
 // API adds the routes of the API.
 func (h *Handler) API(g *echo.Group) {
 	g.GET("/connections", h.list)
-	g.GET("/connections/:provider", h.oneAPI)
-	g.GET("/connections/:provider/runs", h.runs.api)
-	g.PUT("/connections/:provider", h.connect.api)
-	g.DELETE("/connections/:provider", h.disconnectAPI)
-	g.POST("/connections/:provider/sync", h.actAPI)
-	g.POST("/connections/:provider/retry", h.actAPI)
-	g.POST("/connections/:provider/pause", h.actAPI)
-	g.POST("/connections/:provider/resume", h.actAPI)
-	g.GET("/connections/:provider/forwarding", h.forwarding.api)
-	g.PUT("/connections/:provider/forwarding", h.forwarding.startAPI)
-	g.DELETE("/connections/:provider/forwarding", h.forwarding.stopAPI)
+	g.GET("/connections/:id", h.oneAPI)
+	g.GET("/connections/:id/runs", h.runs.api)
+	g.PUT("/connections/:id", h.connect.api)
+	g.PATCH("/connections/:id", h.renameAPI)
+	g.DELETE("/connections/:id", h.disconnectAPI)
+	g.POST("/connections/:id/sync", h.actAPI)
+	g.POST("/connections/:id/retry", h.actAPI)
+	g.POST("/connections/:id/pause", h.actAPI)
+	g.POST("/connections/:id/resume", h.actAPI)
+	g.GET("/connections/:id/forwarding", h.forwarding.api)
+	g.PUT("/connections/:id/forwarding", h.forwarding.startAPI)
+	g.DELETE("/connections/:id/forwarding", h.forwarding.stopAPI)
 }

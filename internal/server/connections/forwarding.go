@@ -15,6 +15,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
+	syncer "reprise/internal/sync"
 	"reprise/web"
 )
 
@@ -39,60 +40,63 @@ type forwardingView struct {
 	NextAttemptAt  *string `json:"next_attempt_at"`
 }
 
-// taker returns the provider that a request's path names, if it takes listens and is connected.
-func (h *forwarding) taker(c echo.Context) (*providers.Provider, error) {
-	p, err := h.core.Provider(c)
+// taker returns the connection that a request's path names, if it takes listens.
+func (h *forwarding) taker(c echo.Context) (syncer.Status, error) {
+	id, p, err := h.core.Connection(c)
 	if err != nil {
-		return nil, err
+		return syncer.Status{}, err
 	}
 	if p.Takes.Listens == "" {
-		return nil, delivery.ErrNotTaken
+		return syncer.Status{}, delivery.ErrNotTaken
 	}
-	_, err = h.statuses.Status(c.Request().Context(), core.UserOf(c).ID, p.Name)
-	return p, err
+	return h.statuses.Status(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
-func (h *forwarding) view(ctx context.Context, user int64, p *providers.Provider) (forwardingView, error) {
+func (h *forwarding) view(
+	ctx context.Context, user int64, conn library.ConnectionID,
+) (forwardingView, error) {
 	var v forwardingView
 	rules, err := h.store.ForwardingRules(ctx, user)
 	if err != nil {
 		return v, err
 	}
-	a, err := h.store.ForwardingCounts(ctx, user, p.Name)
+	a, err := h.store.ForwardingCounts(ctx, user, conn)
 	if err != nil {
 		return v, err
 	}
 	v = forwardingView{Sent: a.Sent, Waiting: a.Waiting, Parked: a.Parked, Refused: a.Refused, There: a.There,
-		Enabled: slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Provider == p.Name })}
+		Enabled: slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Connection == conn })}
 	if a.Waiting > 0 {
 		v.NextAttemptAt = core.Moment(a.Next)
 	}
-	v.EarlierListens, err = h.deliveries.Earlier(ctx, user, p.Name)
+	v.EarlierListens, err = h.deliveries.Earlier(ctx, user, conn)
 	return v, err
 }
 
 // set switches forwarding on or off. With earlier it also sends the listens from before. It returns how many those
 // are.
-func (h *forwarding) set(ctx context.Context, user int64, provider string, on, earlier bool) (sent int, err error) {
+func (h *forwarding) set(
+	ctx context.Context, user int64, conn library.ConnectionID, on, earlier bool,
+) (sent int, err error) {
 	if !on {
-		return 0, h.deliveries.StopForwarding(ctx, user, provider)
+		return 0, h.deliveries.StopForwarding(ctx, user, conn)
 	}
 	rules, err := h.store.ForwardingRules(ctx, user)
 	if err != nil {
 		return 0, err
 	}
-	if !earlier && slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Provider == provider }) {
+	if !earlier && slices.ContainsFunc(rules, func(r delivery.Rule) bool { return r.Connection == conn }) {
 		return 0, nil
 	}
-	return h.deliveries.Forward(ctx, user, provider, earlier)
+	return h.deliveries.Forward(ctx, user, conn, earlier)
 }
 
 func (h *forwarding) api(c echo.Context) error {
-	p, err := h.taker(c)
+	st, err := h.taker(c)
 	if err != nil {
 		return err
 	}
-	v, err := h.view(c.Request().Context(), core.UserOf(c).ID, p)
+	v, err := h.view(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID)
 	if err != nil {
 		return err
 	}
@@ -100,7 +104,7 @@ func (h *forwarding) api(c echo.Context) error {
 }
 
 func (h *forwarding) startAPI(c echo.Context) error {
-	p, err := h.taker(c)
+	st, err := h.taker(c)
 	if err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func (h *forwarding) startAPI(c echo.Context) error {
 		Earlier bool `json:"earlier"`
 	}](c)
 	if err == nil {
-		_, err = h.set(c.Request().Context(), core.UserOf(c).ID, p.Name, true, in.Earlier)
+		_, err = h.set(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID, true, in.Earlier)
 	}
 	if err != nil {
 		return err
@@ -117,9 +121,9 @@ func (h *forwarding) startAPI(c echo.Context) error {
 }
 
 func (h *forwarding) stopAPI(c echo.Context) error {
-	p, err := h.taker(c)
+	st, err := h.taker(c)
 	if err == nil {
-		_, err = h.set(c.Request().Context(), core.UserOf(c).ID, p.Name, false, false)
+		_, err = h.set(c.Request().Context(), core.UserOf(c).ID, st.Connection.ID, false, false)
 	}
 	if err != nil {
 		return err
@@ -149,21 +153,23 @@ type forwardedView struct {
 // forwardedShown is the number of newest listens on a connection's page.
 const forwardedShown = 10
 
-func (h *forwarding) part(ctx context.Context, user int64, p *providers.Provider) (*forwardPart, error) {
-	v, err := h.view(ctx, user, p)
+func (h *forwarding) part(
+	ctx context.Context, c library.Connection, p *providers.Provider,
+) (*forwardPart, error) {
+	v, err := h.view(ctx, c.User, c.ID)
 	if err != nil {
 		return nil, err
 	}
 	part := &forwardPart{forwardingView: v, Oldest: span(p.Takes.Oldest)}
-	names, err := h.names.For(ctx, user)
+	names, err := h.names.For(ctx, c.User)
 	if err != nil {
 		return nil, err
 	}
-	reason, until := names.Obstacle(p.Name, p.Takes.Listens)
+	reason, until := names.Obstacle(c.ID, p.Takes.Listens)
 	if v.Waiting+v.Parked > 0 {
 		part.Obstacle = reason
 	}
-	forwarded, err := h.store.ForwardedListens(ctx, user, p.Name, forwardedShown)
+	forwarded, err := h.store.ForwardedListens(ctx, c.User, c.ID, forwardedShown)
 	for _, l := range forwarded {
 		view := forwardedView{ID: strconv.FormatInt(l.ID, 10), Track: l.Title, Artist: l.Artist,
 			PlayedAt: library.Stamp(l.PlayedAt), Outcome: l.Outcome,
@@ -196,39 +202,40 @@ func span(d time.Duration) string {
 const manyListens = 2000
 
 func (h *forwarding) form(c echo.Context) error {
-	p, err := h.taker(c)
+	st, err := h.taker(c)
 	if err != nil {
 		return err
 	}
-	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	ctx, user, id := c.Request().Context(), core.UserOf(c).ID, st.Connection.ID
+	label, page := st.Connection.Label(st.Provider.DisplayName), "/connections/"+string(id)
 	on, earlier := c.FormValue("forward") == "on", c.FormValue("earlier") == "yes"
 	if on && earlier && c.FormValue("sure") != "yes" {
-		n, err := h.deliveries.Earlier(ctx, user, p.Name)
+		n, err := h.deliveries.Earlier(ctx, user, id)
 		if err != nil {
 			return err
 		}
 		if n > manyListens {
 			return h.core.Confirm(c,
 				core.Confirmation{Title: "Send " + web.Count(n, "earlier listen", "earlier listens") + " to " +
-					p.DisplayName + "?",
+					label + "?",
 					Lead: "They go out one batch after the other, what is new first, and as fast as " +
-						p.DisplayName + " likes. What is there stays there: Reprise takes nothing back.",
-					Action: "/connections/" + p.Name + "/forwarding", Fields: []core.Field{{Name: "forward",
+						label + " likes. What is there stays there: Reprise takes nothing back.",
+					Action: page + "/forwarding", Fields: []core.Field{{Name: "forward",
 						Value: "on"}, {Name: "earlier", Value: "yes"}, {Name: "sure", Value: "yes"}},
-					Button: "Send them", Back: "/connections/" + p.Name})
+					Button: "Send them", Back: page})
 		}
 	}
-	sent, err := h.set(ctx, user, p.Name, on, earlier)
+	sent, err := h.set(ctx, user, id, on, earlier)
 	if err != nil {
 		return err
 	}
-	sentence := "Your listens are not forwarded to " + p.DisplayName + " any more. What waits already " +
+	sentence := "Your listens are not forwarded to " + label + " any more. What waits already " +
 		"still goes out."
 	if on {
-		sentence = "Your listens are forwarded to " + p.DisplayName + " from now on."
+		sentence = "Your listens are forwarded to " + label + " from now on."
 		if earlier {
 			sentence += " " + web.Count(sent, "earlier listen goes", "earlier listens go") + " out, too."
 		}
 	}
-	return h.core.Done(c, "/connections/"+p.Name+"#forwarding", sentence)
+	return h.core.Done(c, page+"#forwarding", sentence)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
@@ -29,6 +30,7 @@ type statusView struct {
 	Headline    headline
 	Connections []card
 	Offers      []*providers.Provider // not connected yet
+	Others      []core.Action         // to connect another account at a service
 	NotReady    string                // for members: the offers that the administrator must set up first
 	Listens     []music.Row
 	Total       int
@@ -52,7 +54,7 @@ func (h *overview) page(c echo.Context) error {
 	for _, one := range all {
 		v.Connections = append(v.Connections, newCard(one, open, "/"))
 	}
-	v.Offers = h.offers(all)
+	v.Offers, v.Others = h.offers(all), h.others(all)
 	if !admin {
 		v.NotReady = notReady(v.Offers)
 	}
@@ -98,4 +100,18 @@ func notReady(offers []*providers.Provider) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// others returns what a person can connect once more.
+func (h *overview) others(all []View) (others []core.Action) {
+	for _, p := range h.core.Registry.All() {
+		taken := func(id library.ConnectionID) bool {
+			return slices.ContainsFunc(all, func(v View) bool { return v.ID == string(id) })
+		}
+		next, free := library.NextConnectionID(p.Name, taken)
+		if free && next.Number() > 1 && p.Registered() {
+			others = append(others, core.Action{Label: p.DisplayName, URL: "/connect/" + string(next)})
+		}
+	}
+	return others
 }

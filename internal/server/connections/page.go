@@ -11,22 +11,25 @@ import (
 	"reprise/internal/server/activity"
 	"reprise/internal/server/core"
 	"reprise/internal/server/imports"
+	syncer "reprise/internal/sync"
 )
 
 // page answers for the page of one connection.
 type page struct {
-	core       *core.Core
-	store      Store
-	statuses   *Statuses
-	forwarding *forwarding
-	runs       *runs
-	imports    *imports.Handler
-	activity   *activity.Handler
+	core        *core.Core
+	store       Store
+	connections *syncer.Connections
+	statuses    *Statuses
+	forwarding  *forwarding
+	runs        *runs
+	imports     *imports.Handler
+	activity    *activity.Handler
 }
 
 // connectionDetails is the page of a connection. Parts that do not apply are nil.
 type connectionDetails struct {
 	Connection card
+	Another    string       // where another connection to the provider is made; empty if there can be none
 	Forward    *forwardPart // if the provider takes listens
 	Archive    *archivePart
 	Owed       int       // listens that wait to be sent there
@@ -38,8 +41,12 @@ type connectionDetails struct {
 
 func (h *page) show(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	st, err := h.statuses.Status(ctx, user, c.Param("provider"))
-	if errors.Is(err, library.ErrNotFound) && h.core.Registry.Get(c.Param("provider")) != nil {
+	id, _, err := h.core.Connection(c)
+	if err != nil {
+		return err
+	}
+	st, err := h.statuses.Status(ctx, user, id)
+	if errors.Is(err, library.ErrNotFound) {
 		return c.Redirect(http.StatusSeeOther, "/settings")
 	}
 	if err != nil {
@@ -51,26 +58,29 @@ func (h *page) show(c echo.Context) error {
 		return err
 	}
 	v.Connection = newCard(h.statuses.view(st), open, c.Request().URL.Path)
+	if next, err := h.connections.Next(ctx, user, id.Provider()); err == nil {
+		v.Another = "/connect/" + string(next)
+	}
 	if st.Provider.Takes.Listens != "" {
-		if v.Forward, err = h.forwarding.part(ctx, user, st.Provider); err != nil {
+		if v.Forward, err = h.forwarding.part(ctx, st.Connection, st.Provider); err != nil {
 			return err
 		}
 	}
 	if st.Provider.Takes.Archive {
-		if v.Archive, err = h.archivePart(ctx, user, st.Provider.Name); err != nil {
+		if v.Archive, err = h.archivePart(ctx, user, st.Connection.ID); err != nil {
 			return err
 		}
 	}
-	if v.Runs, err = h.runs.part(ctx, user, st.Provider); err != nil {
+	if v.Runs, err = h.runs.part(ctx, st.Connection, st.Provider); err != nil {
 		return err
 	}
-	if v.Gaps, err = h.gaps(ctx, user, st.Provider.Name); err != nil {
+	if v.Gaps, err = h.gaps(ctx, user, st.Connection.ID); err != nil {
 		return err
 	}
-	if v.Import, err = h.imports.Part(ctx, user, st.Provider); err != nil {
+	if v.Import, err = h.imports.Part(ctx, st.Connection, st.Provider); err != nil {
 		return err
 	}
-	if v.Activity, err = h.activity.Latest(c, st.Provider.Name); err != nil {
+	if v.Activity, err = h.activity.Latest(c, st.Connection.ID); err != nil {
 		return err
 	}
 	return h.core.Render(c, http.StatusOK, "connection", v.Connection.DisplayName, v)
@@ -87,8 +97,8 @@ type gapView struct {
 // gapsShown is the number of gaps on a connection's page.
 const gapsShown = 5
 
-func (h *page) gaps(ctx context.Context, user int64, provider string) ([]gapView, error) {
-	all, err := h.store.Gaps(ctx, user, provider)
+func (h *page) gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]gapView, error) {
+	all, err := h.store.Gaps(ctx, user, conn)
 	return core.ViewAll(all[:min(len(all), gapsShown)], func(g library.Gap) gapView {
 		return gapView{From: library.Stamp(g.From), To: library.Stamp(g.To), LostTo: core.Moment(g.LostTo),
 			FilledAt: core.Moment(g.FilledAt), Recovered: g.Recovered, Filled: g.Filled}

@@ -62,17 +62,17 @@ type runsPart struct {
 const newestRuns = 30
 
 // part returns the runs of a connection in the last 24 hours; nil if nothing is read there.
-func (h *runs) part(ctx context.Context, user int64, p *providers.Provider) (*runsPart, error) {
+func (h *runs) part(ctx context.Context, c library.Connection, p *providers.Provider) (*runsPart, error) {
 	if len(p.Streams) == 0 {
 		return nil, nil
 	}
 	from := time.Now().Truncate(metrics.QuarterLength).Add(-time.Duration(dayCells-1) * metrics.QuarterLength)
-	quarters, err := h.store.RunQuarters(ctx, user, p.Name, from)
+	quarters, err := h.store.RunQuarters(ctx, c.User, c.ID, from)
 	if err != nil {
 		return nil, err
 	}
 	v := &runsPart{From: library.Stamp(from), Strips: strips(p.Streams, quarters, from)}
-	page, next, err := h.store.Runs(ctx, user, p.Name, from, "", newestRuns)
+	page, next, err := h.store.Runs(ctx, c.User, c.ID, from, "", newestRuns)
 	v.Runs, v.More = core.ViewAll(page, viewRun), next != ""
 	return v, err
 }
@@ -80,17 +80,18 @@ func (h *runs) part(ctx context.Context, user int64, p *providers.Provider) (*ru
 // asked returns a connection and the page of its runs that a request selects.
 func (h *runs) asked(c echo.Context) (v View, page []runView, next string, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	if _, err = h.core.Provider(c); err != nil {
+	id, _, err := h.core.Connection(c)
+	if err != nil {
 		return v, nil, "", err
 	}
-	if v, err = h.statuses.One(ctx, user, c.Param("provider")); err != nil {
+	if v, err = h.statuses.One(ctx, user, id); err != nil {
 		return v, nil, "", err
 	}
 	n, err := core.Limit(c)
 	if err != nil {
 		return v, nil, "", err
 	}
-	all, next, err := h.store.Runs(ctx, user, v.Provider, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
+	all, next, err := h.store.Runs(ctx, user, id, time.Now().Add(-24*time.Hour), c.QueryParam("before"), n)
 	return v, core.ViewAll(all, viewRun), next, err
 }
 

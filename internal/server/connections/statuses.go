@@ -11,14 +11,17 @@ import (
 
 // Statuses returns the views of connections.
 type Statuses struct {
+	core        *core.Core
 	store       syncer.StatusStore
 	connections *syncer.Connections
 	syncer      *syncer.Syncer
 }
 
 // NewStatuses returns Statuses.
-func NewStatuses(store syncer.StatusStore, connections *syncer.Connections, syncer *syncer.Syncer) *Statuses {
-	return &Statuses{store: store, connections: connections, syncer: syncer}
+func NewStatuses(
+	k *core.Core, store syncer.StatusStore, connections *syncer.Connections, syncer *syncer.Syncer,
+) *Statuses {
+	return &Statuses{core: k, store: store, connections: connections, syncer: syncer}
 }
 
 func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
@@ -27,8 +30,8 @@ func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
 }
 
 // One returns the view of one connection, or library.ErrNotFound.
-func (h *Statuses) One(ctx context.Context, user int64, provider string) (View, error) {
-	st, err := h.Status(ctx, user, provider)
+func (h *Statuses) One(ctx context.Context, user int64, conn library.ConnectionID) (View, error) {
+	st, err := h.Status(ctx, user, conn)
 	if err != nil {
 		return View{}, err
 	}
@@ -36,14 +39,23 @@ func (h *Statuses) One(ctx context.Context, user int64, provider string) (View, 
 }
 
 // Status returns the status of one connection, or library.ErrNotFound.
-func (h *Statuses) Status(ctx context.Context, user int64, provider string) (syncer.Status, error) {
+func (h *Statuses) Status(ctx context.Context, user int64, conn library.ConnectionID) (syncer.Status, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
 	if err != nil {
 		return syncer.Status{}, err
 	}
-	i := slices.IndexFunc(all, func(st syncer.Status) bool { return st.Provider.Name == provider })
+	i := slices.IndexFunc(all, func(st syncer.Status) bool { return st.Connection.ID == conn })
 	if i < 0 {
 		return syncer.Status{}, library.ErrNotFound
 	}
 	return all[i], nil
+}
+
+// label returns what people read for a connection, or for its provider if the connection does not exist.
+func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionID) string {
+	st, err := h.Status(ctx, user, id)
+	if err != nil {
+		return h.core.NameOf(id)
+	}
+	return st.Connection.Label(st.Provider.DisplayName)
 }

@@ -11,6 +11,8 @@ import (
 )
 
 type View struct {
+	ID                  string       `json:"id"`
+	Name                string       `json:"name"` // given by its person; may be empty
 	Provider            string       `json:"provider"`
 	DisplayName         string       `json:"display_name"`
 	Account             string       `json:"account"`
@@ -69,7 +71,8 @@ func plainMessage(s syncer.Status) (string, bool) {
 }
 
 func (h *Statuses) view(c syncer.Status) View {
-	v := View{Provider: c.Provider.Name, DisplayName: c.Provider.DisplayName, Account: c.Connection.Account,
+	v := View{ID: string(c.Connection.ID), Name: c.Connection.Name, Provider: c.Provider.Name,
+		DisplayName: c.Connection.Label(c.Provider.DisplayName), Account: c.Connection.Account,
 		State: string(c.Condition), Message: c.Words.Message, Detail: c.Detail,
 		LastSuccessAt: core.Moment(c.LastSuccessAt),
 		ExpiresAt:     core.Moment(c.Connection.ExpiresAt), Actions: actionsFor(c), Streams: []streamView{},

@@ -17,6 +17,7 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/events"
+	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -82,7 +83,7 @@ func New(o Options) (*Core, error) {
 
 		unconnected: o.Unconnected,
 	}
-	if k.pages, err = web.Load(k.NameOf); err != nil {
+	if k.pages, err = web.Load(func(name string) string { return k.NameOf(library.ConnectionID(name)) }); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -103,20 +104,35 @@ func (k *Core) Provider(c echo.Context) (*providers.Provider, error) {
 	return nil, NotFound("There is no service of that name here.")
 }
 
+// Connection returns the connection that a request's path names, with its provider. It need not exist yet.
+func (k *Core) Connection(c echo.Context) (library.ConnectionID, *providers.Provider, error) {
+	return k.ConnectionIn(c, "id")
+}
+
+// ConnectionIn returns the connection that a parameter of a request's path names, with its provider.
+func (k *Core) ConnectionIn(c echo.Context, param string) (library.ConnectionID, *providers.Provider, error) {
+	id, ok := library.ParseConnectionID(c.Param(param))
+	if p := k.Registry.Get(id.Provider()); ok && p != nil {
+		return id, p, nil
+	}
+	return "", nil, NotFound("There is no service of that name here.")
+}
+
 // Services returns all providers: those that people connect, and those that only the installation calls.
 func (k *Core) Services() []*providers.Provider {
 	return slices.Concat(k.Registry.All(), k.unconnected)
 }
 
-// NameOf returns the display name of a provider or of a kind of channel.
-func (k *Core) NameOf(provider string) string {
+// NameOf returns what people read for a connection, a provider or a kind of channel, without a name that its person may
+// have given the connection.
+func (k *Core) NameOf(id library.ConnectionID) string {
 	for _, p := range k.Services() {
-		if p.Name == provider {
-			return p.DisplayName
+		if p.Name == id.Provider() {
+			return library.Connection{ID: id}.Label(p.DisplayName)
 		}
 	}
-	if kind, ok := channels.KindOf(provider); ok { // channels are called through the same transport as providers
+	if kind, ok := channels.KindOf(string(id)); ok { // channels are called through the same transport as providers
 		return kind.Label
 	}
-	return provider
+	return string(id)
 }

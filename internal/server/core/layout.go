@@ -59,7 +59,7 @@ func (l *layout) setPath(path string) {
 	}
 	l.Bell = current(path, "/notifications")
 	for i, b := range l.Banners {
-		l.Banners[i].Hidden = path == "/notifications" || within(path, "/connect/"+b.Provider)
+		l.Banners[i].Hidden = path == "/notifications" || within(path, "/connect/"+b.Connection)
 	}
 }
 

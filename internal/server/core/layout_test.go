@@ -37,7 +37,7 @@ func TestBannersHideWhereTheirCauseIsSolved(t *testing.T) {
 		"/connect/lastfm": false, "/notifications": true,
 	} {
 		var l layout
-		l.setOpen([]Notification{{ID: "1", Severity: "error", Provider: "spotify"}, {ID: "2", Severity: "warning"}})
+		l.setOpen([]Notification{{ID: "1", Severity: "error", Connection: "spotify"}, {ID: "2", Severity: "warning"}})
 		l.setPath(path)
 		require.True(t, l.Urgent)
 		require.Equal(t, 2, l.Open)

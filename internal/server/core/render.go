@@ -93,6 +93,7 @@ type Notification struct {
 	Message        string  `json:"message"`
 	Detail         string  `json:"detail,omitempty"`
 	Provider       string  `json:"provider"`
+	Connection     string  `json:"connection"`
 	Category       string  `json:"category"`
 	Action         *Action `json:"action"`
 	CreatedAt      string  `json:"created_at"`
@@ -114,7 +115,7 @@ func ViewNotification(n notify.Notification) Notification {
 	v := Notification{
 		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message,
 		Detail:   n.Detail,
-		Provider: n.Provider, Category: n.Category, CreatedAt: library.Stamp(n.CreatedAt),
+		Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category, CreatedAt: library.Stamp(n.CreatedAt),
 		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
 	}
 	if n.Action.URL != "" {

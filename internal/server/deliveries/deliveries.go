@@ -149,7 +149,7 @@ func (h *Handler) redriveOne(c echo.Context) (View, error) {
 		return v, &core.Problem{Status: http.StatusConflict, Title: "Not re-driven", Detail: cannotRedrive[d.State]}
 	}
 	n, err := h.deliveries.Redrive(c.Request().Context(),
-		delivery.Filter{User: d.User, ID: d.ID, Provider: d.Provider}, false)
+		delivery.Filter{User: d.User, ID: d.ID, Connection: d.Connection}, false)
 	if err == nil && n == 0 { // it has started in the meantime
 		err = &core.Problem{Status: http.StatusConflict, Title: "Not re-driven",
 			Detail: cannotRedrive[delivery.Running]}

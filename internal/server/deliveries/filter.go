@@ -18,9 +18,11 @@ import (
 type filter struct {
 	State    string `json:"state" query:"state" form:"state"`
 	Provider string `json:"provider" query:"provider" form:"provider"`
-	Kind     string `json:"kind" query:"kind" form:"kind"`
-	Category string `json:"category" query:"category" form:"category"`
-	ID       string `json:"id"`
+	// Connection is an id; empty for all connections to the provider.
+	Connection string `json:"connection" query:"connection" form:"connection"`
+	Kind       string `json:"kind" query:"kind" form:"kind"`
+	Category   string `json:"category" query:"category" form:"category"`
+	ID         string `json:"id"`
 }
 
 // read checks the names in a filter and returns it for the store.
@@ -62,7 +64,7 @@ func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filt
 // address returns the address of a page with this filter. more are further names and values.
 func (f filter) address(path string, more ...string) string {
 	q := url.Values{}
-	pairs := append([]string{"state", f.State, "provider", f.Provider, "kind", f.Kind, "category",
+	pairs := append([]string{"state", f.State, "provider", f.Provider, "connection", f.Connection, "kind", f.Kind, "category",
 		f.Category}, more...)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

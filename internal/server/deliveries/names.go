@@ -38,20 +38,20 @@ func NewNamer(k *core.Core, store nameStore, connections *syncer.Connections, co
 // Names describes deliveries in words. It knows the state of each connection, and what each delivery is about.
 type Names struct {
 	registry *providers.Registry
-	statuses map[string]syncer.Status
+	statuses map[library.ConnectionID]syncer.Status
 	subjects map[int64]delivery.Subject
-	channels map[string]notify.Channel // by the provider name in their deliveries
+	channels map[library.ConnectionID]notify.Channel // by the provider name in their deliveries
 }
 
 func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (n Names, err error) {
-	n = Names{registry: h.core.Registry, statuses: map[string]syncer.Status{},
-		channels: map[string]notify.Channel{}}
+	n = Names{registry: h.core.Registry, statuses: map[library.ConnectionID]syncer.Status{},
+		channels: map[library.ConnectionID]notify.Channel{}}
 	statuses, err := h.connections.StatusOf(ctx, user, h.store)
 	if err != nil {
 		return n, err
 	}
 	for _, st := range statuses {
-		n.statuses[st.Provider.Name] = st
+		n.statuses[st.Connection.ID] = st
 	}
 	ids, messages := make([]int64, len(all)), false
 	for i := range all {
@@ -74,21 +74,24 @@ func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (
 // service returns where a delivery goes: a provider, or a kind of channel.
 func (n Names) service(d delivery.Delivery) string {
 	if d.Kind == delivery.Notify {
-		return n.channels[d.Provider].Kind // empty if it was removed
+		return n.channels[d.Connection].Kind // empty if it was removed
 	}
-	return d.Provider
+	return d.Connection.Provider()
 }
 
-// provider returns the display name of a provider, or its name if the installation no longer has it.
-func (n Names) provider(name string) string {
-	if p := n.registry.Get(name); p != nil {
-		return p.DisplayName
+// connection returns what people read for a connection, or its id if the installation no longer has its provider.
+func (n Names) connection(id library.ConnectionID) string {
+	p := n.registry.Get(id.Provider())
+	if p == nil {
+		return string(id)
 	}
-	return name
+	c := n.statuses[id].Connection
+	c.ID = id
+	return c.Label(p.DisplayName)
 }
 
 // channel returns a channel's name, and its kind if the name does not say it.
-func (n Names) channel(name string) string {
+func (n Names) channel(name library.ConnectionID) string {
 	ch, ok := n.channels[name]
 	kind, _ := channels.KindOf(ch.Kind)
 	switch {
@@ -102,10 +105,10 @@ func (n Names) channel(name string) string {
 
 // subject says what is sent where.
 func (n Names) subject(d delivery.Delivery) string {
-	about, to := n.subjects[d.ID], " to "+n.provider(d.Provider)
+	about, to := n.subjects[d.ID], " to "+n.connection(d.Connection)
 	switch {
 	case d.Kind == delivery.Notify:
-		return "Messages to " + n.channel(d.Provider)
+		return "Messages to " + n.channel(d.Connection)
 	case d.Kind == delivery.Archive:
 		return MonthName(d.Ref) + " to the archive"
 	case d.Kind == delivery.WritePlaylist && about.Title == "":
@@ -140,7 +143,7 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	if d.Kind == delivery.Notify {
 		return n.whyNotSent(d), until
 	}
-	reason, until = n.Obstacle(d.Provider, d.Kind)
+	reason, until = n.Obstacle(d.Connection, d.Kind)
 	switch {
 	case reason != "":
 		return reason, until
@@ -154,7 +157,7 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 
 // whyNotSent says why a message has not been sent to its channel yet.
 func (n Names) whyNotSent(d delivery.Delivery) string {
-	ch, ok := n.channels[d.Provider]
+	ch, ok := n.channels[d.Connection]
 	switch {
 	case !ok:
 		return ""
@@ -168,11 +171,11 @@ func (n Names) whyNotSent(d delivery.Delivery) string {
 	return ""
 }
 
-// Obstacle says why a provider gets no deliveries of a kind now, and when that ends at the earliest. The words are
+// Obstacle says why a connection gets no deliveries of a kind now, and when that ends at the earliest. The words are
 // empty if there is no reason.
-func (n Names) Obstacle(provider, kind string) (words string, until time.Time) {
-	name := n.provider(provider)
-	st, connected := n.statuses[provider]
+func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, until time.Time) {
+	name := n.connection(id)
+	st, connected := n.statuses[id]
 	switch {
 	case !connected:
 		return name + " is not connected. It goes out when you connect it again.", until

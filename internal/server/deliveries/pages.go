@@ -196,14 +196,14 @@ func (h *pages) discardPage(c echo.Context) error {
 		back = "/deliveries"
 	}
 	return h.core.Confirm(c, core.Confirmation{Title: "Discard this delivery?",
-		Fields: []core.Field{{Name: "back", Value: back}}, Lead: lossOf(d, h.core.Registry.Get(d.Provider)),
+		Fields: []core.Field{{Name: "back", Value: back}}, Lead: lossOf(d, h.core.Registry.Get(d.Connection.Provider())),
 		Facts:  []string{v.Subject},
 		Action: "/deliveries/" + v.ID + "/discard", Button: "Discard", Warn: true, Back: back})
 }
 
 // lossOf says what is lost if a delivery is discarded.
 func lossOf(d delivery.Delivery, p *providers.Provider) string {
-	to := d.Provider
+	to := string(d.Connection)
 	if p != nil {
 		to = p.DisplayName
 	}

@@ -90,7 +90,7 @@ func (f *feed) gather(first events.Event) []events.Event {
 func fold(batch []events.Event, e events.Event) []events.Event {
 	for i := range batch {
 		b := &batch[i]
-		if b.Type != e.Type || b.Provider != e.Provider || b.Stream != e.Stream || b.ID != e.ID {
+		if b.Type != e.Type || b.Connection != e.Connection || b.Stream != e.Stream || b.ID != e.ID {
 			continue
 		}
 		if e.Type == events.Listens {
@@ -125,7 +125,7 @@ func (f *feed) snapshot(ctx context.Context) error {
 func (f *feed) tell(ctx context.Context, e events.Event) error {
 	switch e.Type {
 	case events.Connection:
-		v, err := f.Statuses.One(ctx, f.watcher.User, e.Provider)
+		v, err := f.Statuses.One(ctx, f.watcher.User, e.Connection)
 		if errors.Is(err, library.ErrNotFound) { // disconnected
 			return f.snapshot(ctx)
 		}
@@ -144,7 +144,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		}
 		return f.message("notification", core.ViewNotification(n))
 	case events.Progress:
-		data := map[string]any{"provider": e.Provider, "stream": e.Stream, "done": e.Done, "total": nil}
+		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection, "stream": e.Stream, "done": e.Done, "total": nil}
 		if e.Total > 0 {
 			data["total"] = e.Total
 		}
@@ -160,15 +160,16 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		}
 		return f.message("listens", data)
 	case events.Deliveries:
-		return f.message("deliveries", map[string]any{"provider": core.Text(e.Provider)})
+		return f.message("deliveries", map[string]any{"provider": core.Text(e.Connection.Provider()),
+			"connection": core.Text(string(e.Connection))})
 	case events.Imports:
-		return f.message("imports", map[string]any{"provider": e.Provider})
+		return f.message("imports", map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection})
 	case events.Breakers:
 		return f.message("breakers", struct{}{})
 	case events.Digest:
 		return f.message("digest", map[string]any{})
 	case events.Enrichment:
-		return f.message("enrichment", map[string]any{"provider": e.Provider})
+		return f.message("enrichment", map[string]any{"provider": e.Connection.Provider()})
 	case events.SessionEnd:
 		if e.ID == f.watcher.Ends {
 			return errSession

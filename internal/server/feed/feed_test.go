@@ -28,7 +28,7 @@ func (feedStore) UserConnections(context.Context, int64) ([]library.Connection, 
 
 func (feedStore) Streams(context.Context, int64) ([]library.StreamRecord, error) { return nil, nil }
 
-func (feedStore) Waiting(context.Context, int64) (map[string]delivery.Waiting, error) {
+func (feedStore) Waiting(context.Context, int64) (map[library.ConnectionID]delivery.Waiting, error) {
 	return nil, nil
 }
 
@@ -46,7 +46,7 @@ func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	bus := &events.Bus{}
 	conns := syncer.NewConnections(&syncer.Guard{}, nil, nil, nil, bus)
 	store := feedStore{}
-	h := New(Options{Store: store, Bus: bus, Statuses: connections.NewStatuses(store, conns, nil)})
+	h := New(Options{Store: store, Bus: bus, Statuses: connections.NewStatuses(nil, store, conns, nil)})
 
 	stalled, release := make(chan struct{}), make(chan struct{})
 	f := &feed{Handler: h, watcher: core.Watcher{User: 1}, changes: bus.Subscribe(1)}
@@ -60,7 +60,7 @@ func TestStalledTabIsDroppedAndMissesNothing(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- f.run(t.Context()) }()
-	bus.Publish(1, events.Event{Type: events.Progress, Provider: "spotify", Stream: "listens", Done: 1})
+	bus.Publish(1, events.Event{Type: events.Progress, Connection: "spotify", Stream: "listens", Done: 1})
 	<-stalled
 	for id := range 2 * events.Buffer {
 		bus.Publish(1, events.Event{Type: events.Notification, ID: strconv.Itoa(id + 1)}) // never blocks
@@ -84,7 +84,7 @@ func TestEnrichmentIsSentToBrowsers(t *testing.T) {
 	t.Parallel()
 	var got []message
 	f := &feed{send: func(m message) error { got = append(got, m); return nil }}
-	require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Provider: "musicbrainz"}))
+	require.NoError(t, f.tell(t.Context(), events.Event{Type: events.Enrichment, Connection: "musicbrainz"}))
 	require.Equal(t, "enrichment", got[0].Type)
 	require.Equal(t, map[string]any{"provider": "musicbrainz"}, got[0].Data)
 }

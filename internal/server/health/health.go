@@ -163,7 +163,7 @@ func (h *Handler) byProvider(all []metrics.Health, from time.Time, live, mayRese
 		if n < 0 {
 			n = len(all)
 		}
-		p := providerHealth{Provider: name, endpointHealth: endpointHealth{Name: h.core.NameOf(name),
+		p := providerHealth{Provider: name, endpointHealth: endpointHealth{Name: h.core.NameOf(library.ConnectionID(name)),
 			health: metrics.Sum(all[:n])}}
 		for _, h := range all[:n] {
 			e := endpointHealth{Name: h.Endpoint, health: h, open: open[[2]string{name, h.Endpoint}]}

@@ -52,6 +52,7 @@ func (h *Handler) API(g *echo.Group) {
 
 // importView is an import of a file.
 type importView struct {
+	Connection  string   `json:"connection"`
 	ID          string   `json:"id"`
 	Provider    string   `json:"provider"`
 	DisplayName string   `json:"display_name"`
@@ -75,14 +76,15 @@ type importView struct {
 }
 
 func (h *Handler) viewImport(v imports.Import) importView {
-	view := importView{ID: strconv.FormatInt(v.ID, 10), Provider: v.Provider, DisplayName: v.Provider, Name: v.Name,
+	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
+		Provider: v.Connection.Provider(), DisplayName: string(v.Connection), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
 		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Mark: marks[v.State]}
-	if p := h.core.Registry.Get(v.Provider); p != nil {
-		view.DisplayName = p.DisplayName
+	if p := h.core.Registry.Get(v.Connection.Provider()); p != nil {
+		view.DisplayName = library.Connection{ID: v.Connection}.Label(p.DisplayName)
 	}
 	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
 		view.Problems = strings.Split(text, "\n")
@@ -100,11 +102,11 @@ var marks = map[imports.State]core.Mark{
 }
 
 // all returns a user's imports from a provider, or from all if the name is empty.
-func (h *Handler) all(ctx context.Context, user int64, provider string) ([]importView, error) {
+func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID) ([]importView, error) {
 	all, err := h.store.Imports(ctx, user)
 	views := []importView{}
 	for _, v := range all {
-		if provider == "" || v.Provider == provider {
+		if conn == "" || v.Connection == conn {
 			views = append(views, h.viewImport(v))
 		}
 	}
@@ -119,16 +121,16 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 		return v, imports.ErrTooLarge
 	}
 	r.Body = &sending{r.Body, http.NewResponseController(c.Response())}
-	provider, user := c.QueryParam("provider"), core.UserOf(c).ID
+	id, user := library.ConnectionID(c.QueryParam("provider")), core.UserOf(c).ID
 	defer func() {
-		v.Provider = provider
+		v.Connection = id
 		if err == nil {
-			h.core.Note(r.Context(), activity.Entry{User: user, Action: activity.Imported, Provider: provider,
+			h.core.Note(r.Context(), activity.Entry{User: user, Action: activity.Imported, Connection: id,
 				Subject: v.Name})
 		}
 	}()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind != echo.MIMEMultipartForm {
-		return h.runner.Receive(r.Context(), user, provider, c.QueryParam("name"), r.Body)
+		return h.runner.Receive(r.Context(), user, id, c.QueryParam("name"), r.Body)
 	}
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -149,9 +151,9 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 			if err != nil {
 				return v, err
 			}
-			provider = string(text)
+			id = library.ConnectionID(text)
 		case part.FormName() == "file" && part.FileName() != "":
-			return h.runner.Receive(r.Context(), user, provider, part.FileName(), part)
+			return h.runner.Receive(r.Context(), user, id, part.FileName(), part)
 		}
 	}
 }
@@ -218,7 +220,7 @@ func (h *Handler) sendForm(c echo.Context) error {
 	v, err := h.receive(c)
 	if err != nil {
 		p := h.core.Problem(c, err)
-		return h.show(c, p.Status, importsView{Provider: v.Provider, Problem: p.Detail})
+		return h.show(c, p.Status, importsView{Provider: v.Connection.Provider(), Problem: p.Detail})
 	}
 	return h.core.Done(c, "/imports", v.Name+" is being imported. You may close this page meanwhile.")
 }
@@ -237,10 +239,10 @@ type Part struct {
 	Imports []importView
 }
 
-func (h *Handler) Part(ctx context.Context, user int64, p *providers.Provider) (*Part, error) {
+func (h *Handler) Part(ctx context.Context, c library.Connection, p *providers.Provider) (*Part, error) {
 	if !imports.Reads(p.Name) {
 		return nil, nil
 	}
-	all, err := h.all(ctx, user, p.Name)
-	return &Part{readerView{p.Name, p.DisplayName, imports.Expected(p.Name)}, all[:min(len(all), 3)]}, err
+	all, err := h.all(ctx, c.User, c.ID)
+	return &Part{readerView{string(c.ID), c.Label(p.DisplayName), imports.Expected(p.Name)}, all[:min(len(all), 3)]}, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -12,7 +11,6 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/match"
-	"reprise/internal/providers"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
@@ -29,6 +27,7 @@ type copies struct {
 
 // copyView is a provider's copy of a playlist.
 type copyView struct {
+	Connection  string           `json:"connection"`
 	Provider    string           `json:"provider"`
 	DisplayName string           `json:"display_name"`
 	Enabled     bool             `json:"enabled"`
@@ -48,33 +47,38 @@ func (v copyView) Missing() (tracks []delivery.ReportTrack) {
 	return tracks
 }
 
-// writer returns the ID of the playlist and the provider that a request's path names, if the playlist can be
-// written
-// there.
-func (h *copies) writer(c echo.Context) (int64, *providers.Provider, error) {
-	p, err := h.core.Provider(c)
+// writer returns the playlist and the connection that a request names, if the playlist can be written there.
+func (h *copies) writer(c echo.Context) (playlist int64, to library.Connection, err error) {
+	conn, p, err := h.core.ConnectionIn(c, "connection")
 	if err != nil {
-		return 0, nil, err
+		return 0, to, err
 	}
 	id, err := core.Number(c.Param("id"))
 	if err != nil {
-		return 0, nil, err
+		return 0, to, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	list, _, err := h.store.Playlist(ctx, user, id)
-	if err == nil && (!p.Takes.Playlists || list.Provider == p.Name) {
+	if err == nil && (!p.Takes.Playlists || list.Connection == conn) {
 		err = delivery.ErrNotTaken
 	}
-	if err == nil {
-		_, err = h.statuses.Status(ctx, user, p.Name)
+	if err != nil {
+		return 0, to, err
 	}
-	return id, p, err
+	st, err := h.statuses.Status(ctx, user, conn)
+	return id, st.Connection, err
 }
 
-func (h *copies) one(ctx context.Context, user, playlist int64, p *providers.Provider) (copyView, error) {
-	v := copyView{Provider: p.Name, DisplayName: p.DisplayName}
+// label returns what people read for a connection.
+func (h *copies) label(c library.Connection) string {
+	return c.Label(h.core.Registry.Get(c.Provider()).DisplayName)
+}
+
+func (h *copies) one(ctx context.Context, playlist int64, c library.Connection) (copyView, error) {
+	user := c.User
+	v := copyView{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c)}
 	ref := strconv.FormatInt(playlist, 10)
-	kept, err := h.store.Copy(ctx, user, p.Name, delivery.WritePlaylist, ref)
+	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) {
 		return v, nil
 	}
@@ -86,7 +90,7 @@ func (h *copies) one(ctx context.Context, user, playlist int64, p *providers.Pro
 		report := delivery.ReportOf(kept)
 		v.Report = &report
 	}
-	d, err := h.store.CopyDelivery(ctx, user, p.Name, delivery.WritePlaylist, ref)
+	d, err := h.store.CopyDelivery(ctx, user, c.ID, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) { // removed after it was done, or discarded
 		return v, nil
 	}
@@ -100,7 +104,9 @@ func (h *copies) one(ctx context.Context, user, playlist int64, p *providers.Pro
 }
 
 // all returns the copies of a playlist at the connected providers that take playlists.
-func (h *copies) all(ctx context.Context, user int64, id, from string) (views []copyView, err error) {
+func (h *copies) all(
+	ctx context.Context, user int64, id string, from library.ConnectionID,
+) (views []copyView, err error) {
 	playlist, err := core.Number(id)
 	if err != nil {
 		return nil, err
@@ -110,21 +116,22 @@ func (h *copies) all(ctx context.Context, user int64, id, from string) (views []
 		return nil, err
 	}
 	for _, p := range h.core.Registry.All() {
-		if !p.Takes.Playlists || p.Name == from ||
-			!slices.ContainsFunc(connected, func(c library.Connection) bool { return c.Provider == p.Name }) {
-			continue
+		for _, c := range connected {
+			if !p.Takes.Playlists || c.ID == from || c.Provider() != p.Name {
+				continue
+			}
+			v, err := h.one(ctx, playlist, c)
+			if err != nil {
+				return nil, err
+			}
+			views = append(views, v)
 		}
-		v, err := h.one(ctx, user, playlist, p)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, v)
 	}
 	return views, nil
 }
 
 func (h *copies) oneAPI(c echo.Context) error {
-	return h.answer(c, http.StatusOK, func(context.Context, int64, int64, string) error { return nil })
+	return h.answer(c, http.StatusOK, func(context.Context, int64, int64, library.ConnectionID) error { return nil })
 }
 
 func (h *copies) writeAPI(c echo.Context) error {
@@ -133,16 +140,16 @@ func (h *copies) writeAPI(c echo.Context) error {
 
 // answer calls do for a copy, and answers with its state afterwards.
 func (h *copies) answer(c echo.Context, status int, do func(ctx context.Context, user, playlist int64,
-	provider string) error) error {
-	id, p, err := h.writer(c)
+	conn library.ConnectionID) error) error {
+	id, to, err := h.writer(c)
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if err == nil {
-		err = do(ctx, user, id, p.Name)
+		err = do(ctx, user, id, to.ID)
 	}
 	if err != nil {
 		return err
 	}
-	v, err := h.one(ctx, user, id, p)
+	v, err := h.one(ctx, id, to)
 	if err != nil {
 		return err
 	}
@@ -150,9 +157,9 @@ func (h *copies) answer(c echo.Context, status int, do func(ctx context.Context,
 }
 
 func (h *copies) stopAPI(c echo.Context) error {
-	id, p, err := h.writer(c)
+	id, to, err := h.writer(c)
 	if err == nil {
-		err = h.deliveries.StopWriting(c.Request().Context(), core.UserOf(c).ID, id, p.Name)
+		err = h.deliveries.StopWriting(c.Request().Context(), core.UserOf(c).ID, id, to.ID)
 	}
 	if err != nil {
 		return err
@@ -161,17 +168,17 @@ func (h *copies) stopAPI(c echo.Context) error {
 }
 
 func (h *copies) form(c echo.Context) error {
-	id, p, err := h.writer(c)
+	id, to, err := h.writer(c)
 	if err != nil {
 		return err
 	}
-	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	sentence := "The playlist is written to " + p.DisplayName + ", and again whenever it changes here."
+	ctx, user, label := c.Request().Context(), core.UserOf(c).ID, h.label(to)
+	sentence := "The playlist is written to " + label + ", and again whenever it changes here."
 	if c.FormValue("write") == "stop" {
-		sentence = "The playlist is not written to " + p.DisplayName + " any more. The copy there stays as it is."
-		err = h.deliveries.StopWriting(ctx, user, id, p.Name)
+		sentence = "The playlist is not written to " + label + " any more. The copy there stays as it is."
+		err = h.deliveries.StopWriting(ctx, user, id, to.ID)
 	} else {
-		err = h.deliveries.WritePlaylist(ctx, user, id, p.Name)
+		err = h.deliveries.WritePlaylist(ctx, user, id, to.ID)
 	}
 	if err != nil {
 		return err

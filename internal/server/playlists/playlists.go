@@ -20,8 +20,8 @@ type Store interface {
 	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
-	Copy(ctx context.Context, user int64, provider, kind, ref string) (delivery.Copy, error)
-	CopyDelivery(ctx context.Context, user int64, provider, kind, ref string) (delivery.Delivery, error)
+	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
+	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery, error)
 }
 
 // Handler answers for playlists and for their copies at other providers.
@@ -43,21 +43,22 @@ func New(k *core.Core, store Store, d *delivery.Deliveries, statuses *connection
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/playlists", h.listPage)
 	g.GET("/playlists/:id", h.onePage)
-	g.POST("/playlists/:id/copies/:provider", h.copies.form)
+	g.POST("/playlists/:id/copies/:connection", h.copies.form)
 }
 
 // API adds the routes of the API.
 func (h *Handler) API(g *echo.Group) {
 	g.GET("/playlists", h.list)
 	g.GET("/playlists/:id", h.oneAPI)
-	g.GET("/playlists/:id/copies/:provider", h.copies.oneAPI)
-	g.PUT("/playlists/:id/copies/:provider", h.copies.writeAPI)
-	g.DELETE("/playlists/:id/copies/:provider", h.copies.stopAPI)
+	g.GET("/playlists/:id/copies/:connection", h.copies.oneAPI)
+	g.PUT("/playlists/:id/copies/:connection", h.copies.writeAPI)
+	g.DELETE("/playlists/:id/copies/:connection", h.copies.stopAPI)
 }
 
 type view struct {
 	ID         string      `json:"id"`
 	Provider   string      `json:"provider"`
+	Connection string      `json:"connection"`
 	SourceID   string      `json:"source_id"`
 	Name       string      `json:"name"`
 	TrackCount int         `json:"track_count"`
@@ -75,7 +76,8 @@ type trackView struct {
 }
 
 func viewOf(p library.StoredPlaylist, tracks []library.Track) view {
-	v := view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Provider, SourceID: p.SourceID, Name: p.Name,
+	v := view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
+		Connection: string(p.Connection), SourceID: p.SourceID, Name: p.Name,
 		TrackCount: p.TrackCount, Active: p.Active}
 	for i, t := range tracks {
 		v.Tracks = append(v.Tracks, trackView{Position: i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
@@ -141,7 +143,7 @@ func (h *Handler) onePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	copies, err := h.copies.all(c.Request().Context(), core.UserOf(c).ID, p.ID, p.Provider)
+	copies, err := h.copies.all(c.Request().Context(), core.UserOf(c).ID, p.ID, library.ConnectionID(p.Connection))
 	if err != nil {
 		return err
 	}
