@@ -60,7 +60,8 @@ func another(t *testing.T, tab context.Context) context.Context {
 // openTab opens a tab in a window of its own: a session's first tab needs one.
 func openTab(t *testing.T, beside context.Context, session cdp.BrowserContextID) context.Context {
 	t.Helper()
-	id, err := target.CreateTarget("about:blank").WithBrowserContextID(session).WithNewWindow(true).Do(browserOf(beside))
+	window := target.CreateTarget("about:blank").WithBrowserContextID(session).WithNewWindow(true)
+	id, err := window.Do(browserOf(beside))
 	require.NoError(t, err)
 	ctx, cancel := chromedp.NewContext(beside, chromedp.WithTargetID(id))
 	t.Cleanup(cancel)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"reprise/internal/channels"
-	"reprise/internal/config"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 )
@@ -21,9 +20,9 @@ func (b basics) sender(ctx context.Context, t *resilience.Transport) (*channels.
 		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell}), keys.Public, nil
 }
 
-// namedChannels returns the channels that the settings name.
-func namedChannels(c config.Config) (all []notify.Channel, err error) {
-	for i, text := range c.NotifyURLs {
+// adopt gives the courier the channels of the settings, and returns them.
+func adopt(ctx context.Context, c *notify.Courier, urls []resilience.Secret) (all []notify.Channel, err error) {
+	for i, text := range urls {
 		kind, url, err := channels.Parse(string(text), "")
 		if err != nil {
 			return nil, fmt.Errorf("the settings cannot be used:\nnotify.urls, number %d in the list: %s", i+1,
@@ -33,5 +32,5 @@ func namedChannels(c config.Config) (all []notify.Channel, err error) {
 		all = append(all, notify.Channel{Kind: kind, Name: label.Label, URL: resilience.Secret(url),
 			Wishes: notify.DefaultWishes()})
 	}
-	return all, nil
+	return all, c.Adopt(ctx, all)
 }

@@ -66,7 +66,9 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 		if err != nil {
 			return err
 		}
-		pages.Demo, pages.DemoUser, pages.SetupCode = demo.handler, demo.user, ""
+		pages.Demo, pages.DemoUser = demo.handler, demo.user
+	} else if pages.SetupCode, err = newSetupCode(ctx, db); err != nil {
+		return err
 	}
 	srv, err := server.New(pages)
 	if err != nil {

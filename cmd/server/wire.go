@@ -56,6 +56,7 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
+	db.SetArchiveEvery(c.ListensEvery)
 	b := basics{config: c, store: db, bus: &events.Bus{}, counts: n, log: log}
 	notifier := notify.New(db, b.bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
 	raised := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
@@ -82,18 +83,14 @@ func wire(
 		return nil, err
 	}
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: sender, Guard: guard, Notifier: notifier,
-		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName,
-		Service: registry.DisplayName, Told: n.Told})
-	named, err := namedChannels(c)
+		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
+		Told: n.Told})
+	named, err := adopt(ctx, courier, c.NotifyURLs)
 	if err != nil {
-		return nil, err
-	}
-	if err := courier.Adopt(ctx, named); err != nil {
 		return nil, err
 	}
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Bus: b.bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
-	db.SetArchiveEvery(c.ListensEvery)
 	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
 	files := imports.New(imports.Config{Dir: filepath.Join(c.DataDir, "imports"), Store: db, Bus: b.bus, Log: log,
 		Counted: n.Listens})
@@ -102,12 +99,8 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	code, err := newSetupCode(ctx, db)
-	if err != nil {
-		return nil, err
-	}
 	pages := server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
-		Version: version, SetupCode: code, Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry,
+		Version: version, Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry,
 		Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests,
 		Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client), Notifier: notifier,
 		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,

@@ -136,7 +136,8 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 	var tree map[string]node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
-		return Problems{fmt.Sprintf("%s is not valid YAML:\n%s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))}
+		return Problems{fmt.Sprintf("%s is not valid YAML:\n%s", file,
+			strings.TrimSpace(yaml.FormatError(err, false, false)))}
 	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all "+
@@ -149,7 +150,8 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 			continue
 		}
 		if !listed(table, path) {
-			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path, nearest(path, paths(table))))
+			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path,
+				nearest(path, paths(table))))
 			continue
 		}
 		give(values, path, flat[path], file)
@@ -231,7 +233,8 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 		}
 		plain, isFile := strings.CutSuffix(name, "_FILE")
 		if s, ok := byName[plain]; !isFile || !ok || !s.secret {
-			problems = append(problems, fmt.Sprintf("There is no setting for the environment variable %s%s", name, nearest(name, names)))
+			problems = append(problems, fmt.Sprintf("There is no setting for the environment variable %s%s", name,
+				nearest(name, names)))
 		} else if text != "" && given[plain] != "" {
 			problems = append(problems, fmt.Sprintf("Both %s and %s are set. Keep one of them.", plain, name))
 		} else if secret, err := secretFile(name, text); err != nil {

@@ -47,23 +47,32 @@ func defaults(t testing.TB) Config {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, Config{
-		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto", ShutdownTimeout: 20 * time.Second,
-		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512, Workers: 8, RunTimeout: 10 * time.Minute,
-		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5, BreakerCooldown: time.Minute, AllowPrivateUpstreams: true,
-		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour, DeliveryKeepDead: 720 * time.Hour,
-		DeliveryWorkers: 4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
+		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
+		ShutdownTimeout: 20 * time.Second,
+		ListensEvery:    5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512,
+		Workers: 8, RunTimeout: 10 * time.Minute,
+		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
+		BreakerCooldown: time.Minute, AllowPrivateUpstreams: true,
+		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour,
+		DeliveryKeepDead: 720 * time.Hour,
+		DeliveryWorkers:  4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
 		Providers: map[string]providers.Settings{
-			"spotify": {"api_url": text("https://api.spotify.com"), "auth_url": text("https://accounts.spotify.com/authorize"),
+			"spotify": {"api_url": text("https://api.spotify.com"),
+				"auth_url":  text("https://accounts.spotify.com/authorize"),
 				"token_url": text("https://accounts.spotify.com/api/token"), "client_id": {}, "client_secret": {}},
-			"lastfm": {"api_url": text("https://ws.audioscrobbler.com/2.0"), "auth_url": text("https://www.last.fm/api/auth/"),
+			"lastfm": {"api_url": text("https://ws.audioscrobbler.com/2.0"),
+				"auth_url":  text("https://www.last.fm/api/auth/"),
 				"client_id": {}, "client_secret": {}, "rate": number(5)},
 			"listenbrainz": {"api_url": text("https://api.listenbrainz.org"), "rate": number(1)},
-			"youtube": {"api_url": text("https://www.googleapis.com/youtube/v3"), "auth_url": text("https://accounts.google.com/o/oauth2/v2/auth"),
-				"token_url": text("https://oauth2.googleapis.com/token"), "client_id": {}, "client_secret": {}, "keys": {}},
+			"youtube": {"api_url": text("https://www.googleapis.com/youtube/v3"),
+				"auth_url":  text("https://accounts.google.com/o/oauth2/v2/auth"),
+				"token_url": text("https://oauth2.googleapis.com/token"), "client_id": {}, "client_secret": {},
+				"keys": {}},
 			"musicbrainz": {"api_url": text("https://musicbrainz.org"), "rate": number(1)},
 			"fanarttv":    {"api_url": text("https://webservice.fanart.tv"), "keys": {}, "client_key": {}},
-			"openai": {"api_url": text("https://api.openai.com/v1"), "keys": {}, "model": {}, "price_in": {}, "price_out": {},
-				"currency": text("USD")},
+			"openai": {"api_url": text("https://api.openai.com/v1"), "keys": {}, "model": {}, "price_in": {},
+				"price_out": {},
+				"currency":  text("USD")},
 			"navidrome": {},
 			"s3":        {},
 		},
@@ -147,28 +156,38 @@ providers:
 func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	want := Config{
-		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise", DatabaseURL: "postgres://reprise:p%40ss@db.home/reprise", SecretKey: "sixteen characters at least", AdminToken: "another sixteen characters",
-		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
-		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second, PlaylistsEvery: time.Hour,
-		EnrichEvery: 2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise",
+		DatabaseURL: "postgres://reprise:p%40ss@db.home/reprise", SecretKey: "sixteen characters at least",
+		AdminToken: "another sixteen characters",
+		Contact:    "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
+		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second,
+		PlaylistsEvery: time.Hour,
+		EnrichEvery:    2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond,
+		BackoffMax:      100 * time.Millisecond,
 		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond,
-		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour, DeliveryKeepDead: 48 * time.Hour,
-		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
+		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour,
+		DeliveryKeepDead: 48 * time.Hour,
+		DeliveryWorkers:  2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		Providers: map[string]providers.Settings{
-			"spotify": {"api_url": text("http://127.0.0.1:1/api"), "auth_url": text("http://127.0.0.1:1/authorize/?tenant=1"),
+			"spotify": {"api_url": text("http://127.0.0.1:1/api"),
+				"auth_url":  text("http://127.0.0.1:1/authorize/?tenant=1"),
 				"token_url": text("http://[::1]:1/token/"), "client_id": text("id"), "client_secret": hidden("secret")},
 			"lastfm": {"api_url": text("http://127.0.0.1:2/2.0"), "auth_url": text("http://127.0.0.1:2/api/auth/"),
 				"client_id": text("key"), "client_secret": hidden("shared"), "rate": number(0)},
 			"listenbrainz": {"api_url": text("http://lb.local"), "rate": number(0.5)},
 			"youtube": {"api_url": text("http://127.0.0.1:3/youtube/v3"), "auth_url": text("http://127.0.0.1:3/auth"),
-				"token_url": text("http://127.0.0.1:3/token"), "client_id": text("id"), "client_secret": hidden("secret"),
-				"keys": keys(resilience.PoolKey{Secret: "first-key"}, resilience.PoolKey{Secret: "second-key", Project: "home"})},
+				"token_url": text("http://127.0.0.1:3/token"), "client_id": text("id"),
+				"client_secret": hidden("secret"),
+				"keys": keys(resilience.PoolKey{Secret: "first-key"},
+					resilience.PoolKey{Secret: "second-key", Project: "home"})},
 			"musicbrainz": {"api_url": text("http://mb.local"), "rate": number(20)},
-			"fanarttv": {"api_url": text("http://127.0.0.1:4"), "keys": keys(resilience.PoolKey{Secret: "fanart-key-1"}),
+			"fanarttv": {"api_url": text("http://127.0.0.1:4"),
+				"keys":       keys(resilience.PoolKey{Secret: "fanart-key-1"}),
 				"client_key": hidden("personal")},
 			"openai": {"api_url": text("http://127.0.0.1:4/v1"), "model": text("a-model"), "currency": text("EUR"),
-				"keys":     keys(resilience.PoolKey{Secret: "third-key"}, resilience.PoolKey{Secret: "fourth-key", Project: "home"}),
+				"keys": keys(resilience.PoolKey{Secret: "third-key"},
+					resilience.PoolKey{Secret: "fourth-key", Project: "home"}),
 				"price_in": number(0.15), "price_out": number(0)},
 			"navidrome": {},
 			"s3":        {},
@@ -178,24 +197,41 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000", "REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise", "REPRISE_DATABASE_URL=postgres://reprise:p%40ss@db.home/reprise",
-		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters", "REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
-		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1", "REPRISE_SYNC_LISTENS_EVERY=1s",
-		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h", "REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0", "REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms", "REPRISE_BACKOFF_MAX=100ms",
-		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms", "REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5", "REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
-		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10", "REPRISE_DELIVERY_BACKLOG_LIMIT=20",
+	environ := []string{"PATH=/bin", "REPRISE=x", "REPRISE_LISTEN=:9000",
+		"REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
+		"REPRISE_DATABASE_URL=postgres://reprise:p%40ss@db.home/reprise",
+		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters",
+		"REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
+		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1",
+		"REPRISE_SYNC_LISTENS_EVERY=1s",
+		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_ENRICH_EVERY=2h",
+		"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0",
+		"REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms",
+		"REPRISE_BACKOFF_MAX=100ms",
+		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms",
+		"REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5",
+		"REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
+		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10",
+		"REPRISE_DELIVERY_BACKLOG_LIMIT=20",
 		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",
-		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1", "REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",
+		"REPRISE_PROVIDERS_SPOTIFY_AUTH_URL=http://127.0.0.1:1/authorize/?tenant=1",
+		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=http://[::1]:1/token/",
 		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=secret",
-		"REPRISE_PROVIDERS_LASTFM_API_URL=http://127.0.0.1:2/2.0/", "REPRISE_PROVIDERS_LASTFM_AUTH_URL=http://127.0.0.1:2/api/auth/",
-		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID=key", "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=shared", "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local",
-		"REPRISE_PROVIDERS_YOUTUBE_API_URL=http://127.0.0.1:3/youtube/v3", "REPRISE_PROVIDERS_YOUTUBE_AUTH_URL=http://127.0.0.1:3/auth",
+		"REPRISE_PROVIDERS_LASTFM_API_URL=http://127.0.0.1:2/2.0/",
+		"REPRISE_PROVIDERS_LASTFM_AUTH_URL=http://127.0.0.1:2/api/auth/",
+		"REPRISE_PROVIDERS_LASTFM_CLIENT_ID=key", "REPRISE_PROVIDERS_LASTFM_CLIENT_SECRET=shared",
+		"REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=http://lb.local",
+		"REPRISE_PROVIDERS_YOUTUBE_API_URL=http://127.0.0.1:3/youtube/v3",
+		"REPRISE_PROVIDERS_YOUTUBE_AUTH_URL=http://127.0.0.1:3/auth",
 		"REPRISE_PROVIDERS_YOUTUBE_TOKEN_URL=http://127.0.0.1:3/token", "REPRISE_PROVIDERS_YOUTUBE_CLIENT_ID=id",
 		"REPRISE_PROVIDERS_YOUTUBE_CLIENT_SECRET=secret", "REPRISE_PROVIDERS_YOUTUBE_KEYS=first-key, home:second-key",
-		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=http://mb.local", "REPRISE_PROVIDERS_MUSICBRAINZ_RATE=20", "REPRISE_PROVIDERS_FANARTTV_API_URL=http://127.0.0.1:4",
+		"REPRISE_PROVIDERS_MUSICBRAINZ_API_URL=http://mb.local", "REPRISE_PROVIDERS_MUSICBRAINZ_RATE=20",
+		"REPRISE_PROVIDERS_FANARTTV_API_URL=http://127.0.0.1:4",
 		"REPRISE_PROVIDERS_FANARTTV_KEYS=fanart-key-1", "REPRISE_PROVIDERS_FANARTTV_CLIENT_KEY=personal",
-		"REPRISE_PROVIDERS_OPENAI_API_URL=http://127.0.0.1:4/v1", "REPRISE_PROVIDERS_OPENAI_KEYS=third-key,home:fourth-key", "REPRISE_PROVIDERS_OPENAI_MODEL=a-model",
-		"REPRISE_PROVIDERS_OPENAI_PRICE_IN=0.15", "REPRISE_PROVIDERS_OPENAI_PRICE_OUT=0", "REPRISE_PROVIDERS_OPENAI_CURRENCY=EUR"}
+		"REPRISE_PROVIDERS_OPENAI_API_URL=http://127.0.0.1:4/v1",
+		"REPRISE_PROVIDERS_OPENAI_KEYS=third-key,home:fourth-key", "REPRISE_PROVIDERS_OPENAI_MODEL=a-model",
+		"REPRISE_PROVIDERS_OPENAI_PRICE_IN=0.15", "REPRISE_PROVIDERS_OPENAI_PRICE_OUT=0",
+		"REPRISE_PROVIDERS_OPENAI_CURRENCY=EUR"}
 	given := slices.Clone(environ)
 	got, err = load("", environ, nil)
 	require.NoError(t, err)
@@ -206,7 +242,8 @@ func TestEverySettingIsRead(t *testing.T) {
 func TestWhatCountsMore(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file@example.org\nsync: {workers: 2}")
-	c, err := load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"}, map[string]string{"contact": "line@example.org"})
+	c, err := load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"},
+		map[string]string{"contact": "line@example.org"})
 	require.NoError(t, err)
 	want := defaults(t)
 	want.Listen, want.DataDir, want.Contact, want.Workers = "file:1", "environment", "line@example.org", 2
@@ -215,18 +252,22 @@ func TestWhatCountsMore(t *testing.T) {
 
 func TestAnEmptyValueIsNone(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n", "listen: \"\"\ntrusted_proxies: []\nsync: {workers: ' '}",
+	for _, text := range []string{"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n",
+		"listen: \"\"\ntrusted_proxies: []\nsync: {workers: ' '}",
 		"providers: {spotify: {api_url: ''}}"} {
-		c, err := load(write(t, text), []string{"REPRISE_LISTEN=", "REPRISE_SYNC_WORKERS= ", "REPRISE_SECRET_KEY_FILE=", "REPRISE_TRUSTED_PROXIES="}, nil)
+		c, err := load(write(t, text), []string{"REPRISE_LISTEN=", "REPRISE_SYNC_WORKERS= ",
+			"REPRISE_SECRET_KEY_FILE=", "REPRISE_TRUSTED_PROXIES="}, nil)
 		require.NoError(t, err)
 		require.Equal(t, defaults(t), c, text)
 	}
-	c, err := load(write(t, "contact: file@example.org\nsync: {workers: 2}"), []string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
+	c, err := load(write(t, "contact: file@example.org\nsync: {workers: 2}"),
+		[]string{"REPRISE_CONTACT=", "REPRISE_SYNC_WORKERS="}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "file@example.org", c.Contact, "an empty variable hides nothing")
 	require.Equal(t, 2, c.Workers)
 
-	c, err = load("", []string{"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=of another app"}, map[string]string{"providers.spotify.client_secret": ""})
+	c, err = load("", []string{"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET=of another app"},
+		map[string]string{"providers.spotify.client_secret": ""})
 	require.NoError(t, err)
 	require.Empty(t, string(c.Providers["spotify"].Secret("client_secret")), "the command line takes it back")
 }
@@ -243,14 +284,16 @@ func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
 	require.Equal(t, "0012345670123456", string(c.AdminToken))
 	require.Equal(t, "12345678901e5", c.Providers["lastfm"].Text("client_id"))
 	require.Equal(t, "0x1234567", string(c.Providers["lastfm"].Secret("client_secret")))
-	require.Equal(t, []resilience.PoolKey{{Secret: "00123456701"}, {Secret: "12345e10"}}, c.Providers["youtube"].Keys("keys"))
+	require.Equal(t, []resilience.PoolKey{{Secret: "00123456701"}, {Secret: "12345e10"}},
+		c.Providers["youtube"].Keys("keys"))
 	require.Equal(t, 10, c.Workers)
 }
 
 func TestSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	key, secret := write(t, "the key of this test\n"), write(t, "\tthe secret \r\n")
-	c, err := load(write(t, "secret_key: in the file, and less"), []string{"REPRISE_SECRET_KEY_FILE=" + key, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=" + secret}, nil)
+	c, err := load(write(t, "secret_key: in the file, and less"),
+		[]string{"REPRISE_SECRET_KEY_FILE=" + key, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=" + secret}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "the key of this test", string(c.SecretKey))
 	require.Equal(t, "the secret", string(c.Providers["spotify"].Secret("client_secret")))
@@ -260,7 +303,8 @@ func TestSecretsFromFiles(t *testing.T) {
 	require.Equal(t, "the key of this test", string(c.SecretKey))
 
 	empty := write(t, " \n")
-	_, err = load("", []string{"REPRISE_SECRET_KEY_FILE=" + empty, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=/nowhere"}, nil)
+	_, err = load("", []string{"REPRISE_SECRET_KEY_FILE=" + empty,
+		"REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE=/nowhere"}, nil)
 	require.EqualError(t, err, "REPRISE_PROVIDERS_SPOTIFY_CLIENT_SECRET_FILE names a file that cannot be read: "+
 		"open /nowhere: no such file or directory.\n"+
 		"REPRISE_SECRET_KEY_FILE names a file that is empty: "+empty+".")
@@ -271,7 +315,8 @@ func TestSecretsFromFiles(t *testing.T) {
 func TestAllMistakesAreListed(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short\nadmin_token: short")
-	_, err := load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"}, map[string]string{"base_url": "music.example.org"})
+	_, err := load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"},
+		map[string]string{"base_url": "music.example.org"})
 	problems, ok := err.(Problems)
 	require.True(t, ok)
 	require.Equal(t, Problems{
@@ -279,7 +324,8 @@ func TestAllMistakesAreListed(t *testing.T) {
 		`There is no setting for the environment variable REPRISE_SYNC_WORKER; did you mean "REPRISE_SYNC_WORKERS"?`,
 		`listen (` + file + `): "8420" is not an address such as 127.0.0.1:8420 or :8420.`,
 		`base_url (the command line): "music.example.org" is not an address that begins with http:// or https://.`,
-		`secret_key (` + file + `): it needs at least 16 characters; leave it empty to have one made in the data directory.`,
+		`secret_key (` + file + `): it needs at least 16 characters; ` +
+			`leave it empty to have one made in the data directory.`,
 		`admin_token (` + file + `): it needs at least 16 characters; leave it empty to have none.`,
 		`log.level (REPRISE_LOG_LEVEL): "warning" is none of debug, info, warn, error; did you mean "warn"?`,
 		`sync.workers (` + file + `): "many" is not a whole number from 1 to 1000.`,
@@ -356,16 +402,18 @@ func TestFilesThatAreNoSettings(t *testing.T) {
 	_, err := load(missing, nil, nil)
 	require.EqualError(t, err, "The configuration file cannot be read: open "+missing+": no such file or directory.")
 	for text, want := range map[string]string{
-		"listen: [":                           "is not valid YAML:\n[1:9]",
-		"- listen":                            "is not valid YAML:\n[1:1]",
-		"listen: a:1\nlisten: b:1":            `is not valid YAML:` + "\n" + `[2:1] mapping key "listen" already defined`,
-		"listen: a:1\n---\nlog: {}":           "has more than one part",
-		"listen: &a [*a]":                     "is not valid YAML",
-		"log: info":                           `there is no setting "log"`,
-		"listen: {port: 1}":                   `there is no setting "listen.port"`,
-		"lisen:":                              `there is no setting "lisen"; did you mean "listen"?`,
-		"Listen: a:1":                         `there is no setting "Listen"; did you mean "listen"?`,
-		"providers: {lastfn: {api_url: x}}":   `there is no setting "providers.lastfn.api_url"; did you mean "providers.lastfm.api_url"?`,
+		"listen: [": "is not valid YAML:\n[1:9]",
+		"- listen":  "is not valid YAML:\n[1:1]",
+		"listen: a:1\nlisten: b:1": `is not valid YAML:` + "\n" +
+			`[2:1] mapping key "listen" already defined`,
+		"listen: a:1\n---\nlog: {}": "has more than one part",
+		"listen: &a [*a]":           "is not valid YAML",
+		"log: info":                 `there is no setting "log"`,
+		"listen: {port: 1}":         `there is no setting "listen.port"`,
+		"lisen:":                    `there is no setting "lisen"; did you mean "listen"?`,
+		"Listen: a:1":               `there is no setting "Listen"; did you mean "listen"?`,
+		"providers: {lastfn: {api_url: x}}": `there is no setting "providers.lastfn.api_url"; ` +
+			`did you mean "providers.lastfm.api_url"?`,
 		"providers: {lastfm: {token_url: x}}": `there is no setting "providers.lastfm.token_url"`,
 		"secret: x":                           `there is no setting "secret"`,
 		"secret_key: [a secret that is long":  "is not valid YAML",
@@ -389,7 +437,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("settings", "config", c, "provider", spotify, "key", c.SecretKey)
 	asJSON, err := json.Marshal(c)
 	require.NoError(t, err)
-	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%s %q", c.SecretKey, c.SecretKey),
+	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c),
+		fmt.Sprintf("%#v", c), fmt.Sprintf("%s %q", c.SecretKey, c.SecretKey),
 		fmt.Sprintf("%v", &c), fmt.Sprintf("%+v", spotify), logged.String(), string(asJSON)} {
 		require.NotContains(t, printed, "hunter2")
 		require.Contains(t, printed, "[redacted]")
@@ -400,15 +449,17 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"listen", "log.level", "sync.workers"}
-	for name, want := range map[string]string{"listen": "listen", "lisen": "listen", "sync.worker": "sync.workers", "loglevel": "log.level",
-		"x": "", "": "", "something else": "", "Hörer": ""} {
+	for name, want := range map[string]string{"listen": "listen", "lisen": "listen", "sync.worker": "sync.workers",
+		"loglevel": "log.level",
+		"x":        "", "": "", "something else": "", "Hörer": ""} {
 		require.Equal(t, want, Nearest(name, names), name)
 	}
 }
 
 func TestLoopbackFor(t *testing.T) {
 	t.Parallel()
-	for listen, want := range map[string]string{":8420": "127.0.0.1:8420", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1",
+	for listen, want := range map[string]string{":8420": "127.0.0.1:8420", "0.0.0.0:1": "127.0.0.1:1",
+		"[::]:1":        "127.0.0.1:1",
 		"192.168.1.2:1": "192.168.1.2:1", "[::1]:1": "[::1]:1", "music.local:1": "music.local:1"} {
 		require.Equal(t, want, LoopbackFor(listen))
 	}
@@ -425,5 +476,6 @@ func TestAKeyThatIsNoneIsNotRepeated(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("first-key\nhome:second-key\n"), 0o600))
 	c, err := load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS_FILE=" + file}, nil)
 	require.NoError(t, err)
-	require.Equal(t, []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}}, c.Providers["youtube"].Keys("keys"))
+	require.Equal(t, []resilience.PoolKey{{Secret: "first-key"}, {Secret: "second-key", Project: "home"}},
+		c.Providers["youtube"].Keys("keys"))
 }

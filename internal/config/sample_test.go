@@ -46,7 +46,8 @@ func entries(t testing.TB, lines []string, prefix string, node ast.Node) (all []
 			require.Empty(t, s.Values)
 			e.value = ""
 		}
-		for i := v.Key.GetToken().Position.Line - 2; i >= 0 && strings.HasPrefix(strings.TrimSpace(lines[i]), "#"); i-- {
+		for i := v.Key.GetToken().Position.Line - 2; i >= 0 &&
+			strings.HasPrefix(strings.TrimSpace(lines[i]), "#"); i-- {
 			e.comments++
 		}
 		all = append(all, e)

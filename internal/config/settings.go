@@ -82,7 +82,8 @@ func (c *Config) providerSettings(all []providers.Description) (table []setting)
 // validate checks what concerns more than one setting; those that are wrong by themselves are zero here.
 func (c *Config) validate() (problems Problems) {
 	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
-		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).", c.BackoffMax, c.BackoffBase))
+		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).",
+			c.BackoffMax, c.BackoffBase))
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
 		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than "+

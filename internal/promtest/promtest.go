@@ -95,7 +95,7 @@ next:
 	return total
 }
 
-// Labels returns the names of every metric's labels, separated by commas. The series of a histogram count as one metric.
+// Labels returns the names of every metric's labels, separated by commas. The series of a histogram are one metric.
 func (s Series) Labels() map[string]string {
 	all := map[string]string{}
 	for key := range s {
