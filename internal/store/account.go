@@ -51,7 +51,9 @@ func (a accountsByID) of(conn library.ConnectionID) account {
 }
 
 // in returns the condition that a column holds one of the connections, which are the arguments from $first on.
-func (a account) in(column string, first int) string { return column + " IN " + numbered(first, len(a)) }
+func (a account) in(column string, first int) string {
+	return column + " IN " + numbered(first, len(a))
+}
 
 // args returns the arguments of a query that ends with those of in.
 func (a account) args(before ...any) []any {
