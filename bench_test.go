@@ -38,7 +38,7 @@ func BenchmarkIngest(b *testing.B) {
 	var counting time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key)
+		db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
 			CreatedAt: time.Now()}, true)

@@ -40,7 +40,7 @@ func startBacklog(b *testing.B, address string, n int) *delivery.Deliveries {
 	ctx := context.Background()
 	key, err := store.NewKey("only-the-benchmarks-use-this-key")
 	require.NoError(b, err)
-	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key)
+	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
 	user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
@@ -110,7 +110,7 @@ func riverAlone(b *testing.B, n int) float64 {
 	ctx := context.Background()
 	key, err := store.NewKey("only-the-benchmarks-use-this-key")
 	require.NoError(b, err)
-	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key)
+	db, err := store.Open(ctx, store.Place{Dir: b.TempDir()}, key, store.Options{})
 	require.NoError(b, err)
 	defer db.Close()
 	workers := river.NewWorkers()

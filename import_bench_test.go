@@ -38,7 +38,7 @@ func BenchmarkImport(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		dir := b.TempDir()
-		db, err := store.Open(ctx, store.Place{Dir: dir}, key)
+		db, err := store.Open(ctx, store.Place{Dir: dir}, key, store.Options{})
 		require.NoError(b, err)
 		user, err := db.AddUser(ctx, accounts.User{Name: "Alice", PasswordHash: "-", Role: accounts.Admin,
 			CreatedAt: time.Now()}, true)
