@@ -81,20 +81,25 @@ type stored struct {
 	guess bool      // its time is a guess
 }
 
-// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every provider that
-// their person forwards to, except the one that reported them.
+// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every account that
+// their person forwards to, once, except the one that reported them.
 func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID,
 	plays []stored) error {
 	all, err := rules(ctx, tx, user)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	held, err := accountIDs(ctx, tx, user)
 	if err != nil {
 		return err
 	}
-	for _, r := range all {
+	for i, r := range all {
 		if r.kind == delivery.Archive {
 			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 			continue
 		}
-		if r.connection == from {
+		there := func(earlier rule) bool { return held.same(earlier.connection, r.connection) }
+		if held.same(from, r.connection) || slices.ContainsFunc(all[:i], there) {
 			continue
 		}
 		now := time.Now()
