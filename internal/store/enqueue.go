@@ -15,9 +15,6 @@ import (
 // Queue returns the queue in this database. A store that was opened beside a server has none.
 func (s *Store) Queue() *queue.Queue { return s.jobs }
 
-// SetAttempts sets how often a delivery may be attempted that is enqueued from now on.
-func (s *Store) SetAttempts(n int) { s.attempts.Store(int64(n)) }
-
 // openQueue opens the queue in the database.
 func (s *Store) openQueue(ctx context.Context) (err error) {
 	s.jobs, err = queue.Open(ctx, queue.Config{Driver: s.driver(s.writer), Writer: s.writer, Reader: s.reader,
@@ -28,7 +25,7 @@ func (s *Store) openQueue(ctx context.Context) (err error) {
 // enqueue inserts a delivery and returns its id. If there is the same one already, it stays as it is, but is
 // re-driven when it is dead.
 func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
-	args, opts := d.Job(max(int(s.attempts.Load()), 1))
+	args, opts := d.Job(s.opt.Attempts)
 	id, fresh, err := s.jobs.Insert(ctx, tx, args, opts)
 	if err != nil {
 		return 0, err
@@ -145,7 +142,7 @@ func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn 
 	for _, p := range plays {
 		months[delivery.MonthOf(p.at)] = true
 	}
-	due := time.Now().Add(time.Duration(s.archiveEvery.Load()))
+	due := time.Now().Add(s.opt.ArchiveEvery)
 	var errs []error
 	for month := range months {
 		_, err := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive,
@@ -166,6 +163,3 @@ func (s *Store) enqueueCopy(ctx context.Context, tx *sql.Tx, d delivery.Draft) (
 	}
 	return s.enqueue(ctx, tx, d)
 }
-
-// SetArchiveEvery sets how long a month of the archive waits for more before it is written again.
-func (s *Store) SetArchiveEvery(d time.Duration) { s.archiveEvery.Store(int64(d)) }

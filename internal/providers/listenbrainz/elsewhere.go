@@ -10,8 +10,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// urlField is the credential that names another server with ListenBrainz' API, such as a person's own Koito or Maloja.
-// It is empty for ListenBrainz itself.
+// urlField is the credential that names another server with ListenBrainz' API, such as a person's own Koito or
+// Maloja. It is empty for ListenBrainz itself.
 const urlField = "url"
 
 // server is where a connection's calls go.
