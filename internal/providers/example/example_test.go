@@ -77,7 +77,8 @@ func TestListensAndPlaylistsAreRead(t *testing.T) {
 
 		user := e.AddUser("Alice", accounts.Admin)
 		token := oauth.Credentials(&oauth2.Token{AccessToken: "token-of-geoff", Expiry: time.Now().Add(time.Hour)})
-		_, err := e.Connections.ConnectOAuth(t.Context(), p, user, oauth.Grant{Credentials: token, AuthorizedAt: time.Now()})
+		_, err := e.Connections.ConnectOAuth(t.Context(), p, user,
+			oauth.Grant{Credentials: token, AuthorizedAt: time.Now()})
 		require.NoError(t, err)
 		enginetest.Settle()
 		require.Equal(t, 2, e.Listens(user))

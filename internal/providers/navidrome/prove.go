@@ -14,13 +14,12 @@ import (
 // What a person can do when connecting does not work.
 const (
 	adviceNoServer = "There is no Subsonic server at this address. Enter the address at which you open your music " +
-		"server in the browser. " +
-		"If a sign-in page of its own stands in front of the server, it must let everything under /rest/ pass."
+		"server in the browser. If a sign-in page of its own stands in front of the server, it must let everything " +
+		"under /rest/ pass."
 	adviceProxy = "Something in front of the server refuses the call before it gets there. It must let everything " +
 		"under /rest/ pass."
 	adviceHTTPS = "This server wants the password itself, and over http:// anyone on the way could read it. Enter " +
-		"the server's https:// address, " +
-		"or tick “Send my password unprotected when the server asks for it”."
+		"the server's https:// address, or tick “Send my password unprotected when the server asks for it”."
 	adviceNoWay = "This server accepts none of the ways to sign in that were tried. If it offers API keys, make " +
 		"one there and enter it here."
 	adviceNoKeys = "This server does not take API keys. Enter your password instead."
@@ -47,7 +46,8 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		ID:   base + "#" + a.user,
 		Name: a.user,
 		Learned: library.Credentials{
-			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form), credNative: yesNo(a.native),
+			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form),
+			credNative: yesNo(a.native),
 		},
 	}, nil
 }
@@ -128,7 +128,8 @@ func (a *adapter) ping(ctx context.Context, w way) (*response, error) {
 // to the server is to blame. What the failure means stays as it is.
 func (a *adapter) advise(err error) error {
 	if c, ok := errors.AsType[*resilience.ContractError](err); ok {
-		e := &resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What}
+		e := &resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK,
+			Message: "unexpected answer: " + c.What}
 		return advised(e, resilience.Classify(c), adviceNoServer)
 	}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
@@ -138,7 +139,8 @@ func (a *adapter) advise(err error) error {
 	v := resilience.Classify(e)
 	switch {
 	case a.moved != nil && (a.moved.Host != a.base.Host || a.moved.Scheme != a.base.Scheme):
-		return advised(e, v, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+". If that is your server, enter that address.")
+		return advised(e, v, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+". If that is "+
+			"your server, enter that address.")
 	case v.Category == resilience.Auth || v.Category == resilience.Permission:
 		return advised(e, v, adviceProxy)
 	}
@@ -146,7 +148,8 @@ func (a *adapter) advise(err error) error {
 }
 
 func advised(e *resilience.AnswerError, v resilience.Verdict, advice string) *resilience.AnswerError {
-	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter, Advice: advice}
+	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter,
+		Advice: advice}
 	return e
 }
 

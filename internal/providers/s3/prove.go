@@ -40,7 +40,8 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		ID:   a.endpoint.String() + "/" + place,
 		Name: strings.TrimSuffix(place, "/") + " at " + a.endpoint.Host,
 		Learned: library.Credentials{
-			credEndpoint: a.endpoint.String(), credBucket: a.bucket, credPrefix: firstOf(a.prefix, "/"), credRegion: a.region,
+			credEndpoint: a.endpoint.String(), credBucket: a.bucket, credPrefix: firstOf(a.prefix, "/"),
+			credRegion: a.region,
 		},
 	}, nil
 }
@@ -64,7 +65,8 @@ func (a *adapter) probe(ctx context.Context) error {
 // elsewhere says whether err is a refusal that names another region than the one that was tried.
 func (a *adapter) elsewhere(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && e.Status < http.StatusInternalServerError && a.told != "" && a.told != a.region && !strings.ContainsFunc(a.told, notInKey)
+	return ok && e.Status < http.StatusInternalServerError && a.told != "" && a.told != a.region &&
+		!strings.ContainsFunc(a.told, notInKey)
 }
 
 // advise adds to a failure what a person can do about it, where the address is to blame. What the failure means stays
@@ -72,7 +74,8 @@ func (a *adapter) elsewhere(err error) bool {
 func (a *adapter) advise(err error) error {
 	v := resilience.Classify(err)
 	if c, ok := errors.AsType[*resilience.ContractError](err); ok {
-		return advised(&resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What}, v, adviceNoStorage)
+		return advised(&resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK,
+			Message: "unexpected answer: " + c.What}, v, adviceNoStorage)
 	}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	switch {
@@ -86,6 +89,7 @@ func (a *adapter) advise(err error) error {
 }
 
 func advised(e *resilience.AnswerError, v resilience.Verdict, advice string) *resilience.AnswerError {
-	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter, Advice: advice}
+	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter,
+		Advice: advice}
 	return e
 }
