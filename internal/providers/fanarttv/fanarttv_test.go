@@ -92,13 +92,15 @@ func TestTable(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	wantBand := library.Facts{MBID: bandID, Name: "Sigur Rós",
-		Pictures: []library.Picture{{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
-			{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-1.jpg"},
-			{Kind: "background", URL: assets + "/artistbackground/sigur-ros-1.jpg"}}}
-	wantAlbum := library.Facts{MBID: albumID,
-		Pictures: []library.Picture{{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
-			{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"}}}
+	wantBand := library.Facts{MBID: bandID, Name: "Sigur Rós", Pictures: []library.Picture{
+		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
+		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-1.jpg"},
+		{Kind: "background", URL: assets + "/artistbackground/sigur-ros-1.jpg"},
+	}}
+	wantAlbum := library.Facts{MBID: albumID, Pictures: []library.Picture{
+		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
+		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"},
+	}}
 	for _, version := range []string{"", "-v3.2"} {
 		got, err := of(healthy(t, version)).Enrich(t.Context(), band)
 		require.NoError(t, err)
@@ -133,7 +135,8 @@ func TestNoArtIsASuccess(t *testing.T) {
 		"an empty array":    providertest.Always(200, "[]"),
 		"no pictures":       providertest.Always(200, `{"name":"Sigur Rós","albums":[]}`),
 		"pictures of others": providertest.Always(200,
-			`{"name":"Sigur Rós","albums":{"x":{"albumcover":[{"url":"https://a/b.jpg"}]}},"hdmusiclogo":[{"url":"https://a/b.png"}]}`),
+			`{"name":"Sigur Rós","albums":{"x":{"albumcover":[{"url":"https://a/b.jpg"}]}},`+
+				`"hdmusiclogo":[{"url":"https://a/b.png"}]}`),
 		"a picture without it": providertest.Always(200,
 			`{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
 	} {

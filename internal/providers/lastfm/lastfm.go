@@ -59,8 +59,8 @@ func (a api) call(ctx context.Context, client *http.Client, method string, param
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := providers.Refusals{Table: t, Explain: explain, InSuccess: refusedInSuccess}.Call(client, req,
-		endpoint(method))
+	refusals := providers.Refusals{Table: t, Explain: explain, InSuccess: refusedInSuccess}
+	answer, err := refusals.Call(client, req, endpoint(method))
 	if err != nil {
 		return err
 	}

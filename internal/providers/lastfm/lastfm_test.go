@@ -189,8 +189,8 @@ func TestSession(t *testing.T) {
 	require.Equal(t, "the-token", sent.Get("token"))
 	require.NotContains(t, sent, "sk")
 	for _, body := range []string{`{}`, `{"session":{"name":"Geoff"}}`, `{"session":{"key":"x"}}`, `{"session":[]}`} {
-		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(),
-			providertest.Client(providertest.Always(200, body)), "the-token")
+		client := providertest.Client(providertest.Always(200, body))
+		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), client, "the-token")
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, body)
 		require.NotContains(t, err.Error(), "the-token")
 	}
@@ -211,14 +211,16 @@ func TestMissingSettings(t *testing.T) {
 	for _, tt := range []struct {
 		config []string
 		want   string
-	}{{[]string{"client_secret", secret}, "providers.lastfm.client_id"},
+	}{
+		{[]string{"client_secret", secret}, "providers.lastfm.client_id"},
 		{[]string{"client_id", apiKey}, "providers.lastfm.client_secret"},
-		{append(config, "api_url", "https://bad host\x7f"), "providers.lastfm.api_url"}} {
-		a := providertest.New(Describe(),
-			tt.config...).Open(providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
+		{append(config, "api_url", "https://bad host\x7f"), "providers.lastfm.api_url"},
+	} {
+		client := providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
 			t.Error("nothing is sent")
 			return 500, nil, ""
-		})), geoff)
+		}))
+		a := providertest.New(Describe(), tt.config...).Open(client, geoff)
 		_, err := a.Prove(t.Context())
 		var missing *resilience.SettingError
 		require.ErrorAs(t, err, &missing)
@@ -294,8 +296,8 @@ func TestTable(t *testing.T) {
 	for _, file := range []string{
 		"ignored_1.json", "ignored_2.json", "ignored_3.json", "ignored_4.json", "ignored_5.json",
 	} {
-		met = append(met,
-			providers.Row{Status: 200, Code: strings.TrimSuffix(strings.TrimPrefix(file, "ignored_"), ".json")})
+		code := strings.TrimSuffix(strings.TrimPrefix(file, "ignored_"), ".json")
+		met = append(met, providers.Row{Status: 200, Code: code})
 		require.NotEmpty(t, providertest.Golden(t, file), "TestIgnoredScrobbles")
 	}
 	met = append(met, providers.Row{Status: 200, Code: withoutReason}) // ignored_silently.json

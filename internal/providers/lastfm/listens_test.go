@@ -112,17 +112,20 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 	var rows []any
 	for i, s := range h.seconds {
 		if s > from && (s < to || s == to && h.inclusive) {
-			rows = append(rows, map[string]any{"artist": map[string]any{"#text": "A"}, "name": fmt.Sprintf("m%d", i),
-				"date": map[string]any{"uts": fmt.Sprint(s)}})
+			rows = append(rows, map[string]any{
+				"artist": map[string]any{"#text": "A"}, "name": fmt.Sprintf("m%d", i),
+				"date": map[string]any{"uts": fmt.Sprint(s)},
+			})
 		}
 	}
 	page, _ := strconv.Atoi(f.Get("page"))
 	total := len(rows)
 	rows = rows[min((page-1)*h.most, total):min(page*h.most, total)]
 	if h.playing {
-		rows = append(
-			[]any{map[string]any{"artist": map[string]any{"#text": "A"}, "name": "now",
-				"@attr": map[string]any{"nowplaying": "true"}}}, rows...)
+		now := map[string]any{
+			"artist": map[string]any{"#text": "A"}, "name": "now", "@attr": map[string]any{"nowplaying": "true"},
+		}
+		rows = append([]any{now}, rows...)
 	}
 	var track any = rows
 	if len(rows) == 1 {
@@ -131,8 +134,10 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 		track = []any{}
 	}
 	body, _ := json.Marshal(map[string]any{"recenttracks": map[string]any{"track": track,
-		"@attr": map[string]any{"page": fmt.Sprint(page), "total": fmt.Sprint(total),
-			"totalPages": fmt.Sprint((total + h.most - 1) / h.most)}}})
+		"@attr": map[string]any{
+			"page": fmt.Sprint(page), "total": fmt.Sprint(total),
+			"totalPages": fmt.Sprint((total + h.most - 1) / h.most),
+		}}})
 	return 200, nil, string(body)
 }
 
@@ -176,12 +181,12 @@ func TestWalk(t *testing.T) {
 			[]string{"-/1", "-999/1", "-999/2", "-996/3"}},
 		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0,
 			[]string{"-/1", "-8/1"}},
-		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 7, 7, 5, 4}, most: 3}, library.Span{}, 0, 0,
-			[]string{"-/1", "-8/1", "-8/2", "-6/1"}},
+		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 7, 7, 5, 4}, most: 3},
+			library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
 		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, library.Span{}, 0, 0,
 			[]string{"-/1", "-8/1", "-8/2", "-8/3"}},
-		{"back to what is known", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10*day - 4)}, 4,
-			0, []string{"777596-/1", "777596-863999/1"}},
+		{"back to what is known", history{seconds: span(10*day, 9), most: 3},
+			library.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
 		{"nothing new", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 6, 0,
 			[]string{"777600-/1"}},
 		{"nothing for days", history{seconds: span(5*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 9, 0,
@@ -195,8 +200,8 @@ func TestWalk(t *testing.T) {
 		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true},
 			library.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
 		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3},
-			library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1, []string{"777596-864000/1",
-				"777596-863998/1"}},
+			library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1,
+			[]string{"777596-864000/1", "777596-863998/1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -294,8 +294,8 @@ func listing(u *url.URL, n int, withTotal bool) string {
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
-	pages, err := collect(
-		open(healthy(t)).Tracks(t.Context(), library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}))
+	rain := library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}
+	pages, err := collect(open(healthy(t)).Tracks(t.Context(), rain))
 	require.NoError(t, err)
 	require.Equal(t, [][]library.Track{{
 		{

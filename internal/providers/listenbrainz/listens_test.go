@@ -84,10 +84,9 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 	rows := []string{}
 	for i, s := range h.seconds {
 		if s < maxTS && len(rows) < h.most {
-			rows = append(rows,
-				fmt.Sprintf(
-					`{"listened_at":%d,"recording_msid":"m%d","track_metadata":{"artist_name":"A","track_name":"T"}}`,
-					s, i))
+			const row = `{"listened_at":%d,"recording_msid":"m%d",` +
+				`"track_metadata":{"artist_name":"A","track_name":"T"}}`
+			rows = append(rows, fmt.Sprintf(row, s, i))
 		}
 	}
 	oldest := ""

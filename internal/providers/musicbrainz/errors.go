@@ -14,8 +14,7 @@ const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to
 
 var (
 	throttled = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
-		Scope: resilience.ScopeApp,
-		Hold:  10 * time.Second, HoldMax: 10 * time.Minute}
+		Scope: resilience.ScopeApp, Hold: 10 * time.Second, HoldMax: 10 * time.Minute}
 	blocked = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 		Advice: contactAdvice}
 	object = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}

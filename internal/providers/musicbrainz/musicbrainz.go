@@ -68,8 +68,8 @@ func enrich[F found](ctx context.Context, s *source, r resource, e library.Entit
 	if e.MBID != "" {
 		var one F
 		endpoint := r.lookup()
-		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {"tags"}},
-			&one); err != nil {
+		path, params := "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), url.Values{"inc": {"tags"}}
+		if err := s.get(ctx, path, endpoint, params, &one); err != nil {
 			return library.Facts{}, err
 		}
 		if one.key() == "" {
@@ -87,8 +87,8 @@ func enrich[F found](ctx context.Context, s *source, r resource, e library.Entit
 		Recordings []F `json:"recordings"`
 	}
 	endpoint := r.search()
-	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}},
-		&hits); err != nil {
+	params := url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}
+	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, params, &hits); err != nil {
 		return library.Facts{}, err
 	}
 	all := map[string][]F{artistResource.name: hits.Artists, groupResource.name: hits.Groups,

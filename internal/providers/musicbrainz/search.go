@@ -142,8 +142,8 @@ func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // field is a phrase of a Lucene query. Within quotes nothing but the quote and the backslash means anything.
 func field(name, text string) string {
-	return name + `:"` + strings.NewReplacer(`\`, `\\`, `"`,
-		`\"`).Replace(strings.Join(strings.Fields(text), " ")) + `"`
+	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.Join(strings.Fields(text), " "))
+	return name + `:"` + escaped + `"`
 }
 
 func sameTitle(a, b string, remarks []string) bool {

@@ -30,8 +30,8 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 		for i := offset; i < min(offset+size, albums); i++ {
 			rows = append(rows, fmt.Sprintf(`{"id":"al-%d"}`, i))
 		}
-		return 200, nil, `{"subsonic-response":{"status":"ok","albumList2":{"album":[` +
-			strings.Join(rows, ",") + `]}}}`
+		list := strings.Join(rows, ",")
+		return 200, nil, `{"subsonic-response":{"status":"ok","albumList2":{"album":[` + list + `]}}}`
 	}
 	routes["/music/rest/getAlbum.view"] = func(req *http.Request) (int, http.Header, string) {
 		i, err := strconv.Atoi(req.FormValue("id")[3:])
@@ -43,10 +43,8 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 				played = ""
 			}
 		}
-		return 200, nil,
-			fmt.Sprintf(
-				`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-%d","title":"T","artist":"A"%s}]}}}`, i,
-				played)
+		song := fmt.Sprintf(`{"id":"tr-%d","title":"T","artist":"A"%s}`, i, played)
+		return 200, nil, `{"subsonic-response":{"status":"ok","album":{"song":[` + song + `]}}}`
 	}
 	return providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
 		merge(geoff, library.Credentials{"auth": "token", "native": "no"}))

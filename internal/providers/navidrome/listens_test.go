@@ -231,7 +231,8 @@ func TestNoPlays(t *testing.T) {
 	t.Parallel()
 	routes := albumRoutes(t)
 	asked := 0
-	list := `{"subsonic-response":{"status":"ok","albumList2":{"album":[{"id":"1","played":"2026-11-03T10:00:00Z"},{"id":"2","played":1793700000},` +
+	list := `{"subsonic-response":{"status":"ok","albumList2":{"album":[` +
+		`{"id":"1","played":"2026-11-03T10:00:00Z"},{"id":"2","played":1793700000},` +
 		`{"id":"3","played":"1793700000000"},{"id":"4","played":"2026-11-01T10:00:00.123"},{"id":"5"}]}}}`
 	routes["/music/rest/getAlbumList2.view"] = providertest.Always(200, list)
 	routes["/music/rest/getAlbum.view"] = func(*http.Request) (int, http.Header, string) {

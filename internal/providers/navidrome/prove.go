@@ -139,8 +139,8 @@ func (a *adapter) advise(err error) error {
 	v := resilience.Classify(e)
 	switch {
 	case a.moved != nil && (a.moved.Host != a.base.Host || a.moved.Scheme != a.base.Scheme):
-		return advised(e, v, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+". If that is "+
-			"your server, enter that address.")
+		return advised(e, v, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+
+			". If that is your server, enter that address.")
 	case v.Category == resilience.Auth || v.Category == resilience.Permission:
 		return advised(e, v, adviceProxy)
 	}

@@ -237,8 +237,7 @@ func TestNoSubsonicServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			upstream := providertest.Respond(func(*http.Request) (int, http.Header, string) {
-				return c.status,
-					c.header, c.body
+				return c.status, c.header, c.body
 			})
 			_, err := prove(t, upstream, geoff)
 			e := answerOf(t, err)
@@ -413,7 +412,8 @@ func TestPlaylists(t *testing.T) {
 // TestAPlaylistWithoutAnID cannot be told apart from others, nor asked for.
 func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
-	body := `{"subsonic-response":{"status":"ok","playlists":{"playlist":[{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
+	const body = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` +
+		`{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
 	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Always(200, body)),
 		merge(geoff, library.Credentials{"auth": "token"}))
 	_, err := playlists(t.Context(), a)
@@ -423,7 +423,8 @@ func TestAPlaylistWithoutAnID(t *testing.T) {
 // TestSecretsAreNotRepeated has a server that says the password in its answer.
 func TestSecretsAreNotRepeated(t *testing.T) {
 	t.Parallel()
-	const body = `{"subsonic-response":{"status":"failed","error":{"code":"40","message":"No user geoff with password correct-horse-battery"}}}`
+	const body = `{"subsonic-response":{"status":"failed","error":` +
+		`{"code":"40","message":"No user geoff with password correct-horse-battery"}}}`
 	_, err := prove(t, providertest.Always(200, body), geoff)
 	requireVerdict(t, deadCredential, err)
 	require.NotContains(t, err.Error(), "correct-horse")

@@ -57,18 +57,19 @@ func TestACompletion(t *testing.T) {
 			require.NoError(t, err)
 			var sent map[string]any
 			require.NoError(t, json.Unmarshal(body, &sent))
-			require.Equal(t,
-				map[string]any{"model": "a-model",
-					"messages": []any{map[string]any{"role": "system", "content": "Write."},
-						map[string]any{"role": "user", "content": "Artists:\n- Sigur Rós (3)"}}}, sent,
-				"nothing that a model could refuse")
+			require.Equal(t, map[string]any{"model": "a-model", "messages": []any{
+				map[string]any{"role": "system", "content": "Write."},
+				map[string]any{"role": "user", "content": "Artists:\n- Sigur Rós (3)"},
+			}}, sent, "nothing that a model could refuse")
 			return 200, nil, providertest.Golden(t, "completion.json")
 		}
-		got, err := asking(providertest.Client(providertest.Respond(far)), "api_url", base, "model",
-			"a-model").Complete(t.Context(), prompt)
+		m := asking(providertest.Client(providertest.Respond(far)), "api_url", base, "model", "a-model")
+		got, err := m.Complete(t.Context(), prompt)
 		require.NoError(t, err)
-		require.Equal(t, providers.Completion{Text: "A calm week.\n\nMostly Sigur Rós.",
-			Model: "gpt-4o-mini-2024-07-18", PromptTokens: 412, CompletionTokens: 58}, got)
+		require.Equal(t, providers.Completion{
+			Text: "A calm week.\n\nMostly Sigur Rós.", Model: "gpt-4o-mini-2024-07-18",
+			PromptTokens: 412, CompletionTokens: 58,
+		}, got)
 	}
 }
 
@@ -86,7 +87,8 @@ func TestWhatAModelThinksAloudIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"<think>\nHm.\n</think>\n\nA calm week.": "A calm week.",
-		"A week of <think> and more":             "A week of <think> and more", "\n A \n": "A",
+		"A week of <think> and more":             "A week of <think> and more",
+		"\n A \n":                                "A",
 	} {
 		require.Equal(t, want, written(content))
 	}
@@ -99,8 +101,10 @@ func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
 		"empty":      `{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
 		"null":       `{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`,
 		"thinking":   `{"choices":[{"message":{"content":"<think>Hm"},"finish_reason":"stop"}]}`,
-		"no choices": `{"choices":[]}`, "no object": `[]`, "no json": `data: {}`,
-		"a number": `{"choices":[{"message":{"content":7}}]}`,
+		"no choices": `{"choices":[]}`,
+		"no object":  `[]`,
+		"no json":    `data: {}`,
+		"a number":   `{"choices":[{"message":{"content":7}}]}`,
 	} {
 		_, err := complete(t, providertest.Always(200, body))
 		v := resilience.Classify(err)
@@ -134,8 +138,7 @@ func TestTable(t *testing.T) {
 		"429-rate_limit_exceeded": limit, "429-other": limit,
 		"401-invalid_api_key": keyAuth, "403-region": config, "404-model_not_found": config, "404-ollama": config,
 		"400-context_length_exceeded": item, "400-vllm-context": item, "400-llamacpp-context": item, "413-groq": item,
-		"400-content_filter": item,
-		"200-refusal":        item, "200-content_filter": item, "200-length": item,
+		"400-content_filter": item, "200-refusal": item, "200-content_filter": item, "200-length": item,
 		"200-error":      quota,
 		"400-parameter":  contract,
 		"503-overloaded": upstream, "500-server_error": upstream,
@@ -231,8 +234,9 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 					header.Set(k, v)
 				}
 				body := providertest.Golden(t, "429-rate_limit_exceeded.json")
-				_, err := complete(t,
-					providertest.Respond(func(*http.Request) (int, http.Header, string) { return 429, header, body }))
+				_, err := complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
+					return 429, header, body
+				}))
 				v := resilience.Classify(err)
 				require.Equal(t, resilience.RateLimit, v.Category)
 				if c.want == 0 {
@@ -260,10 +264,11 @@ func TestASpentAccountIsNotAskedSoonerThanTomorrow(t *testing.T) {
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pool := resilience.NewKeyPool("openai", []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"},
-			{Secret: "key-three-3333"}}, resilience.Options{})
-		answers := map[string]string{"1111": "401-invalid_api_key", "2222": "429-insufficient_quota",
-			"3333": "completion"}
+		keys := []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}, {Secret: "key-three-3333"}}
+		pool := resilience.NewKeyPool("openai", keys, resilience.Options{})
+		answers := map[string]string{
+			"1111": "401-invalid_api_key", "2222": "429-insufficient_quota", "3333": "completion",
+		}
 		var used []string
 		far := providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 			key := r.Header.Get("Authorization")

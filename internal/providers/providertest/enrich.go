@@ -31,12 +31,9 @@ var notForAll = []string{"takes a refused credential for fatal", "keeps the wait
 // calls on behalf of the installation. [library.ErrNotThere] counts as no failure.
 func RunEnrichment(t *testing.T, e Enrichment) {
 	t.Helper()
-	s := &Suite{
-		Provider: &providers.Provider{
-			Open: func(client *http.Client, _ library.Credentials) providers.Adapter {
-				return enriching{
-					e.New(client)}
-			}}}
+	s := &Suite{Provider: &providers.Provider{
+		Open: func(client *http.Client, _ library.Credentials) providers.Adapter { return enriching{e.New(client)} },
+	}}
 	c := &capability{name: "Enrich", Capability: e.Capability, suite: s, secrets: e.Secrets, nothing: e.Nothing,
 		read: func(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
 			facts, err := a.(enriching).Enrich(ctx, e.Entity)

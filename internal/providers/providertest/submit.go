@@ -25,7 +25,8 @@ const taken = "taken"
 func examplePlays() []library.StoredListen {
 	names := []struct{ artist, title, album string }{
 		{"Sigur Rós", "Svefn-g-englar", "Ágætis byrjun"},
-		{"Boards of Canada", "Roygbiv", "Music Has the Right to Children"}, {"Björk", "Jóga", ""},
+		{"Boards of Canada", "Roygbiv", "Music Has the Right to Children"},
+		{"Björk", "Jóga", ""},
 	}
 	plays := make([]library.StoredListen, len(names))
 	for i, n := range names {

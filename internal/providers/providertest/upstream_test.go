@@ -17,8 +17,7 @@ func TestUpstream(t *testing.T) {
 		"GET /list":      Always(200, `{"items":[]}`),
 		"GET /list/{id}": func(r *http.Request) (int, http.Header, string) { return 200, nil, r.URL.Path },
 		"GET /busy": func(*http.Request) (int, http.Header, string) {
-			return 429,
-				http.Header{"Retry-After": {"7"}}, `{}`
+			return 429, http.Header{"Retry-After": {"7"}}, `{}`
 		},
 		"POST /list/{id}": func(*http.Request) (int, http.Header, string) { return 204, nil, "" },
 	}))

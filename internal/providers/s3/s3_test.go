@@ -160,7 +160,8 @@ func requireNoSecret(t *testing.T, err error) {
 // TestWordsThatRepeatSecrets are cut out, wherever the server puts them.
 func TestWordsThatRepeatSecrets(t *testing.T) {
 	t.Parallel()
-	const body = `<Error><Code>InvalidRequest</Code><Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
+	const body = `<Error><Code>InvalidRequest</Code>` +
+		`<Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
 	s := &storage{before: func(*http.Request) (int, http.Header, string) { return 400, nil, body }}
 	_, err := s.open().Prove(t.Context())
 	requireRow(t, err, "InvalidRequest", 400, onItem, "")
@@ -172,8 +173,8 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, answer := range []providertest.Respond{
-			providertest.Always(503, refusal("SlowDown")), providertest.Always(500, ""), providertest.Always(429,
-				""), providertest.Always(408, ""),
+			providertest.Always(503, refusal("SlowDown")), providertest.Always(500, ""),
+			providertest.Always(429, ""), providertest.Always(408, ""),
 			providertest.Always(200, "<!doctype html><html>"),
 		} {
 			calls := 0
@@ -239,8 +240,7 @@ func TestProveLearnsTheRegion(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func() (int, http.Header, string){
 		"from the answer's words": func() (int, http.Header, string) {
-			return 400, nil,
-				golden("AuthorizationHeaderMalformed")
+			return 400, nil, golden("AuthorizationHeaderMalformed")
 		},
 		"from the answer's header": func() (int, http.Header, string) {
 			return 400, http.Header{"X-Amz-Bucket-Region": {"eu-central-1"}}, ""

@@ -126,8 +126,8 @@ func convert(p *page[playlist]) ([]library.Playlist, error) {
 // liked is the list of liked videos, alone; nothing where an account has none.
 func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 	p, err := fetch[place](ctx, a, itemsRoute, itemsQuery(likedID), true)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok &&
-		slices.Contains([]string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}, e.Code) {
+	missing := []string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains(missing, e.Code) {
 		return nil, nil
 	}
 	if err != nil {

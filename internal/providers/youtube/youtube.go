@@ -66,15 +66,14 @@ type channel struct {
 // Prove implements providers.Adapter. The account is the person's channel.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	var p page[channel]
-	if _, err := a.get(ctx, a.client, channelsRoute, url.Values{"part": {"snippet"}, "mine": {"true"}}, "",
-		&p); err != nil {
+	query := url.Values{"part": {"snippet"}, "mine": {"true"}}
+	if _, err := a.get(ctx, a.client, channelsRoute, query, "", &p); err != nil {
 		return providers.Account{}, err
 	}
 	if p.empty() {
-		return providers.Account{},
-			table.Apply(&resilience.AnswerError{Endpoint: endpoint(channelsRoute), Status: http.StatusOK,
-				Code:    noChannel,
-				Message: "no channel"})
+		return providers.Account{}, table.Apply(&resilience.AnswerError{
+			Endpoint: endpoint(channelsRoute), Status: http.StatusOK, Code: noChannel, Message: "no channel",
+		})
 	}
 	if len(p.Items) == 0 || p.Items[0] == nil || p.Items[0].ID == "" {
 		return providers.Account{}, broken(channelsRoute, "an account without an id")

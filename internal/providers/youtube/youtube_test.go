@@ -72,12 +72,12 @@ func TestTable(t *testing.T) {
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
 		return resilience.Verdict{Class: c, Category: category, Scope: s}
 	}
-	quota, limit := verdict(retriable, resilience.Quota, resilience.ScopeKey), verdict(retriable, resilience.RateLimit,
-		resilience.ScopeKey)
-	keyAuth, keyConfig := verdict(fatal, resilience.Auth, resilience.ScopeKey), verdict(fatal, resilience.Config,
-		resilience.ScopeKey)
-	auth, item := verdict(fatal, resilience.Auth, resilience.ScopeConnection), verdict(fatal, resilience.Item,
-		resilience.ScopeItem)
+	quota := verdict(retriable, resilience.Quota, resilience.ScopeKey)
+	limit := verdict(retriable, resilience.RateLimit, resilience.ScopeKey)
+	keyAuth := verdict(fatal, resilience.Auth, resilience.ScopeKey)
+	keyConfig := verdict(fatal, resilience.Config, resilience.ScopeKey)
+	auth := verdict(fatal, resilience.Auth, resilience.ScopeConnection)
+	item := verdict(fatal, resilience.Item, resilience.ScopeItem)
 	upstream := verdict(retriable, resilience.Upstream, resilience.ScopeStream)
 	rows := map[string]resilience.Verdict{
 		"403-quotaExceeded": quota, "403-dailyLimitExceeded": quota, "403-rateLimitExceeded-day": quota,
@@ -255,8 +255,8 @@ func TestFiftyVideosACall(t *testing.T) {
 	t.Parallel()
 	var rows []string
 	for i := range 120 {
-		rows = append(rows,
-			fmt.Sprintf(`{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`, i))
+		const row = `{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`
+		rows = append(rows, fmt.Sprintf(row, i))
 	}
 	var sizes []int
 	tracks := all(t, open(func(r *http.Request) (int, http.Header, string) {
@@ -364,8 +364,8 @@ func TestBrokenShapes(t *testing.T) {
 			`{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"},"contentDetails":{"videoId":"x"}}]}`
 	}, nil)
 	require.Equal(t, resilience.Contract, resilience.Classify(tracks(a)).Category)
-	_, err := providertest.New(Describe(), "api_url", "https://api example\x7f").Open(providertest.Client(healthy(t)),
-		nil).Prove(t.Context())
+	broken := providertest.New(Describe(), "api_url", "https://api example\x7f")
+	_, err := broken.Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
