@@ -1,6 +1,6 @@
-// Package reprise_test tells the story of an upstream's bad week, as one household lives through it. Everything in it
-// is real except the far side of the network and the clock: the syncer and its loops, the backoff, the bus, the
-// notifications and SQLite. The days pass in a bubble of fake time, so the story takes no time to tell.
+// Package reprise_test has the benchmarks of the whole engine, and a test that follows one household through an
+// upstream's bad week. Everything in that test is real except the upstreams and the clock: the syncer and its loops,
+// the backoff, the bus, the notifications and SQLite. Time is synctest's, so the week passes in seconds.
 package reprise_test
 
 import (
@@ -22,7 +22,7 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// callsBetween counts the requests of a service in a stretch of time.
+// callsBetween counts the requests to a service from one time, inclusive, to another, exclusive.
 func callsBetween(calls []enginetest.Call, from, to time.Time) int {
 	n := 0
 	for _, c := range calls {
@@ -31,6 +31,11 @@ func callsBetween(calls []enginetest.Call, from, to time.Time) int {
 		}
 	}
 	return n
+}
+
+// without returns the calls of every account but one.
+func without(calls []enginetest.Call, account string) []enginetest.Call {
+	return slices.DeleteFunc(calls, func(c enginetest.Call) bool { return c.Account == account })
 }
 
 func TestAnUpstreamsBadWeek(t *testing.T) {
@@ -53,8 +58,8 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Empty(t, e.Open(alice))
 
-		// Tuesday. Spotify answers 503 all day. Nobody is bothered, Spotify is asked ever less often, and what Alice
-		// plays meanwhile arrives through ListenBrainz in its usual rhythm.
+		// Tuesday. Spotify answers 503 all day. There is no notification, Spotify is called less and less often, and
+		// what Alice plays still arrives through ListenBrainz at its usual interval.
 		up.Fail("spotify", enginetest.Status(503))
 		bad := time.Now()
 		for i := range 24 {
@@ -65,23 +70,23 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.LessOrEqual(t, callsBetween(up.Calls("spotify"), bad, time.Now()), 2*(7+63))
 		require.Equal(t, syncer.Waiting, e.Status(alice, "spotify").Condition)
 		require.Equal(t, syncer.Healthy, e.Status(alice, "listenbrainz").Condition)
-		require.Empty(t, e.Open(alice), "an outage that passes by itself is no reason for a toast")
-		require.Equal(t, 40+23, e.Listens(alice), "all but the play of this very minute")
+		require.Empty(t, e.Open(alice), "an outage that may pass by itself opens no notification")
+		require.Equal(t, 40+23, e.Listens(alice), "all but the latest play")
 
-		// It stays so, and after a day at the longest wait there is one warning.
+		// The outage goes on. After a day at the longest wait there is one warning.
 		time.Sleep(3 * time.Hour)
 		require.Len(t, e.Open(alice), 1)
 		require.Equal(t, notify.Warning, e.Open(alice)[0].Severity)
 
-		// Wednesday. Spotify is back. The next attempt finds out, everything is caught up, the warning goes by itself.
+		// Wednesday. Spotify is back. The next attempt succeeds, all listens are caught up, and the warning closes.
 		up.Fail("spotify", nil)
 		time.Sleep(31 * time.Minute)
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Equal(t, 64, e.Listens(alice))
 		require.Empty(t, e.Open(alice))
 
-		// Thursday, 08:00. Spotify asks for a day's rest. It gets it, to the second, across a restart and although Alice
-		// presses "Sync now"; and so does everybody else who uses the same client id.
+		// Thursday, 08:00. Spotify asks for a wait of one day. The wait is kept to the second, across a restart, even
+		// when Alice presses "Sync now", and for all users of the same client ID.
 		bob := e.AddUser("Bob", accounts.Member)
 		require.NoError(t, e.ConnectSpotify(up, bob, "bob"))
 		enginetest.Settle()
@@ -99,27 +104,27 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		err := e.Connections.SyncNow(context.Background(), alice, "spotify")
 		refused, ok := errors.AsType[*resilience.NotBeforeError](err)
-		require.True(t, ok, "sync now while held says until when, got %v", err)
+		require.True(t, ok, "want the end of the hold, got %v", err)
 		require.WithinDuration(t, until, refused.State.Until, time.Second)
 		time.Sleep(time.Until(until) - time.Second)
-		require.Len(t, up.Calls("spotify"), before, "not one call before its time")
+		require.Len(t, up.Calls("spotify"), before, "no call before the hold ends")
 		time.Sleep(6 * time.Minute)
 		require.Greater(t, len(up.Calls("spotify")), before)
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Equal(t, syncer.Healthy, e.Status(bob, "spotify").Condition)
 
-		// Friday. Alice's permission is gone. One call finds out, after one try to renew it; then there is silence, one
-		// alert, and it is still there after a restart, while Bob notices nothing.
+		// Friday. Alice's permission is revoked. After one refused call and one refused renewal there are no more calls
+		// for her. There is one alert, also after a restart, and Bob is not affected.
 		watch := e.Bus.Subscribe(alice)
 		up.Revoke("alice")
 		time.Sleep(6 * time.Minute)
 		require.Equal(t, syncer.NeedsReconnect, e.Status(alice, "spotify").Condition)
-		before = len(slices.DeleteFunc(up.Calls("spotify"), func(c enginetest.Call) bool { return c.Account == "bob" }))
+		before = len(without(up.Calls("spotify"), "bob"))
 		time.Sleep(12 * time.Hour)
 		e.Stop()
 		e = enginetest.Start(t, dir, up, syncer.Options{}, nil)
 		time.Sleep(time.Hour)
-		require.Len(t, slices.DeleteFunc(up.Calls("spotify"), func(c enginetest.Call) bool { return c.Account == "bob" }), before,
+		require.Len(t, without(up.Calls("spotify"), "bob"), before,
 			"a dead credential is never sent again")
 		require.Equal(t, syncer.NeedsReconnect, e.Status(alice, "spotify").Condition)
 		require.Equal(t, syncer.Healthy, e.Status(bob, "spotify").Condition)
@@ -129,7 +134,7 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, notify.Action{Label: "Reconnect", URL: "/connect/spotify"}, alerts[0].Action)
 		require.Equal(t, 1, announcements(watch), "one announcement on the bus")
 
-		// Saturday. She reconnects. The alert closes, reading starts at once, and nothing of the week is missing.
+		// Saturday. Alice reconnects. The alert closes, reading starts at once, and no listen of the week is missing.
 		up.Play("alice", "Friday night", time.Now().Add(-20*time.Minute))
 		require.NoError(t, e.ConnectSpotify(up, alice, "alice"))
 		enginetest.Settle()
@@ -137,32 +142,33 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Equal(t, 65, e.Listens(alice))
 
-		// Half a year later, she is told in time that the permission will end: 30, 7 and 1 days ahead, each once, however
-		// often the server is started anew meanwhile. (The loops turn slower here, to tell it faster.)
-		var told []string
+		// Half a year later, Alice is warned that the permission will end: 30, 7 and 1 days ahead, each once, across any
+		// number of restarts. The syncer runs less often here so that the test takes less time.
+		var warned []string
 		expires := e.Status(alice, "spotify").Connection.ExpiresAt
 		for time.Until(expires) > 2*time.Hour {
 			e.Stop()
-			e = enginetest.Start(t, dir, up, syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: 48 * time.Hour}, nil)
+			e = enginetest.Start(t, dir, up,
+				syncer.Options{ListensEvery: 48 * time.Hour, PlaylistsEvery: 48 * time.Hour}, nil)
 			if left := time.Until(expires); left > 32*24*time.Hour {
 				time.Sleep(left - 32*24*time.Hour)
 			}
 			time.Sleep(10 * time.Hour)
 			for _, n := range e.Open(alice) {
-				if once := n.Cause + n.CreatedAt.String(); !slices.Contains(told, once) {
-					told = append(told, once)
+				if once := n.Cause + n.CreatedAt.String(); !slices.Contains(warned, once) {
+					warned = append(warned, once)
 				}
 			}
 		}
-		require.Len(t, told, 3)
+		require.Len(t, warned, 3)
 		for i, cause := range []string{notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1} {
-			require.Contains(t, told[i], cause)
+			require.Contains(t, warned[i], cause)
 		}
-		require.Len(t, e.Open(alice), 1, "the nearest takes the place of those before it")
+		require.Len(t, e.Open(alice), 1, "a nearer warning replaces the earlier ones")
 	})
 }
 
-// announcements counts the notifications on a subscription whose engine has stopped.
+// announcements counts the distinct notifications in the buffer of a subscription.
 func announcements(s *events.Subscription) int {
 	ids := map[string]bool{}
 	for {

@@ -28,10 +28,9 @@ func backlog(t testing.TB, dir string, n int) {
 	require.NoError(t, err)
 	key, err := store.NewKey(string(secret))
 	require.NoError(t, err)
-	db, err := store.Open(ctx, store.Place{Dir: dir}, key)
+	db, err := store.Open(ctx, store.Place{Dir: dir}, key, store.Options{Attempts: 300})
 	require.NoError(t, err)
 	defer db.Close()
-	db.SetAttempts(300)
 	const atOnce = 10_000
 	for from := 0; from < n; from += atOnce {
 		page := make([]library.Listen, min(atOnce, n-from))

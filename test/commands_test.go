@@ -155,7 +155,7 @@ func opened(t testing.TB, dir, secret string) *store.Store {
 	t.Helper()
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
-	db, err := store.Open(context.Background(), store.Place{Dir: dir}, key)
+	db, err := store.Open(context.Background(), store.Place{Dir: dir}, key, store.Options{})
 	require.NoError(t, err)
 	return db
 }

@@ -88,7 +88,7 @@ func (i *installation) start(dir string) {
 	c, err := config.Load("", nil, settings, registry.Descriptions())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	db, err := dataDir(c).Open(ctx)
+	db, err := dataDir(c).Open(ctx, storeOptions(c))
 	require.NoError(t, err)
 	i.app, err = wire(ctx, c, db, i, slog.New(i.log))
 	require.NoError(t, err)

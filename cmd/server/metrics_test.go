@@ -67,7 +67,7 @@ func wired(t testing.TB) *app {
 		"providers.youtube.keys": "AIzaSy-the-first-key-of-the-test,AIzaSy-the-second-key-of-the-test"},
 		registry.Descriptions())
 	require.NoError(t, err)
-	db, err := dataDir(c).Open(context.Background())
+	db, err := dataDir(c).Open(context.Background(), storeOptions(c))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	a, err := wire(context.Background(), c, db, nowhere{}, slog.New(slog.DiscardHandler))

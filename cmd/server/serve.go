@@ -51,7 +51,7 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 		return err
 	}
 	defer unlock()
-	db, err := dir.Open(ctx)
+	db, err := dir.Open(ctx, storeOptions(c))
 	if err != nil {
 		return err
 	}

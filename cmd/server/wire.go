@@ -56,7 +56,6 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	db.SetArchiveEvery(c.ListensEvery)
 	b := basics{config: c, store: db, bus: &events.Bus{}, counts: n, log: log}
 	notifier := notify.New(db, b.bus, func(v notify.Severity) { n.Told(string(v), "browser", "sent") })
 	raised := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
@@ -138,9 +137,18 @@ func backoffOptions(c config.Config) resilience.Options {
 	return o
 }
 
+// storeOptions returns the settings of the store, which gives each delivery as many attempts as the schedule allows.
+func storeOptions(c config.Config) store.Options {
+	return store.Options{Attempts: schedule(c).WithDefaults().Attempts(), ArchiveEvery: c.ListensEvery}
+}
+
+func schedule(c config.Config) delivery.Schedule {
+	return delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge}
+}
+
 func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
 	return delivery.Options{
-		Schedule: delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge},
+		Schedule: schedule(c),
 		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
 		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: m}
 }

@@ -37,14 +37,14 @@ func (d Dir) Place() store.Place {
 
 // Open opens the database with its key. It creates both for a new directory, and completes a change of the key that was
 // interrupted.
-func (d Dir) Open(ctx context.Context) (*store.Store, error) {
+func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) {
 	key, err := d.Key(ctx)
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, d.Place(), key)
+	db, err := store.Open(ctx, d.Place(), key, opt)
 	if errors.Is(err, store.ErrWrongKey) {
-		if db, finished, err := d.openRotated(ctx); finished || err != nil {
+		if db, finished, err := d.openRotated(ctx, opt); finished || err != nil {
 			return db, err
 		}
 		return nil, d.wrongKey(err)

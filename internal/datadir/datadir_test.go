@@ -20,7 +20,7 @@ import (
 func household(t *testing.T, people int) Dir {
 	t.Helper()
 	d := Dir{Path: t.TempDir()}
-	db, err := d.Open(t.Context())
+	db, err := d.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
 	for i := range people {
 		u, err := db.AddUser(t.Context(), accounts.User{Name: fmt.Sprint("Person ", i), PasswordHash: "none",
@@ -38,7 +38,7 @@ func household(t *testing.T, people int) Dir {
 // requireCredentials opens the database and requires that every credential of a household can be read.
 func requireCredentials(t *testing.T, d Dir, people int) {
 	t.Helper()
-	db, err := d.Open(t.Context())
+	db, err := d.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
 	defer db.Close()
 	all, err := db.Connections(t.Context())
@@ -68,7 +68,7 @@ func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
 			key, err := d.prepareKey()
 			require.NoError(t, err)
 			if done > 1 {
-				db, err := d.Open(t.Context())
+				db, err := d.Open(t.Context(), store.Options{})
 				require.NoError(t, err)
 				_, err = db.Rotate(t.Context(), key)
 				require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestNoKeyIsMadeBesideADatabase(t *testing.T) {
 	t.Parallel()
 	d := household(t, 1)
 	require.NoError(t, os.Remove(filepath.Join(d.Path, KeyFile)))
-	_, err := d.Open(t.Context())
+	_, err := d.Open(t.Context(), store.Options{})
 	require.ErrorContains(t, err, "is missing, but there is the database")
 	require.NoFileExists(t, filepath.Join(d.Path, KeyFile))
 }

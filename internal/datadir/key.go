@@ -73,7 +73,7 @@ func (d Dir) NextKey() (*store.Key, error) {
 
 // openRotated opens the database with the next key, if its secrets are already sealed with that one, and makes it the
 // key. When the key comes from the settings, only a person can do that.
-func (d Dir) openRotated(ctx context.Context) (db *store.Store, finished bool, err error) {
+func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Store, finished bool, err error) {
 	key, err := d.NextKey()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
@@ -81,7 +81,7 @@ func (d Dir) openRotated(ctx context.Context) (db *store.Store, finished bool, e
 	if err != nil {
 		return nil, false, err
 	}
-	db, err = store.Open(ctx, d.Place(), key)
+	db, err = store.Open(ctx, d.Place(), key, opt)
 	if errors.Is(err, store.ErrWrongKey) {
 		return nil, false, nil
 	}

@@ -26,7 +26,7 @@ func (d Dir) RotateKey(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer unlock()
-	db, err := d.Open(ctx)
+	db, err := d.Open(ctx, store.Options{})
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,7 @@ func (o Options) withDefaults() Options {
 			*d = v
 		}
 	}
-	or(&o.First, time.Second)
-	or(&o.Max, time.Hour)
-	or(&o.Age, 14*24*time.Hour)
+	o.Schedule = o.Schedule.WithDefaults()
 	or(&o.KeepDead, 30*24*time.Hour)
 	or(&o.Timeout, 10*time.Minute)
 	or(&o.Poll, time.Second)
@@ -61,7 +59,6 @@ type Guard interface {
 // Store keeps deliveries and what they are about. It is the sum of what the parts of this package need.
 type Store interface {
 	Queue() *queue.Queue
-	SetAttempts(int) // of deliveries that are enqueued from now on
 	careStore
 	workerStore
 	listenStore
@@ -92,7 +89,6 @@ type Deliveries struct {
 // New returns Deliveries. Nothing happens before Run.
 func New(p Parts, opt Options) *Deliveries {
 	opt = opt.withDefaults()
-	p.Store.SetAttempts(opt.Attempts())
 	b := newBrowsers(p.Bus)
 	r := &runner{Parts: p, opt: opt, queue: p.Store.Queue(), browsers: b, worker: newWorker(p, opt, b)}
 	return &Deliveries{Parts: p, opt: opt, queue: r.queue, browsers: b, runner: r}

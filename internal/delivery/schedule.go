@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 )
@@ -16,6 +17,14 @@ const (
 	jitterShare = 0.25
 	mostJitter  = 5 * time.Minute
 )
+
+// WithDefaults returns s with the default in place of each zero: waits of 1 s to 1 h for 14 days.
+func (s Schedule) WithDefaults() Schedule {
+	s.First = cmp.Or(s.First, time.Second)
+	s.Max = cmp.Or(s.Max, time.Hour)
+	s.Age = cmp.Or(s.Age, 14*24*time.Hour)
+	return s
+}
 
 // nominal returns the wait after n failures without its jitter. It doubles from First to Max.
 func (s Schedule) nominal(n int) time.Duration {

@@ -94,7 +94,8 @@ var day = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
 // newStage opens a stage in a bubble. A delivery has three attempts, and a dead letter is kept for three days.
 func newStage(t *testing.T) *stage {
 	dir := t.TempDir()
-	s := storetest.Open(t, dir)
+	schedule := delivery.Schedule{First: time.Second, Max: time.Hour, Age: 3 * time.Second}
+	s := storetest.OpenWith(t, dir, store.Options{Attempts: schedule.Attempts()})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	driver, address := "sqlite", "file:"+dir+"/"+store.FileName+"?_pragma=busy_timeout(5000)"
 	if url := postgrestest.Database(t, dir, nil); url != "" {
@@ -114,8 +115,7 @@ func newStage(t *testing.T) *stage {
 		Takes: providers.Takes{Listens: delivery.Scrobble, Batch: 1}}})
 	parts := delivery.Parts{Registry: registry, Guard: g, Store: s, Bus: &events.Bus{},
 		Log: slog.New(slog.DiscardHandler)}
-	d := delivery.New(parts, delivery.Options{KeepDead: 3 * 24 * time.Hour,
-		Schedule: delivery.Schedule{First: time.Second, Max: time.Hour, Age: 3 * time.Second}})
+	d := delivery.New(parts, delivery.Options{KeepDead: 3 * 24 * time.Hour, Schedule: schedule})
 	return &stage{T: t, dictator: g, s: s, db: db, user: user.ID, d: d}
 }
 

@@ -49,7 +49,7 @@ func checked(t testing.TB, dir string, env []string, overrides ...string) ([]str
 func household(t testing.TB) (dir string) {
 	t.Helper()
 	d := datadir.Dir{Path: t.TempDir()}
-	db, err := d.Open(t.Context())
+	db, err := d.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
 	u, err := db.AddUser(t.Context(), accounts.User{Name: "Person", PasswordHash: "none", Role: accounts.Admin,
 		CreatedAt: time.Now()}, false)
@@ -291,7 +291,7 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	lines, err := checked(t, dir, nil)
 	require.NotContains(t, strings.Join(lines, "\n"), "the next start finishes it", "%v", err)
 
-	db, err := datadir.Dir{Path: dir}.Open(t.Context())
+	db, err := datadir.Dir{Path: dir}.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func (d *doctor) reach(ctx context.Context, name, address string) (r reached) {
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		r.ahead, r.timed = time.Until(at)+time.Second/2, true // it comes in whole seconds
 	}
-	if resp.StatusCode >= 500 {
+	if resilience.ServerFault(resp.StatusCode) {
 		r.finding = found(warn, "%s answers at %s, but has trouble of its own. Nobody has to do anything; look "+
 			"again later.", name, host)
 		return r

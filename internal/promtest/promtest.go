@@ -1,4 +1,4 @@
-// Package promtest helps tests that read metrics: it parses a scrape, and runs the programs of Prometheus.
+// Package promtest helps test metrics: it parses scrapes and runs the programs of Prometheus.
 package promtest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tool returns the path of one of Prometheus' programs. It fails the test when it is not installed, so that no test is
-// skipped silently.
+// Tool returns the path of a program of Prometheus. It fails the test if the program is not installed, so that no
+// test is skipped silently.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -21,7 +21,7 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Promtool runs promtool and requires that it has no complaint. It returns what promtool printed.
+// Promtool runs promtool, requires that it succeeds, and returns its output.
 func Promtool(t testing.TB, in string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(Tool(t, "promtool"), args...)
@@ -31,7 +31,7 @@ func Promtool(t testing.TB, in string, args ...string) string {
 	return string(out)
 }
 
-// ConfigFile returns the path of a file in the repository's directory configs.
+// ConfigFile returns the absolute path of a file in the repository's directory configs.
 func ConfigFile(t testing.TB, path ...string) string {
 	t.Helper()
 	root, err := os.Getwd()
@@ -56,10 +56,11 @@ func ReadConfig(t testing.TB, path ...string) string {
 	return string(b)
 }
 
-// Series are the values of one scrape by name and labels, as Prometheus writes them, without the prefix reprise_.
+// Series maps the series of one scrape to their values. A key is the name, without the prefix reprise_, with its
+// labels as Prometheus writes them.
 type Series map[string]float64
 
-// Parse reads the series of the server in the text of a scrape; it needs at least one.
+// Parse returns the series of the server in the text of a scrape. It requires at least one.
 func Parse(t testing.TB, text string) Series {
 	t.Helper()
 	all := Series{}
@@ -77,7 +78,7 @@ func Parse(t testing.TB, text string) Series {
 	return all
 }
 
-// Sum adds up the series of a name that have all these labels, each written as in label="value".
+// Sum returns the sum of the series with a name and all these labels, each written as label="value".
 func (s Series) Sum(name string, labels ...string) float64 {
 	total := 0.0
 next:
@@ -95,7 +96,7 @@ next:
 	return total
 }
 
-// Labels returns the names of every metric's labels, separated by commas. The series of a histogram are one metric.
+// Labels returns the label names of each metric, separated by commas. The series of a histogram count as one metric.
 func (s Series) Labels() map[string]string {
 	all := map[string]string{}
 	for key := range s {

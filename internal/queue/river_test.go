@@ -25,7 +25,7 @@ func open(t *testing.T) (*store.Store, *sql.DB) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	place := store.Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
-	s, err := store.Open(t.Context(), place, key)
+	s, err := store.Open(t.Context(), place, key, store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	driver, address := "sqlite", "file:"+dir+"/"+store.FileName+"?_pragma=busy_timeout(5000)"

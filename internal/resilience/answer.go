@@ -21,6 +21,9 @@ type Answer struct {
 // answer then has no body.
 func (a *Answer) Unchanged() bool { return a.Status == http.StatusNotModified }
 
+// Empty reports whether the upstream says that there is nothing (204). The answer then has no body.
+func (a *Answer) Empty() bool { return a.Status == http.StatusNoContent }
+
 // credentials are the headers whose values must not appear anywhere.
 var credentials = []string{"Authorization", "Api-Key", "Client-Key", "X-Goog-Api-Key", "X-Nd-Authorization"}
 

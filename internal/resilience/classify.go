@@ -105,13 +105,19 @@ func StatusMeaning(status int) Meaning {
 	return Meaning{Class: Retriable, Category: Upstream, Scope: ScopeStream}
 }
 
+// Succeeded reports whether an HTTP status is that of a success, 200 to 299.
+func Succeeded(status int) bool { return status >= 200 && status < 300 }
+
+// ServerFault reports whether an HTTP status says that the server has trouble of its own.
+func ServerFault(status int) bool { return status >= http.StatusInternalServerError }
+
 // TokenMeaning is StatusMeaning for a token endpoint, where a refusal is about the authorization. The code is the
 // "error" of RFC 6749, section 5.2. It is ignored in an answer whose status means an outage: that never means
 // "reconnect".
 func TokenMeaning(status int, code string) Meaning {
 	switch {
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly,
-		status >= 500:
+		ServerFault(status):
 		m := StatusMeaning(status)
 		if m.Scope == ScopeStream {
 			m.Scope = ScopeConnection

@@ -58,6 +58,21 @@ func (e *AnswerError) Error() string {
 	return b.String()
 }
 
+// Advised returns err with advice for a person, if it is an answer of the upstream. What it means stays as it is.
+func Advised(err error, advice string) error {
+	v := VerdictOf(err)
+	e, ok := errors.AsType[*AnswerError](err)
+	if c, broken := errors.AsType[*ContractError](err); !ok && broken {
+		e, ok = &AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What}, true
+	}
+	if !ok {
+		return err
+	}
+	e.Meaning = &Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter,
+		Advice: advice}
+	return e
+}
+
 // NetworkError reports that no complete answer arrived: refused, reset, timed out, not resolved, no TLS, or cut off
 // in the middle of the body.
 type NetworkError struct {

@@ -91,7 +91,7 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 		return nil, &NetworkError{Endpoint: endpoint, Err: errors.New("the client does not stand on a Transport")}
 	}
 	unchanged := resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != ""
-	if !unchanged && (resp.StatusCode < 200 || resp.StatusCode >= 300) { // a redirect: a portal, or a server that moved
+	if !unchanged && !Succeeded(resp.StatusCode) { // a redirect: a portal, or a server that moved
 		return nil, &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address"}
 	}
 	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil

@@ -186,7 +186,7 @@ func TestHealthAPIForMonitors(t *testing.T) {
 
 		key, err := store.NewKey("only-the-tests-use-this-key")
 		require.NoError(t, err)
-		broken, err := store.Open(t.Context(), store.Place{Dir: t.TempDir()}, key)
+		broken, err := store.Open(t.Context(), store.Place{Dir: t.TempDir()}, key, store.Options{})
 		require.NoError(t, err)
 		require.NoError(t, broken.Close())
 		h.Rollup = metrics.NewRollup(catalogue, broken, h.Log)

@@ -142,7 +142,7 @@ var catalogue = metrics.Catalogue{Providers: []metrics.Provider{{Name: "spotify"
 func newHousehold(t *testing.T, opt delivery.Options) *household {
 	t.Helper()
 	ctx := t.Context()
-	db := storetest.Open(t, t.TempDir())
+	db := storetest.OpenWith(t, t.TempDir(), store.Options{Attempts: opt.WithDefaults().Attempts()})
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	u, err := db.AddUser(ctx, accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin,
 		CreatedAt: time.Now()}, false)

@@ -93,8 +93,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 func TestADeliveryHasAllItsFields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setup(t)
-		s.SetAttempts(9)
+		s, user := setupWith(t, Options{Attempts: 9})
 		now := time.Now().UTC()
 		id := enqueue(t, s, delivery.Draft{User: user, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11",
 			Due: now.Add(time.Minute)})
@@ -114,8 +113,7 @@ func TestADeliveryHasAllItsFields(t *testing.T) {
 
 func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 	t.Parallel()
-	s, alice := setup(t)
-	s.SetAttempts(9)
+	s, alice := setupWith(t, Options{Attempts: 9})
 	bob := addUser(t, s, "Bob", accounts.Member)
 	ids := oneOfEach(t, s, alice, "s3")
 	others := oneOfEach(t, s, bob, "s3")
@@ -204,8 +202,7 @@ func TestDiscardedListensMayBeSentLater(t *testing.T) {
 func TestDeadLettersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setup(t)
-		s.SetAttempts(3)
+		s, user := setupWith(t, Options{Attempts: 3})
 		connect(t, s, user, "lastfm")
 		alone := enqueue(t, s, delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.Scrobble})
 		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection

@@ -11,18 +11,32 @@ import (
 	"reprise/internal/queue"
 )
 
-// ListensOf returns the listens of a delivery, the oldest first. Those that its provider has reported meanwhile are
+// ListensOf returns the listens of a delivery, the oldest first. Those that its account has reported meanwhile are
 // there already, and are taken out of the delivery.
 func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error) {
+	var user int64
+	var conn library.ConnectionID
+	err := s.reader.QueryRowContext(ctx, "SELECT user_id, connection FROM deliveries WHERE id = $1", id).
+		Scan(&user, &conn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, local(err)
+	}
+	target, err := accountOf(ctx, s.reader, user, conn)
+	if err != nil {
+		return nil, err
+	}
 	var there int
-	err := s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f
-		JOIN listen_sources s ON s.listen_id = f.listen_id AND s.connection = f.connection
-		WHERE f.delivery_id = $1`, id).Scan(&there)
+	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT f.listen_id) FROM forwards f
+		JOIN listen_sources s ON s.listen_id = f.listen_id AND `+target.in("s.connection", 2)+`
+		WHERE f.delivery_id = $1`, target.args(id)...).Scan(&there)
 	if err != nil {
 		return nil, local(err)
 	}
 	if there > 0 {
-		if err := s.takeOutThere(ctx, id); err != nil {
+		if err := s.takeOutThere(ctx, id, target); err != nil {
 			return nil, err
 		}
 	}
@@ -36,12 +50,12 @@ func (s *Store) ListensOf(ctx context.Context, id int64) ([]library.StoredListen
 	return plays, s.addSources(ctx, plays)
 }
 
-// takeOutThere takes the listens out of a delivery that its provider has already.
-func (s *Store) takeOutThere(ctx context.Context, id int64) error {
+// takeOutThere takes the listens out of a delivery that its account has already.
+func (s *Store) takeOutThere(ctx context.Context, id int64, target account) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		err := execTx(ctx, tx, `DELETE FROM forwards WHERE delivery_id = $1 AND EXISTS
 			(SELECT 1 FROM listen_sources s
-			WHERE s.listen_id = forwards.listen_id AND s.connection = forwards.connection)`, id)
+			WHERE s.listen_id = forwards.listen_id AND `+target.in("s.connection", 2)+")", target.args(id)...)
 		return errors.Join(err, recount(ctx, tx, id))
 	})
 }

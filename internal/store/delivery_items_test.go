@@ -54,8 +54,7 @@ func TestADeliveryDropsWhatItsProviderHas(t *testing.T) {
 
 func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 	t.Parallel()
-	s, user := setup(t)
-	s.SetAttempts(9)
+	s, user := setupWith(t, Options{Attempts: 9})
 	forward(t, s, user, "lastfm", 10, 0)
 	save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 	first := only(t, s, user)
@@ -77,8 +76,7 @@ func TestABatchIsHalvedUntilTheBadOneIsFound(t *testing.T) {
 func TestARefusedListenBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setup(t)
-		s.SetAttempts(9)
+		s, user := setupWith(t, Options{Attempts: 9})
 		forward(t, s, user, "lastfm", 10, 0)
 		save(t, s, user, "spotify", track("D", 40), track("C", 30), track("B", 20), track("A", 10))
 		first := only(t, s, user)

@@ -94,7 +94,7 @@ func TestOpenRefusesAReadOnlyFile(t *testing.T) {
 		} else {
 			require.NoError(t, os.Chmod(filepath.Join(dir, FileName), 0o400))
 		}
-		_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret))
+		_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 		require.Equal(t, readOnly, problemOf(t, err))
 	}
 }

@@ -15,9 +15,6 @@ import (
 // Queue returns the queue in this database. A store that was opened beside a server has none.
 func (s *Store) Queue() *queue.Queue { return s.jobs }
 
-// SetAttempts sets how often a delivery may be attempted that is enqueued from now on.
-func (s *Store) SetAttempts(n int) { s.attempts.Store(int64(n)) }
-
 // openQueue opens the queue in the database.
 func (s *Store) openQueue(ctx context.Context) (err error) {
 	s.jobs, err = queue.Open(ctx, queue.Config{Driver: s.driver(s.writer), Writer: s.writer, Reader: s.reader,
@@ -28,7 +25,7 @@ func (s *Store) openQueue(ctx context.Context) (err error) {
 // enqueue inserts a delivery and returns its id. If there is the same one already, it stays as it is, but is
 // re-driven when it is dead.
 func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int64, error) {
-	args, opts := d.Job(max(int(s.attempts.Load()), 1))
+	args, opts := d.Job(s.opt.Attempts)
 	id, fresh, err := s.jobs.Insert(ctx, tx, args, opts)
 	if err != nil {
 		return 0, err
@@ -84,20 +81,25 @@ type stored struct {
 	guess bool      // its time is a guess
 }
 
-// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every provider that
-// their person forwards to, except the one that reported them.
+// enqueuePlays enqueues the deliveries that follow from plays which have just been stored: to every account that
+// their person forwards to, once, except the one that reported them.
 func (s *Store) enqueuePlays(ctx context.Context, tx *sql.Tx, user int64, from library.ConnectionID,
 	plays []stored) error {
 	all, err := rules(ctx, tx, user)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	held, err := accountIDs(ctx, tx, user)
 	if err != nil {
 		return err
 	}
-	for _, r := range all {
+	for i, r := range all {
 		if r.kind == delivery.Archive {
 			err = errors.Join(err, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 			continue
 		}
-		if r.connection == from {
+		there := func(earlier rule) bool { return held.same(earlier.connection, r.connection) }
+		if held.same(from, r.connection) || slices.ContainsFunc(all[:i], there) {
 			continue
 		}
 		now := time.Now()
@@ -140,7 +142,7 @@ func (s *Store) enqueueMonths(ctx context.Context, tx *sql.Tx, user int64, conn 
 	for _, p := range plays {
 		months[delivery.MonthOf(p.at)] = true
 	}
-	due := time.Now().Add(time.Duration(s.archiveEvery.Load()))
+	due := time.Now().Add(s.opt.ArchiveEvery)
 	var errs []error
 	for month := range months {
 		_, err := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.Archive,
@@ -161,6 +163,3 @@ func (s *Store) enqueueCopy(ctx context.Context, tx *sql.Tx, d delivery.Draft) (
 	}
 	return s.enqueue(ctx, tx, d)
 }
-
-// SetArchiveEvery sets how long a month of the archive waits for more before it is written again.
-func (s *Store) SetArchiveEvery(d time.Duration) { s.archiveEvery.Store(int64(d)) }

@@ -217,8 +217,7 @@ func enqueue(t testing.TB, s *Store, o delivery.Draft) (id int64) {
 
 func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 	t.Parallel()
-	s, alice := setup(t)
-	s.SetAttempts(7)
+	s, alice := setupWith(t, Options{Attempts: 7})
 	save(t, s, alice, "spotify", track("A", 1), track("B", 2))
 	scrobble := delivery.Draft{User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{1, 2}}
 	month := delivery.Draft{User: alice, Connection: "s3", Kind: delivery.Archive, Ref: "2026-11"}
@@ -316,8 +315,7 @@ func wantedMonths(t testing.TB, s *Store, user int64) map[string]int64 {
 func TestAMonthOfTheArchiveWaitsForMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, user := setup(t)
-		s.SetArchiveEvery(time.Hour)
+		s, user := setupWith(t, Options{ArchiveEvery: time.Hour})
 		_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "s3", Kind: delivery.Archive,
 			Batch: 1}, false)
 		require.NoError(t, err)

@@ -49,8 +49,13 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 	for more := true; more && err == nil; {
 		var ids []int64
 		err = s.write(ctx, func(tx *sql.Tx) (err error) {
-			ids, err = list(ctx, tx, scanID, "SELECT l.id "+unforwarded+" ORDER BY l.played_at, l.id LIMIT $4",
-				r.User, r.Connection, millis(r.From), forwardAtOnce)
+			target, err := accountOf(ctx, tx, r.User, r.Connection)
+			if err != nil {
+				return err
+			}
+			ids, err = list(ctx, tx, scanID,
+				"SELECT l.id "+unforwarded(target, 4)+" ORDER BY l.played_at, l.id LIMIT $3",
+				target.args(r.User, millis(r.From), forwardAtOnce)...)
 			if err != nil {
 				return err
 			}
@@ -62,10 +67,14 @@ func (s *Store) StartForwarding(ctx context.Context, r delivery.Rule, earlier bo
 	return n, err
 }
 
-// unforwarded selects the listens since a time that a provider has not reported, and that are not forwarded there.
-const unforwarded = `FROM listens l WHERE l.user_id = $1 AND l.approximate = 0 AND l.played_at >= $3
-	AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)
-	AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND f.connection = $2)`
+// unforwarded selects the listens of the person $1 since the time $2 that an account has not reported, and that are
+// not forwarded there. The account's connections are the arguments from $first on.
+func unforwarded(target account, first int) string {
+	return `FROM listens l WHERE l.user_id = $1 AND l.approximate = 0 AND l.played_at >= $2
+	AND NOT EXISTS (SELECT 1 FROM listen_sources s
+		WHERE s.listen_id = l.id AND ` + target.in("s.connection", first) + `)
+	AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = l.id AND ` + target.in("f.connection", first) + ")"
+}
 
 // enqueueAllMonths enqueues every month in which there are listens.
 func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rule) (int, error) {
@@ -92,7 +101,12 @@ func (s *Store) enqueueAllMonths(ctx context.Context, tx *sql.Tx, r delivery.Rul
 // CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
 func (s *Store) CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID,
 	from time.Time) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded, user, conn, millis(from)).Scan(&n)
+	target, err := accountOf(ctx, s.reader, user, conn)
+	if err != nil {
+		return 0, err
+	}
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) "+unforwarded(target, 3),
+		target.args(user, millis(from))...).Scan(&n)
 	return n, local(err)
 }
 
@@ -131,11 +145,16 @@ func (s *Store) ForwardingCounts(ctx context.Context, user int64, conn library.C
 			c.Waiting += r.n
 		}
 	}
+	target, err := accountOf(ctx, s.reader, user, conn)
+	if err != nil {
+		return c, err
+	}
 	err = s.reader.QueryRowContext(ctx, `SELECT count(DISTINCT s.listen_id) FROM listen_sources s
-		WHERE s.user_id = $1 AND s.connection = $2
-		AND EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND o.connection <> $2)
+		WHERE s.user_id = $1 AND `+target.in("s.connection", 3)+`
+		AND EXISTS
+		(SELECT 1 FROM listen_sources o WHERE o.listen_id = s.listen_id AND NOT `+target.in("o.connection", 3)+`)
 		AND NOT EXISTS (SELECT 1 FROM forwards f WHERE f.listen_id = s.listen_id AND f.connection = $2)`,
-		user, conn).Scan(&c.There)
+		target.args(user, conn)...).Scan(&c.There)
 	if err != nil {
 		return c, local(err)
 	}
@@ -169,18 +188,22 @@ func (s *Store) ForwardedListens(ctx context.Context, user int64, conn library.C
 		}
 		return v, err
 	}
+	target, err := accountOf(ctx, s.reader, user, conn)
+	if err != nil {
+		return nil, err
+	}
 	return list(ctx, s.reader, scan, `SELECT l.id, l.title, l.artist, l.played_at, `+outcomeOf+`,
-		j.due, j.ended_at, coalesce(s.stored_at, 0), coalesce(d.reason, ''), coalesce(f.delivery_id, 0)
+		j.due, j.ended_at, coalesce((SELECT min(s.stored_at) FROM listen_sources s
+			WHERE s.listen_id = l.id AND `+target.in("s.connection", 4)+`), 0),
+		coalesce(d.reason, ''), coalesce(f.delivery_id, 0)
 		FROM listens l
 		LEFT JOIN forwards f ON f.listen_id = l.id AND f.connection = $2
 		LEFT JOIN `+queue.Table+` j ON j.id = f.delivery_id
 		LEFT JOIN deliveries d ON d.id = f.delivery_id
-		LEFT JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
-			AND s.source_id =
-			(SELECT min(source_id) FROM listen_sources m WHERE m.listen_id = l.id AND m.connection = $2)
-		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR s.listen_id IS NOT NULL AND EXISTS
-			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2))
-		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, user, conn, limit)
+		WHERE l.user_id = $1 AND (f.listen_id IS NOT NULL OR EXISTS
+			(SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND `+target.in("s.connection", 4)+`) AND EXISTS
+			(SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND NOT `+target.in("o.connection", 4)+`))
+		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`, target.args(user, conn, limit)...)
 }
 
 // Month yields the listens with from ≤ played at < to, the oldest first.

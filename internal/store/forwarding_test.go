@@ -93,8 +93,7 @@ func TestHistoryGoesOutAfterWhatIsNew(t *testing.T) {
 
 func TestEarlierMonthsAreArchived(t *testing.T) {
 	t.Parallel()
-	s, user := setup(t)
-	s.SetArchiveEvery(time.Hour)
+	s, user := setupWith(t, Options{ArchiveEvery: time.Hour})
 	newYear := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	save(t, s, user, "spotify", playAt("A", newYear.Add(-time.Millisecond)), playAt("B", newYear),
 		playAt("C", newYear.Add(time.Hour)), playAt("D", newYear.AddDate(0, 5, 0)))

@@ -115,8 +115,7 @@ func TestTwoRealPlaysOfAnExportStayTwo(t *testing.T) {
 // A file says nothing about what of a stream has been read, and what it brings is not carried as if it were new.
 func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
-	s, user := setup(t)
-	s.SetAttempts(5)
+	s, user := setupWith(t, Options{Attempts: 5})
 	require.NoError(t, s.SavePosition(t.Context(), user, "spotify", library.Listens, "here", "a note"))
 	_, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 50, From: at(100), Since: at(100)}, false)

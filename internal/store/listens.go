@@ -169,10 +169,14 @@ func echoes(ctx context.Context, tx *sql.Tx, user int64, conn library.Connection
 	reports []report) (n int, err error) {
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
+	reporter, err := accountOf(ctx, tx, user, conn)
+	if err != nil {
+		return 0, err
+	}
 	all, err := list(ctx, tx, scan, `SELECT l.id, l.played_at FROM forwards f JOIN listens l ON l.id = f.listen_id
-		WHERE f.user_id = $1 AND f.connection = $2 AND l.played_at BETWEEN $3 AND $4
+		WHERE f.user_id = $1 AND `+reporter.in("f.connection", 5)+` AND l.played_at BETWEEN $3 AND $4
 		AND NOT EXISTS (SELECT 1 FROM listen_sources s WHERE s.listen_id = l.id AND s.connection = $2)`,
-		user, conn, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)
+		reporter.args(user, conn, millis(fresh[0].PlayedAt)-1000, millis(fresh[len(fresh)-1].PlayedAt)+1000)...)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}

@@ -60,7 +60,7 @@ const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\n" +
 func atThisVersion(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), steps(t, ""))
+	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), Options{}, steps(t, ""))
 	require.NoError(t, err)
 	user := addUser(t, s, "Alice", accounts.Admin)
 	connect(t, s, user, "spotify")
@@ -72,7 +72,7 @@ func atThisVersion(t testing.TB) string {
 // requireData opens the database with these steps and requires that what it held is there.
 func requireData(t testing.TB, dir string, with fs.FS) *Store {
 	t.Helper()
-	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), with)
+	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), Options{}, with)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	u, err := s.UserByName(context.Background(), "alice")
@@ -127,7 +127,7 @@ func TestANewerDatabaseIsRefusedUntouched(t *testing.T) {
 	dir := atThisVersion(t)
 	require.NoError(t, requireData(t, dir, steps(t, moods)).Close())
 	before := snapshot(t, dir)
-	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, ""))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{}, steps(t, ""))
 	require.EqualError(t, err, "the database "+in(t, dir).String()+" was written by a newer version of Reprise "+
 		fmt.Sprintf("(step %d, this one knows %d). ", newest(t)+1,
 			newest(t))+"Install that version again, or put back the copy that was made before the upgrade")
@@ -138,7 +138,7 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
 	before := snapshot(t, dir)
-	_, err := openWith(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), steps(t, moods))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), Options{}, steps(t, moods))
 	require.ErrorIs(t, err, ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }
@@ -146,7 +146,7 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 func TestAFailedStepIsUndone(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
-	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret),
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{},
 		steps(t, moods+"\nINSERT INTO nowhere VALUES (1);"))
 	require.ErrorContains(t, err, "upgrade the database: ")
 	s := requireData(t, dir, steps(t, ""))
@@ -161,7 +161,7 @@ func TestNoUpgradeWithoutACopy(t *testing.T) {
 	dir := atThisVersion(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, bak(t)+".part"), 0o700)) // stands in the copy's way
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part", "x"), nil, 0o600))
-	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, moods))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{}, steps(t, moods))
 	require.ErrorContains(t, err, "copy the database before the upgrade: ")
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, bak(t)+".part")))
 	require.Equal(t, newest(t), version(t, requireData(t, dir, steps(t, ""))))
@@ -179,7 +179,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	if dir := os.Getenv(killedUpgrade); dir != "" { // the process that is killed
-		_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), steps(t, endless))
+		_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{}, steps(t, endless))
 		t.Fatalf("the endless step ended: %v", err)
 	}
 	dir := atThisVersion(t)

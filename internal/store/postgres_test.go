@@ -96,7 +96,7 @@ func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
 	dir := t.TempDir()
 	first := openIn(t, dir)
 	user := addUser(t, first, "Alice", accounts.Admin)
-	_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret))
+	_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 	require.Equal(t, inUse, problemOf(t, err))
 	beside, err := OpenBeside(t.Context(), in(t, dir))
 	require.NoError(t, err, "for a moment's work, like a new password")
@@ -113,7 +113,7 @@ func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
 		require.Equal(t, postgresProblem("57P01", ""), problemOf(t, err))
 		require.NoError(t, first.SetPassword(t.Context(), user, "after the cut"))
 	}
-	_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret))
+	_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 	require.Equal(t, inUse, problemOf(t, err), "the new connection has the lock again")
 	require.NoError(t, first.Close())
 	again, err := openIn(t, dir).UserByName(t.Context(), "alice")
@@ -150,11 +150,11 @@ func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
 	} {
 		u := *right
 		c.spoil(&u)
-		_, err := Open(t.Context(), Place{URL: u.String()}, testKey(t, testSecret))
+		_, err := Open(t.Context(), Place{URL: u.String()}, testKey(t, testSecret), Options{})
 		require.Equal(t, c.says, problemOf(t, err), u.Redacted())
 		require.NotContains(t, err.Error(), "wrong-password")
 	}
-	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret))
+	_, err = Open(t.Context(), Place{URL: "postgres://reprise:wrong-password@:::/x"}, testKey(t, testSecret), Options{})
 	require.EqualError(t, err, "database_url is no address of a Postgres server, or something behind its ? is "+
 		"wrong, such as sslmode or the file of a certificate. It looks like "+
 		"postgres://user:password@host:5432/database")

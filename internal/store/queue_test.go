@@ -57,9 +57,8 @@ func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := openIn(t, dir)
+		s := openInWith(t, dir, Options{Attempts: 3})
 		user := addUser(t, s, "Alice", "admin")
-		s.SetAttempts(3)
 		var ids []int64
 		for i := range 4 {
 			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,

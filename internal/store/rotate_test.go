@@ -81,9 +81,9 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 		require.NotContains(t, string(b), s.key.id+":", "nothing that the old key opens is left in the file")
 	}
 
-	_, err = Open(t.Context(), in(t, dir), s.key)
+	_, err = Open(t.Context(), in(t, dir), s.key, Options{})
 	require.ErrorIs(t, err, ErrWrongKey)
-	again, err := Open(t.Context(), in(t, dir), next)
+	again, err := Open(t.Context(), in(t, dir), next, Options{})
 	require.NoError(t, err)
 	defer again.Close()
 	for _, provider := range []library.ConnectionID{"spotify", "navidrome"} {

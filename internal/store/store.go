@@ -1,8 +1,8 @@
-// Package store holds everything that outlives the process. It has all SQL but that of the queue (internal/queue).
+// Package store keeps everything that outlives the process. It has all SQL except that of the queue (internal/queue).
 //
-// It promises that what belongs together is written in one transaction, that secrets are sealed before they reach
-// the disk, and that an error of the database is a *resilience.LocalError whose sentence says what to do. The
-// engine is SQLite or Postgres, with one writer and several readers; every query is the same on both.
+// It promises that related changes are written in one transaction, that secrets are sealed before they reach the
+// disk, and that an error of the database is a *resilience.LocalError whose sentence says what to do. The engine is
+// SQLite or Postgres, with one writer and several readers. Every query is the same on both.
 //
 // A Store is safe for concurrent use.
 package store
@@ -13,8 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync/atomic"
+	"time"
 
+	"reprise/internal/delivery"
 	"reprise/internal/queue"
 )
 
@@ -22,34 +23,45 @@ import (
 type Store struct {
 	engine
 	key    *Key
+	opt    Options
 	files  fs.FS   // the migrations
-	writer *sql.DB // one connection: what is written is written in turn, and waiting in Go is fair
+	writer *sql.DB // one connection: writes wait for it in Go, in a fair order
 	reader *sql.DB
 	jobs   *queue.Queue
-
-	attempts     atomic.Int64 // see SetAttempts
-	archiveEvery atomic.Int64 // see SetArchiveEvery
 }
 
+// Options are the settings of a Store. Zero values mean the defaults.
+type Options struct {
+	Attempts     int           // how often a new delivery may be attempted; default delivery.Schedule's
+	ArchiveEvery time.Duration // how long a month of the archive waits for more listens; default not at all
+}
+
+func (o Options) withDefaults() Options {
+	if o.Attempts == 0 {
+		o.Attempts = delivery.Schedule{}.WithDefaults().Attempts()
+	}
+	return o
+}
+
+// readers is the number of connections that read.
 const readers = 4
 
-// Open opens a database, makes it where there is none, and brings it up to date (see migrate). Every error is a
-// sentence for the person who starts the server. A database at a Postgres server is kept to this store until it is
-// closed.
-func Open(ctx context.Context, at Place, key *Key) (*Store, error) {
+// Open opens a database, creates it if there is none, and brings it up to date (see migrate). Every error is a
+// sentence for the person who starts the server. On Postgres, the store locks the database for itself until Close.
+func Open(ctx context.Context, at Place, key *Key, opt Options) (*Store, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return openWith(ctx, at, key, files)
+	return openWith(ctx, at, key, opt, files)
 }
 
-func openWith(ctx context.Context, at Place, key *Key, files fs.FS) (*Store, error) {
+func openWith(ctx context.Context, at Place, key *Key, opt Options, files fs.FS) (*Store, error) {
 	e, err := at.engine()
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, key: key, files: files}
+	s := &Store{engine: e, key: key, opt: opt.withDefaults(), files: files}
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err

@@ -26,9 +26,17 @@ func testKey(t testing.TB, secret string) *Key {
 	return k
 }
 
+// oneAttempt are the options of the tests that do not choose others.
+var oneAttempt = Options{Attempts: 1}
+
 func openIn(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), in(t, dir), testKey(t, testSecret))
+	return openInWith(t, dir, oneAttempt)
+}
+
+func openInWith(t testing.TB, dir string, opt Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), in(t, dir), testKey(t, testSecret), opt)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -40,25 +48,35 @@ var template = testdb.Template{Migrate: func(dir, url string) error {
 	if err != nil {
 		return err
 	}
-	s, err := Open(context.Background(), Place{Dir: dir, URL: url}, key)
+	s, err := Open(context.Background(), Place{Dir: dir, URL: url}, key, Options{})
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }}
 
-// fresh returns a database that holds nothing yet.
+// fresh returns an empty database.
 func fresh(t testing.TB) *Store {
+	t.Helper()
+	return freshWith(t, oneAttempt)
+}
+
+func freshWith(t testing.TB, opt Options) *Store {
 	t.Helper()
 	dir := t.TempDir()
 	template.Fill(t, dir)
-	return openIn(t, dir)
+	return openInWith(t, dir, opt)
 }
 
 // setup returns a fresh database with one user.
 func setup(t testing.TB) (*Store, int64) {
 	t.Helper()
-	s := fresh(t)
+	return setupWith(t, oneAttempt)
+}
+
+func setupWith(t testing.TB, opt Options) (*Store, int64) {
+	t.Helper()
+	s := freshWith(t, opt)
 	return s, addUser(t, s, "Alice", accounts.Admin)
 }
 
@@ -169,7 +187,7 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 			spoilt := spoil(b)
 			require.NoError(t, os.WriteFile(path, spoilt, 0o600))
 
-			_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret))
+			_, err = Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 			require.EqualError(t, err,
 				"the database "+path+" is damaged. Put back a copy of it (files beside it that end in .bak "+
 					"are copies made before an upgrade), or move it away to start anew")
@@ -212,7 +230,7 @@ func TestWrongKeyChangesNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	before := snapshot(t, dir)
 
-	_, err := Open(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"))
+	_, err := Open(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), Options{})
 	require.ErrorIs(t, err, ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }
@@ -234,7 +252,7 @@ func snapshot(t testing.TB, dir string) map[string]string {
 func TestOpenSaysWhyThereCanBeNoDatabase(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
-	_, err := Open(t.Context(), in(t, filepath.Join(t.TempDir(), "missing")), testKey(t, testSecret))
+	_, err := Open(t.Context(), in(t, filepath.Join(t.TempDir(), "missing")), testKey(t, testSecret), Options{})
 	require.Equal(t, "The database cannot be written. Check the permissions of the data directory and its files.",
 		problemOf(t, err))
 }

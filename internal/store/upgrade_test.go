@@ -245,8 +245,7 @@ func TestForwardingReachesListensBeforeAnUpgrade(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir, _ := oldDatabase(t)
-	s := openIn(t, dir)
-	s.SetAttempts(5)
+	s := openInWith(t, dir, Options{Attempts: 5})
 	rule := func(user int64, conn library.ConnectionID, kind string, batch int) delivery.Rule {
 		return delivery.Rule{User: user, Connection: conn, Kind: kind, Batch: batch, Since: time.Now()}
 	}

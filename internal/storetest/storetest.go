@@ -17,23 +17,29 @@ var template = testdb.Template{Migrate: func(dir, url string) error {
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(context.Background(), store.Place{Dir: dir, URL: url}, key)
+	s, err := store.Open(context.Background(), store.Place{Dir: dir, URL: url}, key, store.Options{})
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }}
 
-// Open opens the database of a directory, a fresh one when there is none, on Postgres if the tests run on it. The
-// caller closes it.
+// Open opens the database of a directory with the default options. It creates the database if there is none, on
+// Postgres if the tests run on it. The caller closes it.
 func Open(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	return OpenWith(t, dir, store.Options{})
+}
+
+// OpenWith is Open with options.
+func OpenWith(t testing.TB, dir string, opt store.Options) *store.Store {
 	t.Helper()
 	place := store.Place{Dir: dir, URL: template.Fill(t, dir)}
 	key, err := store.NewKey(Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(context.Background(), place, key)
+	s, err := store.Open(context.Background(), place, key, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -121,7 +120,7 @@ func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 		return nil, err
 	}
 	var body listensBody
-	if answer.Status == http.StatusNoContent {
+	if answer.Empty() {
 		return &body, nil
 	}
 	if err := providers.DecodeJSON(answer, &body); err != nil {

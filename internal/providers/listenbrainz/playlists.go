@@ -3,7 +3,6 @@ package listenbrainz
 import (
 	"context"
 	"iter"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -101,7 +100,7 @@ func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]library
 // listingPage reads one page of a listing and how many playlists the whole of it holds.
 func (a *adapter) listingPage(ctx context.Context, route string, query url.Values) ([]library.Playlist, int, error) {
 	answer, err := a.getUser(ctx, route, query)
-	if err != nil || answer.Status == http.StatusNoContent {
+	if err != nil || answer.Empty() {
 		return nil, 0, err
 	}
 	var body struct {
@@ -140,7 +139,7 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 
 func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error) {
 	answer, err := a.get(ctx, playlistRoute, "/1/playlist/"+url.PathEscape(id), nil, playlistTable)
-	if err != nil || answer.Status == http.StatusNoContent {
+	if err != nil || answer.Empty() {
 		return nil, err
 	}
 	var body jspf

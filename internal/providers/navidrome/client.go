@@ -167,7 +167,7 @@ func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 // explain reads code and words of a failure that came with an HTTP status of its own.
 func explain(e *resilience.AnswerError) {
 	var env envelope
-	if json.Unmarshal(e.Body, &env) == nil && env.Response != nil && e.Status < http.StatusInternalServerError {
+	if json.Unmarshal(e.Body, &env) == nil && env.Response != nil && !resilience.ServerFault(e.Status) {
 		env.Response.describe(e)
 	}
 }
@@ -220,7 +220,7 @@ func refused(err error, codes ...string) bool {
 
 // offered turns the answer of a server that has a feature switched off into [providers.ErrNotOffered].
 func offered(err error) error {
-	if answered(err, http.StatusNotImplemented) {
+	if switchedOff(err) {
 		return providers.ErrNotOffered
 	}
 	return err

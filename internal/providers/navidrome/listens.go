@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -85,7 +84,7 @@ func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listen
 		query.Set("_end", strconv.Itoa(start+scrobblePage))
 		var rows []scrobble
 		answer, err := a.get(ctx, "GET /api/scrobble", []string{"api", "scrobble"}, query, &rows)
-		if start == 0 && answered(err, http.StatusNotFound) {
+		if start == 0 && notThere(err) {
 			return errNoScrobbles
 		}
 		if err != nil {
@@ -162,8 +161,7 @@ func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*library.T
 	songs[id] = nil
 	var s ownSong
 	_, err := a.get(ctx, "GET /api/song/{id}", []string{"api", "song", url.PathEscape(string(id))}, nil, &s)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && answered(err, http.StatusNotFound) &&
-		json.Valid(e.Body) {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && notThere(err) && json.Valid(e.Body) {
 		return nil // Navidrome says so itself, in JSON; a proxy's 404 is plain text
 	}
 	if err != nil {

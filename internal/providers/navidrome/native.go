@@ -104,7 +104,7 @@ func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
 		}
 	}
 	answer, err := a.getOnce(ctx, endpoint, path, query)
-	if resilience.Classify(err).Category != resilience.Auth {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); !ok || !e.Unauthorized() {
 		return answer, err
 	}
 	a.held.put(a.sessionKey(), "")

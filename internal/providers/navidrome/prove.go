@@ -3,7 +3,6 @@ package navidrome
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"reprise/internal/library"
@@ -127,30 +126,22 @@ func (a *adapter) ping(ctx context.Context, w way) (*response, error) {
 // advise adds to a failure of the first call what a person can do about it, where the address or something on the way
 // to the server is to blame. What the failure means stays as it is.
 func (a *adapter) advise(err error) error {
-	if c, ok := errors.AsType[*resilience.ContractError](err); ok {
-		e := &resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK,
-			Message: "unexpected answer: " + c.What}
-		return advised(e, resilience.Classify(c), adviceNoServer)
-	}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	if !ok || e.Code != "" || busy(e) {
+	if !ok {
+		return resilience.Advised(err, adviceNoServer)
+	}
+	if e.Code != "" || busy(e) {
 		return err
 	}
-	v := resilience.Classify(e)
+	category := resilience.VerdictOf(err).Category
 	switch {
 	case a.moved != nil && (a.moved.Host != a.base.Host || a.moved.Scheme != a.base.Scheme):
-		return advised(e, v, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+
+		return resilience.Advised(err, "This address sends callers on to "+a.moved.Scheme+"://"+a.moved.Host+
 			". If that is your server, enter that address.")
-	case v.Category == resilience.Auth || v.Category == resilience.Permission:
-		return advised(e, v, adviceProxy)
+	case category == resilience.Auth || category == resilience.Permission:
+		return resilience.Advised(err, adviceProxy)
 	}
-	return advised(e, v, adviceNoServer)
-}
-
-func advised(e *resilience.AnswerError, v resilience.Verdict, advice string) *resilience.AnswerError {
-	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter,
-		Advice: advice}
-	return e
+	return resilience.Advised(err, adviceNoServer)
 }
 
 // learnExtensions asks an OpenSubsonic server whether it takes forms, and whose the API key is. Neither is needed, so
@@ -186,7 +177,7 @@ func (a *adapter) learnNative(ctx context.Context, pong *response) error {
 		return nil
 	}
 	err := a.signIn(ctx)
-	if err == nil || resilience.Classify(err).Category == resilience.RateLimit {
+	if err == nil || resilience.VerdictOf(err).Category == resilience.RateLimit {
 		return nil
 	}
 	a.native = false
@@ -199,7 +190,7 @@ func (a *adapter) mayUseNative(pong *response) bool {
 
 // unlessRefused returns nil for an error that is the server's considered answer, and err for an outage.
 func unlessRefused(err error) error {
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Status < http.StatusInternalServerError {
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !resilience.ServerFault(e.Status) {
 		return nil
 	}
 	if _, ok := errors.AsType[*resilience.ContractError](err); ok {

@@ -68,14 +68,20 @@ func answered(err error, status int) bool {
 	return ok && e.Status == status && !e.HTML
 }
 
+// switchedOff reports whether the server says that it has a feature switched off.
+func switchedOff(err error) bool { return answered(err, http.StatusNotImplemented) }
+
+// notThere reports whether the server says that what was asked for is not there.
+func notThere(err error) bool { return answered(err, http.StatusNotFound) }
+
 // busy says whether an answer speaks about the server's state and not about the request.
 func busy(e *resilience.AnswerError) bool {
-	return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
+	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }
 
 // refusesRequest says whether an answer refuses the request itself.
 func refusesRequest(e *resilience.AnswerError) bool {
-	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError
+	return e.Status >= http.StatusBadRequest && !resilience.ServerFault(e.Status)
 }
 
 // tables returns the error tables for docs/providers.md.

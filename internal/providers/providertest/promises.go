@@ -107,7 +107,7 @@ func checkStatuses(t *testing.T, c *capability) {
 			require.False(t, c.fine(status) && (body == "" || body == errorBody), "status %d: %v", status, err)
 			where := fmt.Sprintf("status %d, body %q", status, body)
 			require.Error(t, err, where)
-			got := resilience.Classify(err)
+			got := resilience.VerdictOf(err)
 			require.NotEqual(t, resilience.Unknown, got.Category, where)
 			if status < 300 {
 				require.Equal(t, resilience.Retriable, got.Class, "%s: %v", where, err)
@@ -123,7 +123,7 @@ func checkStatuses(t *testing.T, c *capability) {
 func checkUnauthorized(t *testing.T, c *capability) {
 	_, err := c.try(t.Context(), t, c.answering(http.StatusUnauthorized, nil, `{}`))
 	require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,
-		Scope: resilience.ScopeConnection}, resilience.Classify(err))
+		Scope: resilience.ScopeConnection}, resilience.VerdictOf(err))
 }
 
 func checkHTML(t *testing.T, c *capability) {
@@ -135,7 +135,7 @@ func checkHTML(t *testing.T, c *capability) {
 		for _, contentType := range []string{"text/html; charset=utf-8", "application/json"} {
 			_, err := c.try(t.Context(), t, c.answering(status, http.Header{"Content-Type": {contentType}}, page))
 			require.Error(t, err, status)
-			v := resilience.Classify(err)
+			v := resilience.VerdictOf(err)
 			require.Equal(t, resilience.Retriable, v.Class, "status %d: %v", status, err)
 			require.Equal(t, resilience.Upstream, v.Category, "status %d: %v", status, err)
 		}
@@ -167,7 +167,7 @@ func checkNetwork(t *testing.T, c *capability) {
 	for name, fault := range faults {
 		_, err := c.try(t.Context(), t, c.with(fault))
 		require.Error(t, err, name)
-		v := resilience.Classify(err)
+		v := resilience.VerdictOf(err)
 		require.Equal(t, resilience.Retriable, v.Class, "%s: %v", name, err)
 		require.Equal(t, resilience.Network, v.Category, "%s: %v", name, err)
 		require.Equal(t, resilience.ScopeConnection, v.Scope, "%s: %v", name, err)
@@ -182,11 +182,11 @@ func checkCanceled(t *testing.T, c *capability) {
 	}
 	_, err := c.try(ctx, t, c.with(cut))
 	require.Error(t, err)
-	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err),
+	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err),
 		"in the middle of a body: %v", err)
 	_, err = c.try(ctx, t, c.Healthy)
 	require.Error(t, err)
-	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err),
+	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err),
 		"before the call: %v", err)
 }
 
@@ -205,7 +205,7 @@ func checkContract(t *testing.T, c *capability) {
 			return response(req, 200, nil, strings.NewReader(body(req))), nil
 		}))
 		require.Error(t, err, name)
-		v := resilience.Classify(err)
+		v := resilience.VerdictOf(err)
 		require.Equal(t, resilience.Retriable, v.Class, "%s: %v", name, err)
 		require.Equal(t, resilience.Contract, v.Category, "%s: %v", name, err)
 		require.Equal(t, resilience.ScopeStream, v.Scope, "%s: %v", name, err)
@@ -220,8 +220,8 @@ func checkGeoff(t *testing.T, c *capability) {
 		return
 	}
 	require.Error(t, err)
-	require.NotEqual(t, resilience.Network, resilience.Classify(err).Category)
-	require.Equal(t, c.wanted(http.StatusNotFound), resilience.Classify(err))
+	require.NotEqual(t, resilience.Network, resilience.VerdictOf(err).Category)
+	require.Equal(t, c.wanted(http.StatusNotFound), resilience.VerdictOf(err))
 }
 
 func checkRateLimit(t *testing.T, c *capability) {
@@ -232,7 +232,7 @@ func checkRateLimit(t *testing.T, c *capability) {
 	for retryAfter, until := range waits {
 		_, err := c.try(t.Context(), t,
 			c.answering(http.StatusTooManyRequests, http.Header{"Retry-After": {retryAfter}}, `{}`))
-		v := resilience.Classify(err)
+		v := resilience.VerdictOf(err)
 		require.Equal(t, resilience.Retriable, v.Class, "%v", err)
 		require.Equal(t, resilience.RateLimit, v.Category, "%v", err)
 		require.Equal(t, resilience.ScopeApp, v.Scope, "%v", err)
@@ -264,7 +264,7 @@ func checkEachRequest(t *testing.T, c *capability) {
 			return
 		}
 		require.Error(t, err, "request %d answered 503", n)
-		require.Equal(t, resilience.Upstream, resilience.Classify(err).Category, "%v", err)
+		require.Equal(t, resilience.Upstream, resilience.VerdictOf(err).Category, "%v", err)
 		require.LessOrEqual(t, len(pages), len(whole))
 		for i, page := range pages {
 			require.Equal(t, whole[i], page, "page %d before the failure", i+1)

@@ -69,7 +69,7 @@ func submitting(t *testing.T, s *Suite) *capability {
 				if outcome == nil {
 					continue
 				}
-				v := resilience.Classify(outcome)
+				v := resilience.VerdictOf(outcome)
 				require.NotEqual(t, resilience.Unknown, v.Category, "%v", outcome)
 				if v.Class == resilience.Canceled {
 					require.ErrorIs(t, ctx.Err(), context.Canceled, "%v", outcome)
@@ -125,7 +125,7 @@ func checkNonsense(t *testing.T, c *capability) {
 			return
 		}
 		if err != nil {
-			v := resilience.Classify(err)
+			v := resilience.VerdictOf(err)
 			require.True(t, v.Failed(), "%s: %v", changed, err)
 			require.NotEqual(t, resilience.Unknown, v.Category, "%s: %v", changed, err)
 		}

@@ -182,6 +182,7 @@ func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper
 	pages, err := c.read(ctx, t, c.open(spy))
 	if err != nil {
 		c.checkText(t, err.Error(), sent)
+		err = &resilience.Failure{Verdict: resilience.Classify(err), Err: err} // as the guard does
 	}
 	return pages, err
 }

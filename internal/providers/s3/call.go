@@ -42,7 +42,7 @@ type wire struct{ next http.RoundTripper }
 func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	try := req.Context().Value(attemptKey{}).(*attempt)
 	resp, err := w.next.RoundTrip(req)
-	if err == nil && (resp.StatusCode < 200 || resp.StatusCode >= 300) {
+	if err == nil && !resilience.Succeeded(resp.StatusCode) {
 		try.region, try.location = resp.Header.Get(regionHeader), resp.Header.Get("Location")
 		err = sentOn(try.endpoint, resp)
 	}
@@ -123,7 +123,7 @@ func (a *adapter) head(ctx context.Context, key string) (*minio.ObjectInfo, erro
 		return err
 	})
 	switch {
-	case answered(err, http.StatusNotFound):
+	case notThere(err):
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -82,7 +82,7 @@ func (a *adapter) replace(ctx context.Context, o object, found *minio.ObjectInfo
 			opts.SetMatchETag(found.ETag)
 		}
 		etag, err := a.put(ctx, o, opts)
-		if !answered(err, http.StatusNotImplemented) {
+		if !notBuilt(err) {
 			return etag, err
 		}
 		a.plain = true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -65,31 +64,20 @@ func (a *adapter) probe(ctx context.Context) error {
 // elsewhere says whether err is a refusal that names another region than the one that was tried.
 func (a *adapter) elsewhere(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && e.Status < http.StatusInternalServerError && a.told != "" && a.told != a.region &&
+	return ok && !resilience.ServerFault(e.Status) && a.told != "" && a.told != a.region &&
 		!strings.ContainsFunc(a.told, notInKey)
 }
 
 // advise adds to a failure what a person can do about it, where the address is to blame. What the failure means stays
 // as it is.
 func (a *adapter) advise(err error) error {
-	v := resilience.Classify(err)
-	if c, ok := errors.AsType[*resilience.ContractError](err); ok {
-		return advised(&resilience.AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK,
-			Message: "unexpected answer: " + c.What}, v, adviceNoStorage)
-	}
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	switch {
-	case !ok, e.Code != "", busy(e):
+	case ok && (e.Code != "" || busy(e)):
 		return err
-	case a.moved != "" && a.moved != a.endpoint.String():
-		return advised(e, v, "This address sends callers on to "+a.moved+". If that is your storage, enter that "+
-			"address.")
+	case ok && a.moved != "" && a.moved != a.endpoint.String():
+		return resilience.Advised(err, "This address sends callers on to "+a.moved+". If that is your storage, "+
+			"enter that address.")
 	}
-	return advised(e, v, adviceNoStorage)
-}
-
-func advised(e *resilience.AnswerError, v resilience.Verdict, advice string) *resilience.AnswerError {
-	e.Meaning = &resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter,
-		Advice: advice}
-	return e
+	return resilience.Advised(err, adviceNoStorage)
 }

@@ -110,9 +110,15 @@ func answered(err error, status int) bool {
 	return ok && !e.HTML && e.Status == status
 }
 
+// notThere reports whether the storage says that what was asked for is not there.
+func notThere(err error) bool { return answered(err, http.StatusNotFound) }
+
+// notBuilt reports whether the storage says that it does not implement what was asked for.
+func notBuilt(err error) bool { return answered(err, http.StatusNotImplemented) }
+
 // busy says whether an answer speaks about the server's state and not about the request.
 func busy(e *resilience.AnswerError) bool {
-	return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
+	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }
 
 // tables returns the error tables for docs/providers.md.
