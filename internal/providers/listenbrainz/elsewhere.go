@@ -47,8 +47,8 @@ var elsewhereTable = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongTokenElsewhere},
 	{Code: noRoute, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
-		Advice: "There is no server that speaks ListenBrainz' API at this address. For Koito and Maloja, it ends with " +
-			"/apis/listenbrainz.",
+		Advice: "There is no server that speaks ListenBrainz' API at this address. For Koito and Maloja, it ends " +
+			"with /apis/listenbrainz.",
 	}},
 }
 
