@@ -54,7 +54,8 @@ func TestTwoNavidromesAreApart(t *testing.T) {
 	page := v.page("/connections/navidrome-2", 200)
 	require.Contains(t, page, "Navidrome 2")
 	v.call("PATCH", "/connections/navidrome-2", object{"name": " Cabin "}, 200)
-	for _, path := range []string{"/", "/connections/navidrome-2", "/connect/navidrome-2", "/playlists"} {
+	for _, path := range []string{"/", "/connections/navidrome-2", "/connect/navidrome-2", "/playlists",
+		"/listens", "/settings", "/activity?connection=navidrome-2"} {
 		require.Contains(t, v.page(path, 200), "Cabin", path)
 	}
 
@@ -86,7 +87,7 @@ func TestTwoNavidromesAreApart(t *testing.T) {
 	v.call("PUT", "/connections/navidrome-2", navidromeOf(two, demo.Alice), 200)
 	v.becomes("navidrome-2", "healthy")
 	require.Equal(t, both, v.total(), "what stayed is known again")
-	v.call("DELETE", "/connections/navidrome-2?data=true", nil, 204)
+	v.call("DELETE", "/connections/navidrome-2?data=delete", nil, 204)
 	require.Equal(t, both-second, v.total())
 	require.Equal(t, "healthy", v.state("navidrome"))
 	v.call("GET", "/connections/navidrome-2", nil, 404)
