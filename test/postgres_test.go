@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -53,7 +54,9 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	pg.Stop()
 	v.eventually("not ready", func() bool { return v.status("/readyz") == http.StatusServiceUnavailable })
 	require.Equal(t, http.StatusOK, v.status("/livez"))
-	require.Contains(t, v.page("/listens", http.StatusServiceUnavailable), "The database server cannot be reached.")
+	v.eventually("the sentence of a stopped server", func() bool { // at first it is still stopping
+		return strings.Contains(v.page("/listens", http.StatusServiceUnavailable), "The database server cannot be reached.")
+	})
 	pg.Resume()
 	v.eventually("ready", func() bool { return v.status("/readyz") == http.StatusOK })
 	w.Play()

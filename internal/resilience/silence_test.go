@@ -59,8 +59,8 @@ func TestAConnectionThatFellSilentIsGivenUp(t *testing.T) {
 	require.NotNil(t, base.HTTP2)
 	require.LessOrEqual(t, base.HTTP2.SendPingTimeout+base.HTTP2.PingTimeout, CallTimeout,
 		"a call that it fails is its last")
-	base.HTTP2.SendPingTimeout /= 300 // a test has less time
-	base.HTTP2.PingTimeout /= 300
+	base.HTTP2.SendPingTimeout /= 30 // a test has less time
+	base.HTTP2.PingTimeout /= 30
 	call := func(patience time.Duration) (string, error) {
 		req, err := http.NewRequestWithContext(WithPatience(t.Context(), patience), "GET", far.URL, nil)
 		require.NoError(t, err)

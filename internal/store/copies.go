@@ -47,8 +47,8 @@ func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 }
 
 // EndCopy ends the delivery of a copy, as done or as dead. If the original has changed since c was read, it returns
-// false, and the delivery must go on. With done, c.Wanted is the version that was written, and is stored unless the copy
-// is no longer wanted. It is one transaction, so that it misses no change.
+// false, and the delivery must go on. With done, c.Wanted is the version that was written; it is stored unless the
+// copy is no longer wanted. EndCopy is one transaction, so that it misses no change.
 func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64

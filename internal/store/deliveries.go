@@ -104,8 +104,8 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 	return counts, err
 }
 
-// Redrive makes the selected deliveries due that are dead or wait for their next attempt, and returns their number. With
-// dry it only counts them.
+// Redrive makes the selected deliveries due that are dead or wait for their next attempt. It returns their number.
+// With dry it only counts them.
 func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int, err error) {
 	clause, args := where(f)
 	clause = "FROM " + withJobs + clause + " AND " + queue.HasState(queue.Dead, queue.Retrying)

@@ -75,7 +75,8 @@ func entitiesOf(t library.Track) []keyed {
 	return all
 }
 
-// FindEntities reads up to lookAtOnce new listens and stores the entities in them. It reports whether there may be more.
+// FindEntities reads up to lookAtOnce new listens and stores the entities in them. It reports whether there may be
+// more.
 func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 	if fresh, err := s.unlooked(ctx); err != nil || !fresh {
 		return false, err

@@ -141,7 +141,8 @@ func (s *Store) checkKey(ctx context.Context) error {
 // Close closes the database. It may be called more than once.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.reader, s.writer} { // the writer last: closing it merges the write-ahead log into the file
+	// The writer is closed last because that merges the write-ahead log into the file.
+	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

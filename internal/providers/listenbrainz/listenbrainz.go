@@ -25,13 +25,15 @@ const (
 
 type adapter struct {
 	client *http.Client
-	base   string // without a trailing slash
+	server server
+	err    error // of the address
 	token  string
 	user   string // empty before Prove
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
-func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
+	t providers.Table) (*resilience.Answer, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
@@ -39,17 +41,22 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 }
 
 // send sends one request, with a body of JSON when there is one.
-func (a *adapter) send(ctx context.Context, method, route, path string, body []byte, t providers.Table) (*resilience.Answer, error) {
-	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
+func (a *adapter) send(ctx context.Context, method, route, path string, body []byte,
+	t providers.Table) (*resilience.Answer, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, a.server.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url", Problem: "This is not a web address."}
+		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url",
+			Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Token "+a.token)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return providers.Call(a.client, req, method+" "+route, t, explain)
+	return providers.Call(a.client, req, method+" "+route, a.server.tableOf(t), a.server.explain)
 }
 
 // getUser sends one GET about the connection's own user; route holds "{name}" where the name belongs.
@@ -83,10 +90,15 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	case body.Valid == nil || *body.Valid && body.User == "":
 		return providers.Account{}, broken(validateRoute, "neither a user nor a refusal")
 	case !*body.Valid:
-		return providers.Account{}, table.Apply(&resilience.AnswerError{
-			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken, Message: resilience.Excerpt(body.Message), Body: answer.Body,
+		return providers.Account{}, a.server.tableOf(table).Apply(&resilience.AnswerError{
+			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken,
+			Message: resilience.Excerpt(body.Message), Body: answer.Body,
 		})
 	}
 	a.user = body.User
-	return providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}, nil
+	account := providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}
+	if a.server.own {
+		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
+	}
+	return account, nil
 }

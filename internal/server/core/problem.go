@@ -177,8 +177,13 @@ func HTTPProblem(code int) *Problem {
 	return p
 }
 
-// serviceOf returns the name of the provider that a request is about.
+// serviceOf returns what people read for the connection or the provider that a request is about.
 func (k *Core) serviceOf(c echo.Context) string {
+	for _, param := range []string{"id", "connection"} {
+		if id, p, err := k.ConnectionIn(c, param); err == nil {
+			return library.Connection{ID: id}.Label(p.DisplayName)
+		}
+	}
 	if p := k.Registry.Get(c.Param("provider")); p != nil {
 		return p.DisplayName
 	}
