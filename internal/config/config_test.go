@@ -252,9 +252,10 @@ func TestWhatCountsMore(t *testing.T) {
 
 func TestAnEmptyValueIsNone(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n",
-		"listen: \"\"\ntrusted_proxies: []\nsync: {workers: ' '}",
-		"providers: {spotify: {api_url: ''}}"} {
+	for _, text := range []string{
+		"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n",
+		"listen: \"\"\ntrusted_proxies: []\nsync: {workers: ' '}", "providers: {spotify: {api_url: ''}}",
+	} {
 		c, err := load(write(t, text), []string{"REPRISE_LISTEN=", "REPRISE_SYNC_WORKERS= ",
 			"REPRISE_SECRET_KEY_FILE=", "REPRISE_TRUSTED_PROXIES="}, nil)
 		require.NoError(t, err)
@@ -437,9 +438,11 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("settings", "config", c, "provider", spotify, "key", c.SecretKey)
 	asJSON, err := json.Marshal(c)
 	require.NoError(t, err)
-	for _, printed := range []string{fmt.Sprint(c), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c),
-		fmt.Sprintf("%#v", c), fmt.Sprintf("%s %q", c.SecretKey, c.SecretKey),
-		fmt.Sprintf("%v", &c), fmt.Sprintf("%+v", spotify), logged.String(), string(asJSON)} {
+	for _, printed := range []string{
+		fmt.Sprint(c), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c),
+		fmt.Sprintf("%s %q", c.SecretKey, c.SecretKey), fmt.Sprintf("%v", &c), fmt.Sprintf("%+v", spotify),
+		logged.String(), string(asJSON),
+	} {
 		require.NotContains(t, printed, "hunter2")
 		require.Contains(t, printed, "[redacted]")
 	}
@@ -449,18 +452,30 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"listen", "log.level", "sync.workers"}
-	for name, want := range map[string]string{"listen": "listen", "lisen": "listen", "sync.worker": "sync.workers",
-		"loglevel": "log.level",
-		"x":        "", "": "", "something else": "", "Hörer": ""} {
+	for name, want := range map[string]string{
+		"listen":         "listen",
+		"lisen":          "listen",
+		"sync.worker":    "sync.workers",
+		"loglevel":       "log.level",
+		"x":              "",
+		"":               "",
+		"something else": "",
+		"Hörer":          "",
+	} {
 		require.Equal(t, want, Nearest(name, names), name)
 	}
 }
 
 func TestLoopbackFor(t *testing.T) {
 	t.Parallel()
-	for listen, want := range map[string]string{":8420": "127.0.0.1:8420", "0.0.0.0:1": "127.0.0.1:1",
+	for listen, want := range map[string]string{
+		":8420":         "127.0.0.1:8420",
+		"0.0.0.0:1":     "127.0.0.1:1",
 		"[::]:1":        "127.0.0.1:1",
-		"192.168.1.2:1": "192.168.1.2:1", "[::1]:1": "[::1]:1", "music.local:1": "music.local:1"} {
+		"192.168.1.2:1": "192.168.1.2:1",
+		"[::1]:1":       "[::1]:1",
+		"music.local:1": "music.local:1",
+	} {
 		require.Equal(t, want, LoopbackFor(listen))
 	}
 }

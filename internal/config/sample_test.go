@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
@@ -20,7 +21,7 @@ const sample = "../../configs/reprise.yaml"
 // entry is a setting as the sample file shows it.
 type entry struct {
 	path, value string
-	comments    int // lines right above it
+	commented   bool // in the lines right above it
 }
 
 func entries(t testing.TB, lines []string, prefix string, node ast.Node) (all []entry) {
@@ -46,10 +47,8 @@ func entries(t testing.TB, lines []string, prefix string, node ast.Node) (all []
 			require.Empty(t, s.Values)
 			e.value = ""
 		}
-		for i := v.Key.GetToken().Position.Line - 2; i >= 0 &&
-			strings.HasPrefix(strings.TrimSpace(lines[i]), "#"); i-- {
-			e.comments++
-		}
+		above := v.Key.GetToken().Position.Line - 2
+		e.commented = above >= 0 && strings.HasPrefix(strings.TrimSpace(lines[above]), "#")
 		all = append(all, e)
 	}
 	return all
@@ -64,14 +63,15 @@ func TestTheSampleFileListsEveryDefault(t *testing.T) {
 	got := entries(t, strings.Split(string(text), "\n"), "", file.Docs[0].Body)
 	var want []entry
 	for _, s := range append(new(Config).settings(), new(Config).providerSettings(registry.Descriptions())...) {
-		want = append(want, entry{path: s.path, value: s.def, comments: 1})
+		want = append(want, entry{path: s.path, value: s.def, commented: true})
 	}
 	require.Equal(t, want, got)
 }
 
 var update = flag.Bool("update", false, "rewrite the providers in the sample file")
 
-// The sample file ends with the providers, as their descriptions have them. Run with -update to rewrite it.
+// TestTheSampleFileListsTheProviders expects the settings of the providers' descriptions at the end of the file. Run it
+// with -update to rewrite them.
 func TestTheSampleFileListsTheProviders(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(sample)
@@ -92,7 +92,7 @@ func TestTheSampleFileListsTheProviders(t *testing.T) {
 			case s.Kind == providers.Rate:
 				value = s.Default
 			}
-			want += "    # " + s.Help + "\n    " + s.Name + ": " + value + "\n\n"
+			want += comment(s.Help) + "    " + s.Name + ": " + value + "\n\n"
 		}
 	}
 	want = strings.TrimSuffix(want, "\n")
@@ -101,6 +101,19 @@ func TestTheSampleFileListsTheProviders(t *testing.T) {
 		return
 	}
 	require.Equal(t, want, string(text), "run go test ./internal/config -update")
+}
+
+// comment returns the text as a comment above a provider's setting, in lines of at most 120 columns.
+func comment(text string) (lines string) {
+	line := "    #"
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(line+" "+word) > 120 {
+			lines += line + "\n"
+			line = "    #"
+		}
+		line += " " + word
+	}
+	return lines + line + "\n"
 }
 
 func TestTheSampleFileLoadsToTheDefaults(t *testing.T) {

@@ -36,7 +36,8 @@ const tableHead = "| status | code | verdict | wait | what a person is told |\n|
 // line, and a table that holds the whole of the first names it.
 func (t Tables) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s\n\nDocumented at %s.\n", t.Provider, t.Reading, strings.Join(links(t.Sources), " and "))
+	fmt.Fprintf(&b, "## %s\n\n%s\n\nDocumented at %s.\n", t.Provider, t.Reading,
+		strings.Join(links(t.Sources), " and "))
 	for i, n := range t.Of {
 		fmt.Fprintf(&b, "\n### %s: %s\n\n%s", t.Provider, n.Calls, tableHead)
 		rows, first := n.Table, t.Of[0]

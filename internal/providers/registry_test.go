@@ -64,8 +64,9 @@ func TestReadListsEveryProblem(t *testing.T) {
 	require.Equal(t, "https://radio.example.org", s.Text("api_url"), "an empty address is the default")
 	require.Equal(t, 2.0, s.Rate())
 	_, err = d.Read(map[string]string{"api_url": "nowhere", "rate": "often", "price_in": "1", "volume": "11"})
-	for _, part := range []string{"providers.radio.api_url", "providers.radio.rate", "providers.radio.volume",
-		"belong together"} {
+	for _, part := range []string{
+		"providers.radio.api_url", "providers.radio.rate", "providers.radio.volume", "belong together",
+	} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -62,8 +62,10 @@ var table = providers.Table{
 func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
 	id := s.Text("client_id")
 	return providers.Provider{
-		OAuth: &providers.OAuth{ClientID: id, AuthURL: "https://jukebox.example.org/allow", TokenURL: s.Text("token_url"),
-			Scopes: []string{"read"}},
+		OAuth: &providers.OAuth{
+			ClientID: id, AuthURL: "https://jukebox.example.org/allow", TokenURL: s.Text("token_url"),
+			Scopes: []string{"read"},
+		},
 		App: func(library.Credentials) string { return id },
 		Open: func(c *http.Client, _ library.Credentials) providers.Adapter {
 			return &adapter{client: c, base: s.Text("api_url")}

@@ -24,8 +24,10 @@ import (
 
 // answers are those of a healthy Jukebox, by path.
 var answers = map[string]string{
-	"/v1/me":                  `{"id":"geoff","name":"Geoff"}`,
-	"/v1/plays":               `{"items":[{"id":"p2","title":"Jóga","artist":"Björk","at":"2026-11-20T21:05:00Z"},{"id":"p1","title":"Hunter","artist":"Björk","at":"2026-11-20T21:00:00Z"}]}`,
+	"/v1/me": `{"id":"geoff","name":"Geoff"}`,
+	"/v1/plays": `{"items":[` +
+		`{"id":"p2","title":"Jóga","artist":"Björk","at":"2026-11-20T21:05:00Z"},` +
+		`{"id":"p1","title":"Hunter","artist":"Björk","at":"2026-11-20T21:00:00Z"}]}`,
 	"/v1/playlists":           `{"items":[{"sourceid":"l1","name":"Rain","snapshot":"1","trackcount":1}]}`,
 	"/v1/playlists/l1/tracks": `{"items":[{"title":"Jóga","artist":"Björk"}]}`,
 }
@@ -77,7 +79,8 @@ func TestListensAndPlaylistsAreRead(t *testing.T) {
 
 		user := e.AddUser("Alice", accounts.Admin)
 		token := oauth.Credentials(&oauth2.Token{AccessToken: "token-of-geoff", Expiry: time.Now().Add(time.Hour)})
-		_, err := e.Connections.ConnectOAuth(t.Context(), p, user, oauth.Grant{Credentials: token, AuthorizedAt: time.Now()})
+		_, err := e.Connections.ConnectOAuth(t.Context(), p, user,
+			oauth.Grant{Credentials: token, AuthorizedAt: time.Now()})
 		require.NoError(t, err)
 		enginetest.Settle()
 		require.Equal(t, 2, e.Listens(user))

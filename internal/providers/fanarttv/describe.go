@@ -35,8 +35,9 @@ func Describe() providers.Description {
 		Enriches: &providers.Enriches{
 			Kinds: []string{library.KindArtist, library.KindAlbum},
 			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures all the time
-			Pictures:  []string{"fanart.tv"},
-			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey + ", set it, and start Reprise again; until then Fanart.tv is not asked.",
+			Pictures: []string{"fanart.tv"},
+			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey +
+				", set it, and start Reprise again; until then Fanart.tv is not asked.",
 		},
 		Tables: tables(),
 		Build:  build,

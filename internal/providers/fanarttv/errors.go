@@ -15,12 +15,14 @@ const noArt = "no art"
 
 // keyAdvice is what an administrator does about keys that are refused.
 const keyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in " +
-	"providers.fanarttv.client_key. " +
-	"Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: then no pictures are looked for."
+	"providers.fanarttv.client_key. Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: " +
+	"then no pictures are looked for."
 
 var (
-	badKey  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
-	tooFast = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	badKey = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey,
+		Advice: keyAdvice}
+	tooFast = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
+		Scope: resilience.ScopeKey}
 	nothing = resilience.Meaning{Class: resilience.OK} // an answer like any other
 )
 
@@ -75,9 +77,8 @@ func tables() providers.Tables {
 		Provider: "Fanart.tv",
 		Sources:  []string{"https://api.fanart.tv/"},
 		Reading: "Fanart.tv has no codes besides the status; a refusal may come with 200, as an object whose " +
-			"`status` is `error`. That there is no art is a success " +
-			"and remembered. What is said of a key (· key) counts for that key, and the same request goes out " +
-			"with the next one.",
+			"`status` is `error`. That there is no art is a success and remembered. What is said of a key (· key) " +
+			"counts for that key, and the same request goes out with the next one.",
 		Own: map[string]string{noArt: "a 404 with an object or without a body, a refusal in the words \"Not " +
 			"found\", or an empty object or list"},
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},

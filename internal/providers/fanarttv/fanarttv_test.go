@@ -51,7 +51,8 @@ func TestConformance(t *testing.T) {
 					return asking(c, "api_url", "https://fanart.example.org/", "client_key", "personal-key-of-geoff")
 				},
 				Entity: e, Nothing: []string{`{}`}, Secrets: []string{"personal-key-of-geoff"},
-				Capability: providertest.Capability{Healthy: healthy(t, ""), Fine: []int{404}, Statuses: map[int]resilience.Meaning{401: badKey, 429: tooFast}},
+				Capability: providertest.Capability{Healthy: healthy(t, ""), Fine: []int{404},
+					Statuses: map[int]resilience.Meaning{401: badKey, 429: tooFast}},
 			})
 		})
 	}
@@ -60,7 +61,8 @@ func TestConformance(t *testing.T) {
 // TestTable has one golden body per row of the providers page, and shows what the row says.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	upstream := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	upstream := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream}
 	rows := map[string]resilience.Verdict{
 		"401-invalidKey":  {Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeKey},
 		"429-tooMany":     {Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey},
@@ -70,7 +72,8 @@ func TestTable(t *testing.T) {
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows)+1, "every golden refusal has its row, beside that of no art")
-	providertest.Rows(t, tables(), []providers.Row{{Status: 404, Code: noArt}, {Status: 401}, {Status: 429}, {Status: 500}, {Status: 503}})
+	providertest.Rows(t, tables(), []providers.Row{{Status: 404, Code: noArt}, {Status: 401}, {Status: 429},
+		{Status: 500}, {Status: 503}})
 	for name, want := range rows {
 		body := providertest.Golden(t, name+".json")
 		var status int
@@ -89,10 +92,15 @@ func TestTable(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	wantBand := library.Facts{MBID: bandID, Name: "Sigur Rós", Pictures: []library.Picture{{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
-		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-1.jpg"}, {Kind: "background", URL: assets + "/artistbackground/sigur-ros-1.jpg"}}}
-	wantAlbum := library.Facts{MBID: albumID, Pictures: []library.Picture{{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
-		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"}}}
+	wantBand := library.Facts{MBID: bandID, Name: "Sigur Rós", Pictures: []library.Picture{
+		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-2.jpg"},
+		{Kind: "portrait", URL: assets + "/artistthumb/sigur-ros-1.jpg"},
+		{Kind: "background", URL: assets + "/artistbackground/sigur-ros-1.jpg"},
+	}}
+	wantAlbum := library.Facts{MBID: albumID, Pictures: []library.Picture{
+		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-5a1.jpg"},
+		{Kind: "cover", URL: assets + "/albumcover/agaetis-byrjun-4e3.jpg"},
+	}}
 	for _, version := range []string{"", "-v3.2"} {
 		got, err := of(healthy(t, version)).Enrich(t.Context(), band)
 		require.NoError(t, err)
@@ -111,7 +119,8 @@ func TestPicturesThatAreNone(t *testing.T) {
 	for i := range 9 {
 		all = append(all, picture{URL: fmt.Sprintf("https://assets.example.org/%d.jpg", i), Likes: count(i)})
 	}
-	all = append(all, picture{Likes: 90}, picture{URL: "file:///etc/passwd", Likes: 91}, picture{URL: "/relative.jpg", Likes: 92}, picture{URL: "https:///x", Likes: 93})
+	all = append(all, picture{Likes: 90}, picture{URL: "file:///etc/passwd", Likes: 91},
+		picture{URL: "/relative.jpg", Likes: 92}, picture{URL: "https:///x", Likes: 93})
 	got := best("cover", all)
 	require.Len(t, got, perKind)
 	require.Equal(t, library.Picture{Kind: "cover", URL: "https://assets.example.org/8.jpg"}, got[0])
@@ -120,13 +129,16 @@ func TestPicturesThatAreNone(t *testing.T) {
 func TestNoArtIsASuccess(t *testing.T) {
 	t.Parallel()
 	for name, far := range map[string]providertest.Respond{
-		"404":                  providertest.Always(404, providertest.Golden(t, "404-notFound.json")),
-		"the same with 200":    providertest.Always(200, providertest.Golden(t, "404-notFound.json")),
-		"an empty object":      providertest.Always(200, "{}\n"),
-		"an empty array":       providertest.Always(200, "[]"),
-		"no pictures":          providertest.Always(200, `{"name":"Sigur Rós","albums":[]}`),
-		"pictures of others":   providertest.Always(200, `{"name":"Sigur Rós","albums":{"x":{"albumcover":[{"url":"https://a/b.jpg"}]}},"hdmusiclogo":[{"url":"https://a/b.png"}]}`),
-		"a picture without it": providertest.Always(200, `{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
+		"404":               providertest.Always(404, providertest.Golden(t, "404-notFound.json")),
+		"the same with 200": providertest.Always(200, providertest.Golden(t, "404-notFound.json")),
+		"an empty object":   providertest.Always(200, "{}\n"),
+		"an empty array":    providertest.Always(200, "[]"),
+		"no pictures":       providertest.Always(200, `{"name":"Sigur Rós","albums":[]}`),
+		"pictures of others": providertest.Always(200,
+			`{"name":"Sigur Rós","albums":{"x":{"albumcover":[{"url":"https://a/b.jpg"}]}},`+
+				`"hdmusiclogo":[{"url":"https://a/b.png"}]}`),
+		"a picture without it": providertest.Always(200,
+			`{"name":"Sigur Rós","artistthumb":[{"likes":"3"}],"albums":null}`),
 	} {
 		for _, e := range []library.Entity{band, album} {
 			_, err := of(far).Enrich(t.Context(), e)
@@ -134,7 +146,10 @@ func TestNoArtIsASuccess(t *testing.T) {
 		}
 	}
 	// Nothing is asked about what has no id, nor about tracks.
-	for _, e := range []library.Entity{{Kind: library.KindArtist, Artist: "Sigur Rós"}, {Kind: library.KindAlbum}, {Kind: library.KindTrack, MBID: "x"}, {}} {
+	for _, e := range []library.Entity{
+		{Kind: library.KindArtist, Artist: "Sigur Rós"}, {Kind: library.KindAlbum},
+		{Kind: library.KindTrack, MBID: "x"}, {},
+	} {
 		_, err := of(func(*http.Request) (int, http.Header, string) {
 			t.Error("a request")
 			return 500, nil, ""
@@ -142,7 +157,10 @@ func TestNoArtIsASuccess(t *testing.T) {
 		require.ErrorIs(t, err, library.ErrNotThere)
 	}
 	// What others say with 404 tells nothing of Fanart.tv's art.
-	for body, want := range map[string]resilience.Category{"<html></html>": resilience.Upstream, "404 page not found\n": resilience.Item} {
+	for body, want := range map[string]resilience.Category{
+		"<html></html>":        resilience.Upstream,
+		"404 page not found\n": resilience.Item,
+	} {
 		_, err := of(providertest.Always(404, body)).Enrich(t.Context(), band)
 		require.Equal(t, want, resilience.Classify(err).Category)
 	}
@@ -151,7 +169,8 @@ func TestNoArtIsASuccess(t *testing.T) {
 // keyed is a source on a pool of these keys, as the program wires it.
 func keyed(far providertest.Respond, keys ...resilience.PoolKey) (providers.Enricher, *resilience.KeyPool) {
 	pool := resilience.NewKeyPool("fanarttv", keys, resilience.Options{})
-	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: putKey, Advice: keyAdvice})
+	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool,
+		Put: putKey, Advice: keyAdvice})
 	return asking(client, "client_key", "personal-key"), pool
 }
 
@@ -196,7 +215,8 @@ func TestKeys(t *testing.T) {
 		var short *resilience.KeysError
 		require.ErrorAs(t, err, &short)
 		require.Equal(t, keyAdvice, short.Advice)
-		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeApp}, resilience.Classify(err))
+		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,
+			Scope: resilience.ScopeApp}, resilience.Classify(err))
 		require.NotContains(t, err.Error(), "fanart-key")
 	})
 }

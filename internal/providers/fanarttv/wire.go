@@ -76,7 +76,8 @@ func best(kind string, all []picture) (pictures []library.Picture) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })
 	for _, p := range all {
-		if u, err := url.Parse(p.URL); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(pictures) < perKind {
+		u, err := url.Parse(p.URL)
+		if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(pictures) < perKind {
 			pictures = append(pictures, library.Picture{Kind: kind, URL: p.URL})
 		}
 	}

@@ -88,7 +88,8 @@ func try(ctx context.Context, t providers.Trying) error {
 	}
 	_, err = p.Open(t.Client, library.Credentials{sessionField: "nobody"}).Prove(ctx)
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	if ok && !e.HTML && e.Meaning != nil && e.Meaning.Category == resilience.Auth && e.Meaning.Scope == resilience.ScopeConnection {
+	if ok && !e.HTML && e.Meaning != nil && e.Meaning.Category == resilience.Auth &&
+		e.Meaning.Scope == resilience.ScopeConnection {
 		return nil // nobody's session is refused, and nothing else
 	}
 	return err

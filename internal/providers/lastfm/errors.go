@@ -27,9 +27,11 @@ var table = slices.Concat(
 		"https://www.last.fm/api/accounts."), "13"),
 	rows(ofTheApp("Last.fm has suspended the API key of this installation. Ask Last.fm why, or create another at "+
 		"https://www.last.fm/api/account/create and put it in the settings."), "26"),
-	rows(resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}, "8", "11", "16"),
+	rows(resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
+		"8", "11", "16"),
 	rows(resilience.Meaning{
-		Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp, Hold: 5 * time.Minute, HoldMax: time.Hour,
+		Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp, Hold: 5 * time.Minute,
+		HoldMax: time.Hour,
 	}, "29"),
 	rows(unknownCall, "2", "3", "5", "27"),
 	providers.Table{{Status: http.StatusUnauthorized, Meaning: reconnect}},
@@ -85,15 +87,18 @@ var (
 		Advice: "Last.fm did not let us in: the permission was not given there, or too long ago. Please connect " +
 			"once more.",
 	}
-	unknownCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+	unknownCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
+		Scope: resilience.ScopeStream}
 )
 
 func ofTheApp(advice string) resilience.Meaning {
-	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: advice}
+	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+		Advice: advice}
 }
 
 func ignored(advice, code string) providers.Table {
-	return rows(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: advice}, code)
+	return rows(resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: advice}, code)
 }
 
 // rows are the rows of codes that share a meaning.

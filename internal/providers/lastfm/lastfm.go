@@ -43,7 +43,8 @@ type adapter struct {
 }
 
 // call sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
-func (a api) call(ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table, v any) error {
+func (a api) call(ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table,
+	v any) error {
 	if err := a.missing(); err != nil {
 		return err
 	}
@@ -51,13 +52,15 @@ func (a api) call(ctx context.Context, client *http.Client, method string, param
 	form.Set("method", method)
 	form.Set("api_key", a.key)
 	form.Set("api_sig", a.sign(form))
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"?format=json", strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"?format=json",
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return &resilience.SettingError{Setting: "providers.lastfm.api_url", Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := providers.Refusals{Table: t, Explain: explain, InSuccess: refusedInSuccess}.Call(client, req, endpoint(method))
+	refusals := providers.Refusals{Table: t, Explain: explain, InSuccess: refusedInSuccess}
+	answer, err := refusals.Call(client, req, endpoint(method))
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,8 @@ func consentURL(page, key string) func(string) (string, error) {
 	return func(callback string) (string, error) {
 		u, err := url.Parse(page)
 		if err != nil {
-			return "", &resilience.SettingError{Setting: "providers.lastfm.auth_url", Problem: "This is not a web address."}
+			return "", &resilience.SettingError{Setting: "providers.lastfm.auth_url",
+				Problem: "This is not a web address."}
 		}
 		q := u.Query()
 		q.Set("api_key", key)

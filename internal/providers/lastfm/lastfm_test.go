@@ -97,11 +97,14 @@ func TestProvider(t *testing.T) {
 	require.Equal(t, providers.Takes{Listens: "scrobble", Batch: 50, Oldest: 14 * 24 * time.Hour}, p.Takes)
 	require.True(t, p.InBrowser())
 	require.True(t, p.Registered())
-	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(), "without the secret nothing "+
-		"can be signed")
+	require.False(t, providertest.New(Describe(), "client_id", apiKey).Registered(),
+		"without the secret nothing can be signed")
 	settings, settingUp := p.ToRegister()
 	require.Equal(t, []string{"providers.lastfm.client_id", "providers.lastfm.client_secret"}, settings)
-	for _, what := range []string{"https://www.last.fm/api/account/create", "/connect/lastfm/callback", "providers.lastfm.client_id", "providers.lastfm.client_secret"} {
+	for _, what := range []string{
+		"https://www.last.fm/api/account/create", "/connect/lastfm/callback", "providers.lastfm.client_id",
+		"providers.lastfm.client_secret",
+	} {
 		require.Contains(t, settingUp, what)
 	}
 }
@@ -111,10 +114,12 @@ func TestProvider(t *testing.T) {
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	a := api{key: "k", secret: "shh"}
-	params := url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}, "format": {"json"}, "callback": {"f"}}
-	require.Equal(t, "16fe93a5ae5f90754e1a347b29fc7d4a", a.sign(params), "md5sum of "+
-		"api_keykartist[10]Cartist[1]Bmethodmshh")
-	require.Equal(t, a.sign(params), a.sign(url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}}))
+	params := url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}, "format": {"json"},
+		"callback": {"f"}}
+	require.Equal(t, "16fe93a5ae5f90754e1a347b29fc7d4a", a.sign(params),
+		"md5sum of api_keykartist[10]Cartist[1]Bmethodmshh")
+	require.Equal(t, a.sign(params),
+		a.sign(url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}}))
 }
 
 // TestRequests shows what travels where: only the format stands in the address.
@@ -139,7 +144,8 @@ func TestRequests(t *testing.T) {
 		require.Equal(t, "https://ws.audioscrobbler.com/2.0/?format=json", r.URL.String())
 		require.Equal(t, "application/x-www-form-urlencoded", r.Header.Get("Content-Type"))
 		sig := forms[i].Get("api_sig")
-		require.Equal(t, []string{apiKey, sessionKey}, []string{forms[i].Get("api_key"), forms[i].Get("sk")}, "also reading is signed")
+		require.Equal(t, []string{apiKey, sessionKey}, []string{forms[i].Get("api_key"), forms[i].Get("sk")},
+			"also reading is signed")
 		forms[i].Del("api_sig")
 		require.Equal(t, a.sign(forms[i]), sig)
 	}
@@ -151,7 +157,10 @@ func TestRequests(t *testing.T) {
 func TestConsentPage(t *testing.T) {
 	t.Parallel()
 	const callback = "http://127.0.0.1:8420/connect/lastfm/callback?state=ABC"
-	for page, want := range map[string]string{"": "https://www.last.fm/api/auth/", "http://127.0.0.1:1/auth?x=1": "http://127.0.0.1:1/auth"} {
+	for page, want := range map[string]string{
+		"":                            "https://www.last.fm/api/auth/",
+		"http://127.0.0.1:1/auth?x=1": "http://127.0.0.1:1/auth",
+	} {
 		to, err := providertest.New(Describe(), append(config, "auth_url", page)...).SignIn.AuthURL(callback)
 		require.NoError(t, err)
 		u, err := url.Parse(to)
@@ -180,7 +189,8 @@ func TestSession(t *testing.T) {
 	require.Equal(t, "the-token", sent.Get("token"))
 	require.NotContains(t, sent, "sk")
 	for _, body := range []string{`{}`, `{"session":{"name":"Geoff"}}`, `{"session":{"key":"x"}}`, `{"session":[]}`} {
-		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), providertest.Client(providertest.Always(200, body)), "the-token")
+		client := providertest.Client(providertest.Always(200, body))
+		_, err = providertest.New(Describe(), config...).SignIn.Exchange(t.Context(), client, "the-token")
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, body)
 		require.NotContains(t, err.Error(), "the-token")
 	}
@@ -190,7 +200,8 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	account, err := open(healthy(t)).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"}}, account)
+	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"}},
+		account)
 	_, err = open(providertest.Always(200, `{"user":{"realname":"Geoff"}}`)).Prove(t.Context())
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
 }
@@ -200,12 +211,16 @@ func TestMissingSettings(t *testing.T) {
 	for _, tt := range []struct {
 		config []string
 		want   string
-	}{{[]string{"client_secret", secret}, "providers.lastfm.client_id"}, {[]string{"client_id", apiKey}, "providers.lastfm.client_secret"},
-		{append(config, "api_url", "https://bad host\x7f"), "providers.lastfm.api_url"}} {
-		a := providertest.New(Describe(), tt.config...).Open(providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
+	}{
+		{[]string{"client_secret", secret}, "providers.lastfm.client_id"},
+		{[]string{"client_id", apiKey}, "providers.lastfm.client_secret"},
+		{append(config, "api_url", "https://bad host\x7f"), "providers.lastfm.api_url"},
+	} {
+		client := providertest.Client(providertest.Respond(func(*http.Request) (int, http.Header, string) {
 			t.Error("nothing is sent")
 			return 500, nil, ""
-		})), geoff)
+		}))
+		a := providertest.New(Describe(), tt.config...).Open(client, geoff)
 		_, err := a.Prove(t.Context())
 		var missing *resilience.SettingError
 		require.ErrorAs(t, err, &missing)
@@ -232,13 +247,18 @@ func call(t *testing.T, a *adapter, name string) (err error) {
 }
 
 var (
-	onAuth       = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
-	onApp        = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp}
-	onItem       = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
-	onContract   = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
-	onPermission = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}
-	onUpstream   = resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
-	onRate       = resilience.Verdict{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}
+	onAuth = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,
+		Scope: resilience.ScopeConnection}
+	onApp      = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp}
+	onItem     = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	onContract = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract,
+		Scope: resilience.ScopeStream}
+	onPermission = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission,
+		Scope: resilience.ScopeStream}
+	onUpstream = resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream}
+	onRate = resilience.Verdict{Class: resilience.Retriable, Category: resilience.RateLimit,
+		Scope: resilience.ScopeApp}
 )
 
 func TestTable(t *testing.T) {
@@ -273,8 +293,11 @@ func TestTable(t *testing.T) {
 		{code: 27, want: onContract},
 	}
 	met := []providers.Row{{Status: 401}, {Status: 400}, {Status: 404}, {Status: 410}, {Status: 422}}
-	for _, file := range []string{"ignored_1.json", "ignored_2.json", "ignored_3.json", "ignored_4.json", "ignored_5.json"} {
-		met = append(met, providers.Row{Status: 200, Code: strings.TrimSuffix(strings.TrimPrefix(file, "ignored_"), ".json")})
+	for _, file := range []string{
+		"ignored_1.json", "ignored_2.json", "ignored_3.json", "ignored_4.json", "ignored_5.json",
+	} {
+		code := strings.TrimSuffix(strings.TrimPrefix(file, "ignored_"), ".json")
+		met = append(met, providers.Row{Status: 200, Code: code})
 		require.NotEmpty(t, providertest.Golden(t, file), "TestIgnoredScrobbles")
 	}
 	met = append(met, providers.Row{Status: 200, Code: withoutReason}) // ignored_silently.json

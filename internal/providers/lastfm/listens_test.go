@@ -36,7 +36,8 @@ func TestListens(t *testing.T) {
 			listen(1795197539, "Björk", "Jóga", "Homogenic"),
 		},
 	}}, pages, "what is playing now is no listen yet")
-	require.Equal(t, "ceabb6336dfd44e7935492af4ce04f9a", nameHash("Sigur Rós", "Svefn-g-englar"), "as in every release before")
+	require.Equal(t, "ceabb6336dfd44e7935492af4ce04f9a", nameHash("Sigur Rós", "Svefn-g-englar"),
+		"as in every release before")
 	require.NotEqual(t, nameHash("AB", "C"), nameHash("A", "BC"))
 }
 
@@ -55,8 +56,10 @@ func TestListensInOtherForms(t *testing.T) {
 		{"extended", row(`{"artist":{"name":"Björk","url":"x"},"name":"Jóga","date":{"uts":"5"}}`), 1},
 		{"numbers as numbers", row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}}`), 1},
 		{"without pages", `{"recenttracks":{"track":[{"artist":"Björk","name":"Jóga","date":{"uts":5}}]}}`, 1},
-		{"one row without a date among others", row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}},{"artist":"Björk","name":"Hunter"}`), 1},
-		{"one row of another shape", row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}},{"artist":[],"name":7,"date":{"uts":4}}`), 1},
+		{"one row without a date among others",
+			row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}},{"artist":"Björk","name":"Hunter"}`), 1},
+		{"one row of another shape",
+			row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}},{"artist":[],"name":7,"date":{"uts":4}}`), 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,14 +112,20 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 	var rows []any
 	for i, s := range h.seconds {
 		if s > from && (s < to || s == to && h.inclusive) {
-			rows = append(rows, map[string]any{"artist": map[string]any{"#text": "A"}, "name": fmt.Sprintf("m%d", i), "date": map[string]any{"uts": fmt.Sprint(s)}})
+			rows = append(rows, map[string]any{
+				"artist": map[string]any{"#text": "A"}, "name": fmt.Sprintf("m%d", i),
+				"date": map[string]any{"uts": fmt.Sprint(s)},
+			})
 		}
 	}
 	page, _ := strconv.Atoi(f.Get("page"))
 	total := len(rows)
 	rows = rows[min((page-1)*h.most, total):min(page*h.most, total)]
 	if h.playing {
-		rows = append([]any{map[string]any{"artist": map[string]any{"#text": "A"}, "name": "now", "@attr": map[string]any{"nowplaying": "true"}}}, rows...)
+		now := map[string]any{
+			"artist": map[string]any{"#text": "A"}, "name": "now", "@attr": map[string]any{"nowplaying": "true"},
+		}
+		rows = append([]any{now}, rows...)
 	}
 	var track any = rows
 	if len(rows) == 1 {
@@ -125,7 +134,10 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 		track = []any{}
 	}
 	body, _ := json.Marshal(map[string]any{"recenttracks": map[string]any{"track": track,
-		"@attr": map[string]any{"page": fmt.Sprint(page), "total": fmt.Sprint(total), "totalPages": fmt.Sprint((total + h.most - 1) / h.most)}}})
+		"@attr": map[string]any{
+			"page": fmt.Sprint(page), "total": fmt.Sprint(total),
+			"totalPages": fmt.Sprint((total + h.most - 1) / h.most),
+		}}})
 	return 200, nil, string(body)
 }
 
@@ -160,21 +172,36 @@ func TestWalk(t *testing.T) {
 		{"nothing", history{most: 3}, library.Span{}, 0, 0, []string{"-/1"}},
 		{"one play", history{seconds: span(1000, 1), most: 3}, library.Span{}, 0, 0, []string{"-/1"}},
 		{"one page", history{seconds: span(1000, 3), most: 3}, library.Span{}, 0, 0, []string{"-/1"}},
-		{"three pages", history{seconds: span(1000, 7), most: 3}, library.Span{}, 0, 0, []string{"-/1", "-999/1", "-997/1"}},
-		{"while something plays", history{seconds: span(1000, 7), most: 3, playing: true}, library.Span{}, 0, 0, []string{"-/1", "-999/1", "-997/1"}},
+		{"three pages", history{seconds: span(1000, 7), most: 3}, library.Span{}, 0, 0,
+			[]string{"-/1", "-999/1", "-997/1"}},
+		{"while something plays", history{seconds: span(1000, 7), most: 3, playing: true}, library.Span{}, 0, 0,
+			[]string{"-/1", "-999/1", "-997/1"}},
 		{"to is included", history{seconds: span(1000, 7), most: 3, inclusive: true}, library.Span{}, 0, 0, nil},
-		{"to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0, []string{"-/1", "-999/1", "-999/2", "-996/3"}},
-		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0, []string{"-/1", "-8/1"}},
-		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 7, 7, 5, 4}, most: 3}, library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
-		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-8/3"}},
-		{"back to what is known", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
-		{"nothing new", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 6, 0, []string{"777600-/1"}},
-		{"nothing for days", history{seconds: span(5*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 9, 0, []string{"777600-/1"}},
-		{"sent late", history{seconds: late, most: 3}, library.Span{After: unix(10 * day)}, 0, 0, []string{"777600-/1"}},
-		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2, []string{"-8/1"}},
-		{"resumed at a second's end", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7).Add(time.Millisecond)}, 0, 2, []string{"-8/1"}},
-		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
-		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1, []string{"777596-864000/1", "777596-863998/1"}},
+		{"to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0,
+			[]string{"-/1", "-999/1", "-999/2", "-996/3"}},
+		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0,
+			[]string{"-/1", "-8/1"}},
+		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 7, 7, 5, 4}, most: 3},
+			library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
+		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, library.Span{}, 0, 0,
+			[]string{"-/1", "-8/1", "-8/2", "-8/3"}},
+		{"back to what is known", history{seconds: span(10*day, 9), most: 3},
+			library.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
+		{"nothing new", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 6, 0,
+			[]string{"777600-/1"}},
+		{"nothing for days", history{seconds: span(5*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 9, 0,
+			[]string{"777600-/1"}},
+		{"sent late", history{seconds: late, most: 3}, library.Span{After: unix(10 * day)}, 0, 0,
+			[]string{"777600-/1"}},
+		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2,
+			[]string{"-8/1"}},
+		{"resumed at a second's end", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4},
+			library.Span{Before: unix(7).Add(time.Millisecond)}, 0, 2, []string{"-8/1"}},
+		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true},
+			library.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
+		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3},
+			library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1,
+			[]string{"777596-864000/1", "777596-863998/1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +236,8 @@ func read(t *testing.T, h *history, span library.Span) (names []string) {
 			}
 		}
 		again := &history{seconds: h.seconds, most: h.most, deaf: h.deaf, inclusive: h.inclusive}
-		rest, err := collect(open(again.respond).Listens(t.Context(), library.Span{After: span.After, Before: p.Oldest.Add(time.Millisecond)}))
+		rest, err := collect(open(again.respond).Listens(t.Context(),
+			library.Span{After: span.After, Before: p.Oldest.Add(time.Millisecond)}))
 		require.NoError(t, err)
 		for _, p := range rest {
 			for _, l := range p.Listens {
@@ -255,7 +283,8 @@ func TestServerThatGoesRoundInCircles(t *testing.T) {
 		var answer map[string]any
 		_ = json.Unmarshal([]byte(body), &answer)
 		answer["recenttracks"].(map[string]any)["@attr"] = map[string]any{"totalPages": "1000000"}
-		answer["recenttracks"].(map[string]any)["track"] = []any{map[string]any{"artist": "A", "name": "m", "date": map[string]any{"uts": "1000"}}}
+		answer["recenttracks"].(map[string]any)["track"] = []any{
+			map[string]any{"artist": "A", "name": "m", "date": map[string]any{"uts": "1000"}}}
 		text, _ := json.Marshal(answer)
 		return 200, nil, string(text)
 	}).Listens(t.Context(), library.Span{}))

@@ -116,7 +116,8 @@ func scrobbles(plays []library.StoredListen) url.Values {
 
 // refused is the failure of one play that Last.fm ignores. The daily limit ends with the day of UTC.
 func refused(code, words string) error {
-	e := &resilience.AnswerError{Endpoint: endpoint(scrobble), Status: http.StatusOK, Code: code, Message: resilience.Excerpt(words)}
+	e := &resilience.AnswerError{Endpoint: endpoint(scrobble), Status: http.StatusOK, Code: code,
+		Message: resilience.Excerpt(words)}
 	if code == dailyLimit {
 		e.NotBefore = time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	}

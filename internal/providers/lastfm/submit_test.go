@@ -20,7 +20,8 @@ import (
 func plays(n int) []library.StoredListen {
 	list := make([]library.StoredListen, n)
 	for i := range list {
-		list[i].Listen = library.Listen{Track: library.Track{Title: fmt.Sprintf("Title %d", i), Artist: fmt.Sprintf("Artist %d", i)},
+		list[i].Listen = library.Listen{
+			Track:    library.Track{Title: fmt.Sprintf("Title %d", i), Artist: fmt.Sprintf("Artist %d", i)},
 			PlayedAt: time.Unix(1795197851+60*int64(i), 999e6).UTC()}
 	}
 	return list
@@ -31,7 +32,8 @@ func TestScrobble(t *testing.T) {
 	var sent url.Values
 	far := providertest.Always(200, providertest.Golden(t, "scrobbled.json"))
 	three := plays(3)
-	three[1].Album, three[1].Duration, three[1].RecordingMBID = "Album", 241_900*time.Millisecond, "f5d3a3c4-3f0b-4f6e-8d9b-6f2f8ff0c1a7"
+	three[1].Album, three[1].Duration = "Album", 241_900*time.Millisecond
+	three[1].RecordingMBID = "f5d3a3c4-3f0b-4f6e-8d9b-6f2f8ff0c1a7"
 	outcomes, err := open(func(r *http.Request) (int, http.Header, string) {
 		sent = form(r)
 		return far(r)
@@ -50,10 +52,12 @@ func TestScrobble(t *testing.T) {
 
 func TestScrobbleOne(t *testing.T) {
 	t.Parallel()
-	outcomes, err := open(providertest.Always(200, providertest.Golden(t, "scrobbled_one.json"))).Submit(t.Context(), plays(1))
+	far := providertest.Always(200, providertest.Golden(t, "scrobbled_one.json"))
+	outcomes, err := open(far).Submit(t.Context(), plays(1))
 	require.NoError(t, err)
 	require.Equal(t, []error{nil}, outcomes)
-	outcomes, err = open(providertest.Always(200, providertest.Golden(t, "ignored_one.json"))).Submit(t.Context(), plays(1))
+	far = providertest.Always(200, providertest.Golden(t, "ignored_one.json"))
+	outcomes, err = open(far).Submit(t.Context(), plays(1))
 	require.NoError(t, err)
 	require.Len(t, outcomes, 1)
 	require.Equal(t, onItem, resilience.Classify(outcomes[0]))
@@ -77,13 +81,15 @@ func TestIgnoredScrobbles(t *testing.T) {
 		want   resilience.Verdict
 		advice string
 	}{
-		{1, onItem, "artist"}, {2, onItem, "title"}, {3, onItem, "two weeks"}, {4, onItem, "future"}, {5, quota, "midnight UTC"},
+		{1, onItem, "artist"}, {2, onItem, "title"}, {3, onItem, "two weeks"}, {4, onItem, "future"},
+		{5, quota, "midnight UTC"},
 	} {
 		t.Run(fmt.Sprint(tt.code), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(9*time.Hour + 30*time.Minute) // a bubble begins at midnight UTC
-				outcomes, err := open(providertest.Always(200, providertest.Golden(t, fmt.Sprintf("ignored_%d.json", tt.code)))).Submit(t.Context(), plays(3))
+				far := providertest.Always(200, providertest.Golden(t, fmt.Sprintf("ignored_%d.json", tt.code)))
+				outcomes, err := open(far).Submit(t.Context(), plays(3))
 				require.NoError(t, err)
 				require.Len(t, outcomes, 3)
 				require.NoError(t, outcomes[0])
@@ -106,19 +112,21 @@ func TestIgnoredForAReasonThatIsNotKnown(t *testing.T) {
 	answer := providertest.Golden(t, "ignored_one.json")
 	var body map[string]any
 	require.NoError(t, json.Unmarshal([]byte(answer), &body))
-	body["scrobbles"].(map[string]any)["scrobble"].(map[string]any)["ignoredMessage"] = map[string]any{"code": 77, "#text": "New"}
+	scrobble := body["scrobbles"].(map[string]any)["scrobble"].(map[string]any)
+	scrobble["ignoredMessage"] = map[string]any{"code": 77, "#text": "New"}
 	text, err := json.Marshal(body)
 	require.NoError(t, err)
 	outcomes, err := open(providertest.Always(200, string(text))).Submit(t.Context(), plays(1))
 	require.NoError(t, err)
-	require.Equal(t, resilience.Retriable, resilience.Classify(outcomes[0]).Class, "rather one more try than a "+
-		"lost play")
+	require.Equal(t, resilience.Retriable, resilience.Classify(outcomes[0]).Class,
+		"rather one more try than a lost play")
 }
 
 // Where Last.fm says that it ignored some, and not which, none of them counts as taken.
 func TestIgnoredWithoutSayingWhich(t *testing.T) {
 	t.Parallel()
-	outcomes, err := open(providertest.Always(200, providertest.Golden(t, "ignored_silently.json"))).Submit(t.Context(), plays(3))
+	far := providertest.Always(200, providertest.Golden(t, "ignored_silently.json"))
+	outcomes, err := open(far).Submit(t.Context(), plays(3))
 	require.Nil(t, outcomes)
 	require.Equal(t, onItem, resilience.Classify(err), "the batch is taken apart")
 }
@@ -129,8 +137,10 @@ func TestBrokenScrobbleAnswers(t *testing.T) {
 		providertest.Golden(t, "scrobbled_one.json"), // for three plays
 		`{"scrobbles":{"scrobble":[{},{},{}],"@attr":{"accepted":3}}}`,
 		`{"scrobbles":{"@attr":{"accepted":3}}}`,
-		`{"scrobbles":{"scrobble":[{"ignoredMessage":{"code":"0"}},{"ignoredMessage":{"code":""}},{"ignoredMessage":{"code":"0"}}],"@attr":{"accepted":3}}}`,
-		`{"scrobbles":{"scrobble":[{"ignoredMessage":{"code":0}},{"ignoredMessage":{"code":0}},{"ignoredMessage":{"code":0}}],"@attr":{"accepted":"all"}}}`,
+		`{"scrobbles":{"scrobble":[{"ignoredMessage":{"code":"0"}},{"ignoredMessage":{"code":""}},` +
+			`{"ignoredMessage":{"code":"0"}}],"@attr":{"accepted":3}}}`,
+		`{"scrobbles":{"scrobble":[{"ignoredMessage":{"code":0}},{"ignoredMessage":{"code":0}},` +
+			`{"ignoredMessage":{"code":0}}],"@attr":{"accepted":"all"}}}`,
 	} {
 		outcomes, err := open(providertest.Always(200, body)).Submit(t.Context(), plays(3))
 		require.Nil(t, outcomes)

@@ -22,8 +22,7 @@ var userTable = append(table[:len(table):len(table)], providers.Row{
 	Status: http.StatusNotFound, Code: notFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 		Advice: "ListenBrainz no longer knows this user name: the account was renamed or deleted. Reconnect with " +
-			"the user token of the " +
-			"account as it is now.",
+			"the user token of the account as it is now.",
 	},
 })
 
@@ -59,7 +58,8 @@ func explain(e *resilience.AnswerError) {
 	if json.Unmarshal(e.Body, &body) == nil {
 		e.Message = resilience.Excerpt(body.Error)
 	}
-	if e.Status == http.StatusNotFound && body.Code == e.Status && e.Message != "" && !strings.HasPrefix(e.Message, noSuchRoute) {
+	if e.Status == http.StatusNotFound && body.Code == e.Status && e.Message != "" &&
+		!strings.HasPrefix(e.Message, noSuchRoute) {
 		e.Code = notFound
 	}
 	if e.Status != http.StatusTooManyRequests {
@@ -85,8 +85,8 @@ func tables() providers.Tables {
 		Sources: []string{"https://listenbrainz.readthedocs.io/en/latest/users/api/index.html",
 			"https://listenbrainz.readthedocs.io/en/latest/users/api/core.html"},
 		Reading: "ListenBrainz has no codes besides the status. The wait of a 429 is `X-RateLimit-Reset-In`, or " +
-			"`Retry-After` when that is later. " +
-			"A listen that is beyond ListenBrainz' limits is refused by us, as its 400 would, and not sent.",
+			"`Retry-After` when that is later. A listen that is beyond ListenBrainz' limits is refused by us, as " +
+			"its 400 would, and not sent.",
 		Own: map[string]string{
 			invalidToken: "`valid` is `false` in the answer about the token",
 			notFound:     "ListenBrainz' own words, and not that it does not know the address",

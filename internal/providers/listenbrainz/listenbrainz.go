@@ -31,7 +31,8 @@ type adapter struct {
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
-func (a *adapter) get(ctx context.Context, route, path string, query url.Values, t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
+	t providers.Table) (*resilience.Answer, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
@@ -39,10 +40,12 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 }
 
 // send sends one request, with a body of JSON when there is one.
-func (a *adapter) send(ctx context.Context, method, route, path string, body []byte, t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) send(ctx context.Context, method, route, path string, body []byte,
+	t providers.Table) (*resilience.Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url", Problem: "This is not a web address."}
+		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url",
+			Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Token "+a.token)
@@ -84,7 +87,8 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		return providers.Account{}, broken(validateRoute, "neither a user nor a refusal")
 	case !*body.Valid:
 		return providers.Account{}, table.Apply(&resilience.AnswerError{
-			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken, Message: resilience.Excerpt(body.Message), Body: answer.Body,
+			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken,
+			Message: resilience.Excerpt(body.Message), Body: answer.Body,
 		})
 	}
 	a.user = body.User

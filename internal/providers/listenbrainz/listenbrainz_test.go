@@ -69,27 +69,31 @@ func TestConformance(t *testing.T) {
 		},
 		Playlists: providertest.Capability{Healthy: far, Fine: []int{204}},
 		Tracks:    providertest.Capability{Healthy: far, Fine: []int{204}},
-		Submit:    providertest.Capability{Healthy: far, Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
+		Submit: providertest.Capability{Healthy: far,
+			Statuses: map[int]resilience.Meaning{404: ourMistake, 410: ourMistake, 422: ourMistake}},
 	})
 }
 
 func TestProvider(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "api.listenbrainz.org", providertest.New(Describe()).App(geoff))
-	require.Equal(t, "music.example.org:8080", providertest.New(Describe(), "api_url", "http://music.example.org:8080/lb/").App(geoff))
+	require.Equal(t, "music.example.org:8080",
+		providertest.New(Describe(), "api_url", "http://music.example.org:8080/lb/").App(geoff))
 }
 
 func TestProve(t *testing.T) {
 	t.Parallel()
 	var authorization, query string
 	far := healthy(t)
-	a := providertest.New(Describe()).Open(providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
-		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
-		return far(r)
-	})), library.Credentials{tokenField: pasted})
+	a := providertest.New(Describe()).Open(
+		providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+			authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
+			return far(r)
+		})), library.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"}}, account)
+	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"}},
+		account)
 	require.Equal(t, "Token "+token, authorization)
 	require.Empty(t, query, "the token is not in the address")
 	pages, err := collect(a.(providers.ListenSource).Listens(t.Context(), library.Span{}))
@@ -141,15 +145,22 @@ func TestTable(t *testing.T) {
 		{call: "submit", status: 404, golden: "404-submit.json", want: broken},
 		{call: "submit", status: 410, golden: "410-submit.json", want: broken},
 		{call: "submit", status: 422, golden: "422-submit.json", want: broken},
-		{call: "submit", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
+		{call: "submit", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited,
+			wait: 8 * time.Second},
 		{call: "submit", status: 503, golden: "503.json", want: upstream},
 		{call: "listens", status: 429, golden: "429.json", want: paced},
-		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited, wait: 8 * time.Second},
-		{call: "tracks", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
-		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "30", "Retry-After", "soon"), want: limited, wait: 30 * time.Second},
-		{call: "prove", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
-		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon"), want: unreadable},
-		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "0"), want: unreadable},
+		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "8"), want: limited,
+			wait: 8 * time.Second},
+		{call: "tracks", status: 429, golden: "429.json",
+			header: header("X-Ratelimit-Reset-In", "8", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
+		{call: "prove", status: 429, golden: "429.json",
+			header: header("X-Ratelimit-Reset-In", "30", "Retry-After", "soon"), want: limited, wait: 30 * time.Second},
+		{call: "prove", status: 429, golden: "429.json",
+			header: header("X-Ratelimit-Reset-In", "soon", "Retry-After", "20"), want: limited, wait: 20 * time.Second},
+		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "soon"),
+			want: unreadable},
+		{call: "listens", status: 429, golden: "429.json", header: header("X-Ratelimit-Reset-In", "0"),
+			want: unreadable},
 		{call: "listens", status: 500, golden: "500.json", want: upstream},
 		{call: "playlists", status: 503, golden: "503.json", want: upstream},
 	}
@@ -232,10 +243,12 @@ func TestPlaylists(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]library.Playlist{
 		{
-			{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3", Name: "Rain", Snapshot: "2026-11-01T10:00:00.123456+00:00"},
+			{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3", Name: "Rain",
+				Snapshot: "2026-11-01T10:00:00.123456+00:00"},
 			{SourceID: "5cfd32ae-1a6c-4a1f-8f0e-1a1b64b3e2f4", Name: "Sunday", TrackCount: 7},
 		},
-		{{SourceID: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11", Name: "Weekly Jams for geoff", Snapshot: "2026-11-16T00:05:00+00:00", TrackCount: 50}},
+		{{SourceID: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11", Name: "Weekly Jams for geoff",
+			Snapshot: "2026-11-16T00:05:00+00:00", TrackCount: 50}},
 	}, pages)
 }
 
@@ -252,7 +265,8 @@ func TestPlaylistsPaged(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{
 				"/1/user/geoff/playlists?count=100&offset=0", "/1/user/geoff/playlists?count=100&offset=100",
-				"/1/user/geoff/playlists/createdfor?count=100&offset=0", "/1/user/geoff/playlists/createdfor?count=100&offset=100",
+				"/1/user/geoff/playlists/createdfor?count=100&offset=0",
+				"/1/user/geoff/playlists/createdfor?count=100&offset=100",
 			}, asked)
 			require.Len(t, pages, 2, "the same playlists are not told twice")
 			require.Len(t, pages[0], 100)
@@ -268,7 +282,8 @@ func listing(u *url.URL, n int, withTotal bool) string {
 	fmt.Sscan(u.Query().Get("offset"), &offset)
 	var rows []string
 	for i := offset; i < min(offset+count, n); i++ {
-		rows = append(rows, fmt.Sprintf(`{"playlist":{"identifier":"https://listenbrainz.org/playlist/p%d","title":"P"}}`, i))
+		rows = append(rows,
+			fmt.Sprintf(`{"playlist":{"identifier":"https://listenbrainz.org/playlist/p%d","title":"P"}}`, i))
 	}
 	total := ""
 	if withTotal {
@@ -279,11 +294,13 @@ func listing(u *url.URL, n int, withTotal bool) string {
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
-	pages, err := collect(open(healthy(t)).Tracks(t.Context(), library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}))
+	rain := library.Playlist{SourceID: "96485e27-967a-492c-9d04-c5a819baa2f3"}
+	pages, err := collect(open(healthy(t)).Tracks(t.Context(), rain))
 	require.NoError(t, err)
 	require.Equal(t, [][]library.Track{{
 		{
-			Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
+			Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children",
+			Duration:      150426 * time.Millisecond,
 			RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b", SourceID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
 		},
 		{

@@ -28,15 +28,18 @@ func TestListens(t *testing.T) {
 		Listens: []library.Listen{
 			{
 				Track: library.Track{
-					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
-					ISRC: "GBBPW9800012", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b", SourceID: "db9a7483-a8f4-4a2c-99af-c8ab58850200",
+					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children",
+					Duration: 150426 * time.Millisecond,
+					ISRC:     "GBBPW9800012", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
+					SourceID: "db9a7483-a8f4-4a2c-99af-c8ab58850200",
 				},
 				SourceID: "1795197851:db9a7483-a8f4-4a2c-99af-c8ab58850200", PlayedAt: at(1795197851),
 			},
 			{
 				Track: library.Track{
 					Title: "Blue", Artist: "R.E.M.", Duration: 311 * time.Second, ISRC: "USWB11100092",
-					RecordingMBID: "83b57de1-7f69-43cb-a0df-5f77a882e954", SourceID: "2cfad207-3f55-4aec-8120-86cf66e34d59",
+					RecordingMBID: "83b57de1-7f69-43cb-a0df-5f77a882e954",
+					SourceID:      "2cfad207-3f55-4aec-8120-86cf66e34d59",
 				},
 				SourceID: "1795197851:2cfad207-3f55-4aec-8120-86cf66e34d59", PlayedAt: at(1795197851),
 			},
@@ -46,7 +49,8 @@ func TestListens(t *testing.T) {
 			},
 			{
 				Track: library.Track{
-					Title: "Rehearsal", Artist: "The Neighbours", Duration: 201500 * time.Millisecond, SourceID: "7f3d82ee-3817-4367-9eec-f33a312247a1",
+					Title: "Rehearsal", Artist: "The Neighbours", Duration: 201500 * time.Millisecond,
+					SourceID: "7f3d82ee-3817-4367-9eec-f33a312247a1",
 				},
 				SourceID: "1795197100:7f3d82ee-3817-4367-9eec-f33a312247a1", PlayedAt: at(1795197100),
 			},
@@ -56,8 +60,8 @@ func TestListens(t *testing.T) {
 
 func TestNameHash(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a68baebc958b5822836dbc78c536d3c7", nameHash("a", "b"), "stored listens are known by it: it "+
-		"must never change")
+	require.Equal(t, "a68baebc958b5822836dbc78c536d3c7", nameHash("a", "b"),
+		"stored listens are known by it: it must never change")
 	require.NotEqual(t, nameHash("ab", "c"), nameHash("a", "bc"))
 }
 
@@ -80,7 +84,9 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 	rows := []string{}
 	for i, s := range h.seconds {
 		if s < maxTS && len(rows) < h.most {
-			rows = append(rows, fmt.Sprintf(`{"listened_at":%d,"recording_msid":"m%d","track_metadata":{"artist_name":"A","track_name":"T"}}`, s, i))
+			const row = `{"listened_at":%d,"recording_msid":"m%d",` +
+				`"track_metadata":{"artist_name":"A","track_name":"T"}}`
+			rows = append(rows, fmt.Sprintf(row, s, i))
 		}
 	}
 	oldest := ""
@@ -119,15 +125,23 @@ func TestWalk(t *testing.T) {
 	}{
 		{"nothing", history{most: 3}, library.Span{}, 0, 0, []string{"", "count"}},
 		{"one page", history{seconds: span(1000, 2), most: 3}, library.Span{}, 0, 0, []string{"", "count"}},
-		{"one page, older server", history{seconds: span(1000, 2), most: 3, old: true}, library.Span{}, 0, 0, []string{"", "count", "1000", "999"}},
-		{"three pages", history{seconds: span(1000, 7), most: 3}, library.Span{}, 0, 0, []string{"", "count", "999", "997"}},
-		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0, []string{"", "count", "8"}},
-		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 5, 4}, most: 3}, library.Span{}, 0, 0, []string{"", "count", "8", "7"}},
-		{"nothing but one second", history{seconds: []int64{7, 7, 7}, most: 3}, library.Span{}, 0, 0, []string{"", "count"}},
-		{"back to what is known", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0, []string{"", "999"}},
+		{"one page, older server", history{seconds: span(1000, 2), most: 3, old: true}, library.Span{}, 0, 0,
+			[]string{"", "count", "1000", "999"}},
+		{"three pages", history{seconds: span(1000, 7), most: 3}, library.Span{}, 0, 0,
+			[]string{"", "count", "999", "997"}},
+		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0,
+			[]string{"", "count", "8"}},
+		{"a second that fills a page", history{seconds: []int64{9, 7, 7, 7, 5, 4}, most: 3}, library.Span{}, 0, 0,
+			[]string{"", "count", "8", "7"}},
+		{"nothing but one second", history{seconds: []int64{7, 7, 7}, most: 3}, library.Span{}, 0, 0,
+			[]string{"", "count"}},
+		{"back to what is known", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0,
+			[]string{"", "999"}},
 		{"nothing new", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(1000)}, 6, 0, []string{""}},
-		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2, []string{"8", "count"}},
-		{"resumed in a gap", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996), Before: unix(999)}, 3, 1, []string{"1000", "998"}},
+		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2,
+			[]string{"8", "count"}},
+		{"resumed in a gap", history{seconds: span(1000, 9), most: 3},
+			library.Span{After: unix(996), Before: unix(999)}, 3, 1, []string{"1000", "998"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,7 +174,8 @@ func read(t *testing.T, h *history, span library.Span) (ids []string) {
 			}
 		}
 		again := &history{seconds: h.seconds, most: h.most, old: h.old}
-		rest, err := collect(open(again.respond).Listens(t.Context(), library.Span{After: span.After, Before: p.Oldest}))
+		rest, err := collect(open(again.respond).Listens(t.Context(),
+			library.Span{After: span.After, Before: p.Oldest}))
 		require.NoError(t, err)
 		for _, p := range rest {
 			for _, l := range p.Listens {

@@ -26,7 +26,8 @@ const (
 
 // onItem is the meaning of a listen that ListenBrainz will never take.
 func onItem(advice string) resilience.Meaning {
-	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: advice}
+	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: advice}
 }
 
 var (
@@ -36,7 +37,8 @@ var (
 )
 
 // ourMistake is the meaning of a refusal that speaks about the call, not about a listen.
-var ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+var ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
+	Scope: resilience.ScopeStream}
 
 // submitTable is table for submitting: a batch is refused whole when one of its listens is bad, and there is no object
 // that could be missing.
@@ -144,7 +146,8 @@ func clean(name string) string {
 // unsent is the answer that ListenBrainz would have given to a listen, known without asking.
 func unsent(why string, m resilience.Meaning) error {
 	return &resilience.AnswerError{
-		Endpoint: http.MethodPost + " " + submitRoute, Status: http.StatusBadRequest, Code: "not_sent", Message: "a listen " + why, Meaning: &m,
+		Endpoint: http.MethodPost + " " + submitRoute, Status: http.StatusBadRequest, Code: "not_sent",
+		Message: "a listen " + why, Meaning: &m,
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 
 var roygbiv = library.Listen{
 	Track: library.Track{
-		Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
-		ISRC: "GBBPW9800015", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
+		Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children",
+		Duration: 150426 * time.Millisecond,
+		ISRC:     "GBBPW9800015", RecordingMBID: "c21be27a-f1d2-4bd7-9bd7-3ca6ea2d7a4b",
 	},
 	PlayedAt: time.Unix(1795197851, 999e6).UTC(),
 }
@@ -45,7 +46,8 @@ func TestSubmit(t *testing.T) {
 	t.Parallel()
 	a, bodies := taker(t)
 	plays := []library.StoredListen{
-		{Listen: roygbiv, Sources: []library.Source{{Connection: "lastfm", SourceID: "1"}, {Connection: "spotify", SourceID: "2"}}},
+		{Listen: roygbiv,
+			Sources: []library.Source{{Connection: "lastfm", SourceID: "1"}, {Connection: "spotify", SourceID: "2"}}},
 		{
 			Listen: library.Listen{
 				// What a tag may hold, and what would cost the whole batch.
@@ -82,7 +84,8 @@ func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
 		change(func(l *library.Listen) { l.PlayedAt = time.Unix(1033430400, 0) }),
 		change(func(l *library.Listen) { l.Album = strings.Repeat("ü", 4900) }),
 	}
-	refused := map[int]string{1: "longer than ListenBrainz takes", 2: "without a title", 3: "without a title", 4: "October 2002"}
+	refused := map[int]string{1: "longer than ListenBrainz takes", 2: "without a title", 3: "without a title",
+		4: "October 2002"}
 	a, bodies := taker(t)
 	outcomes, err := a.Submit(t.Context(), plays)
 	require.NoError(t, err)
@@ -93,7 +96,8 @@ func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
 			require.NoError(t, outcome, i)
 			continue
 		}
-		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}, resilience.Classify(outcome))
+		require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item,
+			Scope: resilience.ScopeItem}, resilience.Classify(outcome))
 		var e *resilience.AnswerError
 		require.ErrorAs(t, outcome, &e)
 		require.Contains(t, e.Meaning.Advice, advice)

@@ -9,15 +9,15 @@ import (
 	"reprise/internal/resilience"
 )
 
-const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to write to instead of blocking: " +
-	"set contact to your e-mail or web address, " +
-	"and start Reprise again."
+const contactAdvice = "MusicBrainz refuses this server. It wants to know whom to write to instead of blocking: set " +
+	"contact to your e-mail or web address, and start Reprise again."
 
 var (
-	throttled = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp,
-		Hold: 10 * time.Second, HoldMax: 10 * time.Minute}
-	blocked = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp, Advice: contactAdvice}
-	object  = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
+	throttled = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
+		Scope: resilience.ScopeApp, Hold: 10 * time.Second, HoldMax: 10 * time.Minute}
+	blocked = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
+		Advice: contactAdvice}
+	object = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 )
 
 // table is the providers page's for every call; what it does not name is as the general table says.
@@ -47,10 +47,10 @@ func explain(e *resilience.AnswerError) {
 func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "MusicBrainz",
-		Sources:  []string{"https://musicbrainz.org/doc/MusicBrainz_API", "https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting"},
-		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, except " +
-			"when that is 0: then all its callers together are " +
-			"too many.",
+		Sources: []string{"https://musicbrainz.org/doc/MusicBrainz_API",
+			"https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting"},
+		Reading: "MusicBrainz has no codes besides the status. The wait of a 503 is its `Retry-After`, except when " +
+			"that is 0: then all its callers together are too many.",
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
 }

@@ -68,7 +68,8 @@ func enrich[F found](ctx context.Context, s *source, r resource, e library.Entit
 	if e.MBID != "" {
 		var one F
 		endpoint := r.lookup()
-		if err := s.get(ctx, "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), endpoint, url.Values{"inc": {"tags"}}, &one); err != nil {
+		path, params := "/ws/2/"+r.name+"/"+url.PathEscape(e.MBID), url.Values{"inc": {"tags"}}
+		if err := s.get(ctx, path, endpoint, params, &one); err != nil {
 			return library.Facts{}, err
 		}
 		if one.key() == "" {
@@ -86,10 +87,12 @@ func enrich[F found](ctx context.Context, s *source, r resource, e library.Entit
 		Recordings []F `json:"recordings"`
 	}
 	endpoint := r.search()
-	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}, &hits); err != nil {
+	params := url.Values{"query": {query}, "limit": {strconv.Itoa(perSearch)}}
+	if err := s.get(ctx, "/ws/2/"+r.name, endpoint, params, &hits); err != nil {
 		return library.Facts{}, err
 	}
-	all := map[string][]F{artistResource.name: hits.Artists, groupResource.name: hits.Groups, recordingResource.name: hits.Recordings}[r.name]
+	all := map[string][]F{artistResource.name: hits.Artists, groupResource.name: hits.Groups,
+		recordingResource.name: hits.Recordings}[r.name]
 	if all == nil {
 		return library.Facts{}, &resilience.ContractError{Endpoint: endpoint, What: "a search without hits"}
 	}

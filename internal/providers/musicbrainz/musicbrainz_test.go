@@ -29,7 +29,8 @@ const (
 var (
 	band  = library.Entity{Kind: library.KindArtist, Artist: "Sigur Rós"}
 	album = library.Entity{Kind: library.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun"}
-	track = library.Entity{Kind: library.KindTrack, Artist: "Sigur Rós", Title: "Svefn-g-englar", Duration: 604 * time.Second}
+	track = library.Entity{Kind: library.KindTrack, Artist: "Sigur Rós", Title: "Svefn-g-englar",
+		Duration: 604 * time.Second}
 )
 
 // known is e with the id that MusicBrainz has given it.
@@ -67,7 +68,9 @@ func TestConformance(t *testing.T) {
 	for name, e := range map[string]library.Entity{"a search": album, "a lookup": known(track, trackID)} {
 		t.Run(name, func(t *testing.T) {
 			providertest.RunEnrichment(t, providertest.Enrichment{
-				New:        func(c *http.Client) providers.Enricher { return asking(c, "api_url", "https://mb.example.org/") },
+				New: func(c *http.Client) providers.Enricher {
+					return asking(c, "api_url", "https://mb.example.org/")
+				},
 				Entity:     e,
 				Capability: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
 			})
@@ -81,10 +84,16 @@ func TestTable(t *testing.T) {
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
 		return resilience.Verdict{Class: c, Category: category, Scope: s}
 	}
-	config, item := verdict(resilience.Fatal, resilience.Config, resilience.ScopeApp), verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)
-	limit, upstream := verdict(resilience.Retriable, resilience.RateLimit, resilience.ScopeApp), verdict(resilience.Retriable, resilience.Upstream, resilience.ScopeStream)
-	rows := map[string]resilience.Verdict{"503-throttled": limit, "503-busy": limit, "404-merged": item, "400-query": item, "403-blocked": config, "401-blocked": config,
-		"500-error": upstream, "502-gateway": upstream, "429-tooMany": limit}
+	config := verdict(resilience.Fatal, resilience.Config, resilience.ScopeApp)
+	item := verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)
+	limit := verdict(resilience.Retriable, resilience.RateLimit, resilience.ScopeApp)
+	upstream := verdict(resilience.Retriable, resilience.Upstream, resilience.ScopeStream)
+	rows := map[string]resilience.Verdict{
+		"503-throttled": limit, "503-busy": limit, "429-tooMany": limit,
+		"404-merged": item, "400-query": item,
+		"403-blocked": config, "401-blocked": config,
+		"500-error": upstream, "502-gateway": upstream,
+	}
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
 	require.Len(t, files, len(rows), "every golden refusal has its row")
@@ -98,7 +107,8 @@ func TestTable(t *testing.T) {
 				_, err := fmt.Sscan(name[:3], &status)
 				require.NoError(t, err)
 				if status == 503 {
-					want.NotBefore, want.Hold, want.HoldMax = time.Now().Add(10*time.Second), 10*time.Second, 10*time.Minute
+					want.NotBefore = time.Now().Add(10 * time.Second)
+					want.Hold, want.HoldMax = 10*time.Second, 10*time.Minute
 				} else if status == 429 { // nobody said how long
 					want.Scope = resilience.ScopeConnection
 				}
@@ -130,13 +140,14 @@ func TestTheWaitOfAThrottledAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for retryAfter, want := range map[string]resilience.Verdict{
-			"7":    {NotBefore: time.Now().Add(7 * time.Second)},
-			"0":    {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute},
-			"soon": {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute, BadWait: true},
+			"7": {NotBefore: time.Now().Add(7 * time.Second)},
+			"0": {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute},
+			"soon": {NotBefore: time.Now().Add(10 * time.Second), Hold: 10 * time.Second, HoldMax: 10 * time.Minute,
+				BadWait: true},
 		} {
 			_, err := of(func(*http.Request) (int, http.Header, string) {
-				return 503, http.Header{"Retry-After": {retryAfter}}, `{"error":"The MusicBrainz web server is " +
-					"currently busy."}`
+				return 503, http.Header{"Retry-After": {retryAfter}},
+					`{"error":"The MusicBrainz web server is currently busy."}`
 			}).Enrich(t.Context(), band)
 			want.Class, want.Category, want.Scope = resilience.Retriable, resilience.RateLimit, resilience.ScopeApp
 			require.Equal(t, want, resilience.Classify(err), retryAfter)
@@ -151,12 +162,19 @@ func TestFacts(t *testing.T) {
 		entity library.Entity
 		want   library.Facts
 	}{
-		"an artist by name":   {band, library.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags[:2], Released: "1994"}},
-		"an artist by id":     {known(band, bandID), library.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags, Released: "1994-01-04"}},
-		"an album by name":    {album, library.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: bandTags[:1], Released: "1999-06-12"}},
-		"an album by id":      {known(album, albumID), library.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: []string{"post-rock", "ambient"}, Released: "1999-06-12"}},
-		"a recording by id":   {known(track, trackID), library.Facts{MBID: trackID, Name: "Svefn-g-englar", Tags: bandTags[:1], Released: "1999-06-12"}},
-		"a recording by name": {track, library.Facts{MBID: trackID, Name: "Svefn‐g‐englar", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"an artist by name": {band,
+			library.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags[:2], Released: "1994"}},
+		"an artist by id": {known(band, bandID),
+			library.Facts{MBID: bandID, Name: "Sigur Rós", Tags: bandTags, Released: "1994-01-04"}},
+		"an album by name": {album,
+			library.Facts{MBID: albumID, Name: "Ágætis byrjun", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"an album by id": {known(album, albumID), library.Facts{
+			MBID: albumID, Name: "Ágætis byrjun", Tags: []string{"post-rock", "ambient"}, Released: "1999-06-12",
+		}},
+		"a recording by id": {known(track, trackID),
+			library.Facts{MBID: trackID, Name: "Svefn-g-englar", Tags: bandTags[:1], Released: "1999-06-12"}},
+		"a recording by name": {track,
+			library.Facts{MBID: trackID, Name: "Svefn‐g‐englar", Tags: bandTags[:1], Released: "1999-06-12"}},
 	} {
 		requests := 0
 		far := healthy(t)
@@ -169,7 +187,8 @@ func TestFacts(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 		require.Equal(t, 1, requests, name)
 	}
-	got, err := asking(providertest.Client(healthy(t)), "api_url", "https://mb.example.org/mirror/").Enrich(t.Context(), known(track, trackID))
+	mirror := asking(providertest.Client(healthy(t)), "api_url", "https://mb.example.org/mirror/")
+	got, err := mirror.Enrich(t.Context(), known(track, trackID))
 	require.NoError(t, err)
 	require.Equal(t, trackID, got.MBID)
 	_, err = asking(providertest.Client(healthy(t)), "api_url", "https://mb example\x7f").Enrich(t.Context(), band)
@@ -207,11 +226,13 @@ func TestQueries(t *testing.T) {
 		{band, "/ws/2/artist", `artist:"Sigur Rós" OR alias:"Sigur Rós"`},
 		{album, "/ws/2/release-group", `releasegroup:"Ágætis byrjun" AND artist:"Sigur Rós"`},
 		{track, "/ws/2/recording", `recording:"Svefn-g-englar" AND artist:"Sigur Rós"`},
-		{library.Entity{Kind: library.KindArtist, Artist: `AC/DC "live" \ (a:b) !`}, "/ws/2/artist", `artist:"AC/DC \"live\" \\ (a:b) !" OR alias:"AC/DC \"live\" \\ (a:b) !"`},
-		{library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T (2011 Remaster)", ISRC: "GBAAA9900303"}, "/ws/2/recording",
-			`isrc:"GBAAA9900303" OR (recording:"T" AND artist:"A")`},
+		{library.Entity{Kind: library.KindArtist, Artist: `AC/DC "live" \ (a:b) !`}, "/ws/2/artist",
+			`artist:"AC/DC \"live\" \\ (a:b) !" OR alias:"AC/DC \"live\" \\ (a:b) !"`},
+		{library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T (2011 Remaster)", ISRC: "GBAAA9900303"},
+			"/ws/2/recording", `isrc:"GBAAA9900303" OR (recording:"T" AND artist:"A")`},
 		{library.Entity{Kind: library.KindTrack, ISRC: "GBAAA9900303"}, "/ws/2/recording", `isrc:"GBAAA9900303"`},
-		{library.Entity{Kind: library.KindAlbum, Artist: "A", Title: "T - Deluxe Edition [Remastered]"}, "/ws/2/release-group", `releasegroup:"T" AND artist:"A"`},
+		{library.Entity{Kind: library.KindAlbum, Artist: "A", Title: "T - Deluxe Edition [Remastered]"},
+			"/ws/2/release-group", `releasegroup:"T" AND artist:"A"`},
 		// Nothing can be asked about what has no name.
 		{library.Entity{Kind: library.KindArtist, Artist: " "}, "", ""},
 		{library.Entity{Kind: library.KindAlbum, Title: "T"}, "", ""},
@@ -235,7 +256,8 @@ func hits(t *testing.T, changes ...map[string]any) providertest.Respond {
 	t.Helper()
 	list := []map[string]any{}
 	for i, change := range changes {
-		hit := map[string]any{"id": fmt.Sprint(i), "score": 100, "title": "T", "artist-credit": []any{map[string]any{"name": "A", "artist": map[string]any{"name": "A"}}}}
+		hit := map[string]any{"id": fmt.Sprint(i), "score": 100, "title": "T",
+			"artist-credit": []any{map[string]any{"name": "A", "artist": map[string]any{"name": "A"}}}}
 		maps.Copy(hit, change)
 		list = append(list, hit)
 	}
@@ -257,38 +279,61 @@ func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
 	type change = map[string]any
 	plain := library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Duration: 200 * time.Second}
 	with := func(f func(*library.Entity)) library.Entity { e := plain; f(&e); return e }
+	named := func(artist, title string) library.Entity {
+		return with(func(e *library.Entity) { e.Artist, e.Title = artist, title })
+	}
 	coded := with(func(e *library.Entity) { e.ISRC = "GBAAA9900303" })
 	for name, c := range map[string]struct {
 		entity library.Entity
 		hits   []change
 		want   string // index of the hit; empty for none
 	}{
-		"nothing found":                      {plain, nil, ""},
-		"the same names":                     {plain, []change{{}}, "0"},
-		"another title":                      {plain, []change{{"title": "T two"}}, ""},
-		"another artist":                     {plain, []change{{"artist-credit": credits("B", "")}}, ""},
-		"no artist":                          {plain, []change{{"artist-credit": []any{}}}, ""},
-		"a low score":                        {plain, []change{{"score": 89}}, ""},
-		"without an id":                      {plain, []change{{"id": ""}, {}}, "1"},
-		"accents and case":                   {with(func(e *library.Entity) { e.Artist = "bjork"; e.Title = "joga" }), []change{{"title": "Jóga", "artist-credit": credits("Björk", "")}}, "0"},
-		"guests of the credit":               {plain, []change{{"artist-credit": credits("A", " feat. ", "B", "")}}, "0"},
-		"artists joined otherwise":           {with(func(e *library.Entity) { e.Artist = "A, B" }), []change{{"artist-credit": credits("A", " with ", "B", "")}}, "0"},
-		"guests in the title":                {with(func(e *library.Entity) { e.Title = "T (feat. B)" }), []change{{}}, "0"},
-		"a remaster":                         {with(func(e *library.Entity) { e.Title = "T - 2011 Remaster" }), []change{{}}, "0"},
-		"a live version":                     {with(func(e *library.Entity) { e.Title = "T (Live, Remastered)" }), []change{{}}, ""},
-		"a remix":                            {with(func(e *library.Entity) { e.Title = "T (B Remix)" }), []change{{}}, ""},
-		"about as long":                      {plain, []change{{"length": 209_000}}, "0"},
-		"much longer":                        {plain, []change{{"length": 211_000}}, ""},
-		"the nearest length":                 {plain, []change{{"length": 207_000}, {"length": 201_000}, {"length": 193_000}}, "1"},
-		"of unknown length":                  {with(func(e *library.Entity) { e.Duration = 0 }), []change{{"length": 500_000}}, "0"},
-		"live versions last":                 {plain, []change{{"disambiguation": "live, 1999"}, {}}, "1"},
-		"no films":                           {plain, []change{{"video": true}}, ""},
-		"the first of equals":                {plain, []change{{"first-release-date": "2001"}, {"first-release-date": "1999-02"}, {"first-release-date": "1999"}}, "1"},
-		"the album that is named":            {with(func(e *library.Entity) { e.Album = "L (Deluxe)" }), []change{{"length": 200_000}, {"length": 205_000, "releases": []change{{"title": "L"}}}}, "1"},
-		"the code before the names":          {coded, []change{{"length": 200_000}, {"score": 40, "length": 300_000, "isrcs": []string{"gbaaa9900303"}}}, "1"},
-		"the code, though the title differs": {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900303"}}}, "0"},
-		"the code of something else":         {coded, []change{{"title": "U", "artist-credit": credits("B", ""), "isrcs": []string{"GBAAA9900303"}}}, ""},
-		"another code":                       {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900304"}}}, ""},
+		"nothing found":        {plain, nil, ""},
+		"the same names":       {plain, []change{{}}, "0"},
+		"another title":        {plain, []change{{"title": "T two"}}, ""},
+		"another artist":       {plain, []change{{"artist-credit": credits("B", "")}}, ""},
+		"no artist":            {plain, []change{{"artist-credit": []any{}}}, ""},
+		"a low score":          {plain, []change{{"score": 89}}, ""},
+		"without an id":        {plain, []change{{"id": ""}, {}}, "1"},
+		"guests of the credit": {plain, []change{{"artist-credit": credits("A", " feat. ", "B", "")}}, "0"},
+
+		"guests in the title": {named("A", "T (feat. B)"), []change{{}}, "0"},
+		"a remaster":          {named("A", "T - 2011 Remaster"), []change{{}}, "0"},
+		"a live version":      {named("A", "T (Live, Remastered)"), []change{{}}, ""},
+		"a remix":             {named("A", "T (B Remix)"), []change{{}}, ""},
+		"about as long":       {plain, []change{{"length": 209_000}}, "0"},
+		"much longer":         {plain, []change{{"length": 211_000}}, ""},
+
+		"live versions last": {plain, []change{{"disambiguation": "live, 1999"}, {}}, "1"},
+		"no films":           {plain, []change{{"video": true}}, ""},
+		"accents and case": {
+			named("bjork", "joga"), []change{{"title": "Jóga", "artist-credit": credits("Björk", "")}}, "0",
+		},
+		"artists joined otherwise": {
+			named("A, B", "T"), []change{{"artist-credit": credits("A", " with ", "B", "")}}, "0",
+		},
+		"the nearest length": {
+			plain, []change{{"length": 207_000}, {"length": 201_000}, {"length": 193_000}}, "1",
+		},
+		"of unknown length": {
+			with(func(e *library.Entity) { e.Duration = 0 }), []change{{"length": 500_000}}, "0",
+		},
+		"the first of equals": {plain, []change{
+			{"first-release-date": "2001"}, {"first-release-date": "1999-02"}, {"first-release-date": "1999"},
+		}, "1"},
+		"the album that is named": {with(func(e *library.Entity) { e.Album = "L (Deluxe)" }), []change{
+			{"length": 200_000}, {"length": 205_000, "releases": []change{{"title": "L"}}},
+		}, "1"},
+		"the code before the names": {coded, []change{
+			{"length": 200_000}, {"score": 40, "length": 300_000, "isrcs": []string{"gbaaa9900303"}},
+		}, "1"},
+		"the code, though the title differs": {
+			coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900303"}}}, "0",
+		},
+		"the code of something else": {coded, []change{
+			{"title": "U", "artist-credit": credits("B", ""), "isrcs": []string{"GBAAA9900303"}},
+		}, ""},
+		"another code": {coded, []change{{"title": "Tee", "isrcs": []string{"GBAAA9900304"}}}, ""},
 	} {
 		facts, err := of(hits(t, c.hits...)).Enrich(t.Context(), c.entity)
 		if c.want == "" {
@@ -325,7 +370,16 @@ func TestArtistsWhoShareAName(t *testing.T) {
 
 func TestDates(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"1999": "1999", "1999-06": "1999-06", "1999-06-12": "1999-06-12", "": "", "????-06-12": "", "99": "", "1999-6": "", "1999-06-12-01": ""} {
+	for text, want := range map[string]string{
+		"1999":          "1999",
+		"1999-06":       "1999-06",
+		"1999-06-12":    "1999-06-12",
+		"":              "",
+		"????-06-12":    "",
+		"99":            "",
+		"1999-6":        "",
+		"1999-06-12-01": "",
+	} {
 		require.Equal(t, want, date(text), text)
 	}
 }

@@ -64,19 +64,23 @@ func (l likeness) better(than likeness) bool {
 
 func (a artist) likeness(e *library.Entity) likeness {
 	name := normal(e.Artist)
-	same := normal(a.Name) == name || slices.ContainsFunc(a.Aliases, func(o alias) bool { return normal(o.Name) == name })
+	same := normal(a.Name) == name ||
+		slices.ContainsFunc(a.Aliases, func(o alias) bool { return normal(o.Name) == name })
 	return likeness{another: a.Score < sure || !same}
 }
 
 func (g releaseGroup) likeness(e *library.Entity) likeness {
-	return likeness{another: g.Score < sure || !sameTitle(g.Title, e.Title, albumRemarks) || !g.Credit.is(e.Artist), rank: g.rank(), score: g.Score, since: sortable(g.Released)}
+	return likeness{another: g.Score < sure || !sameTitle(g.Title, e.Title, albumRemarks) || !g.Credit.is(e.Artist),
+		rank: g.rank(), score: g.Score, since: sortable(g.Released)}
 }
 
 func (r recording) likeness(e *library.Entity) likeness {
 	title, artist := sameTitle(r.Title, e.Title, trackRemarks), r.Credit.is(e.Artist)
 	l := likeness{score: r.Score, since: sortable(r.Released)}
-	l.code = e.ISRC != "" && slices.ContainsFunc(r.ISRCs, func(code string) bool { return strings.EqualFold(code, e.ISRC) })
-	l.album = e.Album != "" && slices.ContainsFunc(r.Releases, func(o release) bool { return sameTitle(o.Title, e.Album, albumRemarks) })
+	l.code = e.ISRC != "" &&
+		slices.ContainsFunc(r.ISRCs, func(code string) bool { return strings.EqualFold(code, e.ISRC) })
+	l.album = e.Album != "" &&
+		slices.ContainsFunc(r.Releases, func(o release) bool { return sameTitle(o.Title, e.Album, albumRemarks) })
 	if length := time.Duration(r.Length) * time.Millisecond; length > 0 && e.Duration > 0 {
 		l.apart = (length - e.Duration).Abs()
 	}
@@ -102,7 +106,8 @@ func (c credit) is(name string) bool {
 		names.WriteString(a.Name + " ")
 	}
 	name = normal(name)
-	return slices.ContainsFunc([]string{joined.String(), names.String(), c[0].Name, c[0].Artist.Name}, func(own string) bool { return normal(own) == name })
+	return slices.ContainsFunc([]string{joined.String(), names.String(), c[0].Name, c[0].Artist.Name},
+		func(own string) bool { return normal(own) == name })
 }
 
 func artistQuery(e library.Entity) string {
@@ -137,7 +142,8 @@ func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // field is a phrase of a Lucene query. Within quotes nothing but the quote and the backslash means anything.
 func field(name, text string) string {
-	return name + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.Join(strings.Fields(text), " ")) + `"`
+	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.Join(strings.Fields(text), " "))
+	return name + `:"` + escaped + `"`
 }
 
 func sameTitle(a, b string, remarks []string) bool {
@@ -148,7 +154,8 @@ func sameTitle(a, b string, remarks []string) bool {
 // with the artists, and every edition of an album in one release group.
 var (
 	trackRemarks = []string{"remaster", "feat.", "feat ", "ft."}
-	albumRemarks = append(trackRemarks[:len(trackRemarks):len(trackRemarks)], "deluxe", "anniversary", "edition", "expanded", "bonus track", "- single", "- ep")
+	albumRemarks = append(trackRemarks[:len(trackRemarks):len(trackRemarks)], "deluxe", "anniversary", "edition",
+		"expanded", "bonus track", "- single", "- ep")
 )
 
 // versions are the words for what is something else.

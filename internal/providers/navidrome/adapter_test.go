@@ -14,7 +14,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-var deadCredential = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
+var deadCredential = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,
+	Scope: resilience.ScopeConnection}
 
 func merge(a, b library.Credentials) library.Credentials {
 	all := maps.Clone(a)

@@ -109,7 +109,8 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	if w.form {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	answer, err := a.do(req, verb+" /rest/"+method, providers.Refusals{Table: subsonic, Explain: explain, InSuccess: failed})
+	answer, err := a.do(req, verb+" /rest/"+method,
+		providers.Refusals{Table: subsonic, Explain: explain, InSuccess: failed})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,8 @@ func explain(e *resilience.AnswerError) {
 // of them.
 func failed(e *resilience.AnswerError) bool {
 	var env envelope
-	if !bytes.Contains(e.Body, []byte(`"failed"`)) || json.Unmarshal(e.Body, &env) != nil || env.Response == nil || env.Response.Status != "failed" {
+	if !bytes.Contains(e.Body, []byte(`"failed"`)) || json.Unmarshal(e.Body, &env) != nil || env.Response == nil ||
+		env.Response.Status != "failed" {
 		return false
 	}
 	e.Code = codeGeneric
@@ -243,7 +245,8 @@ func (a *adapter) watchRedirects(client *http.Client) *http.Client {
 func (a *adapter) follow() bool {
 	to := a.moved
 	a.moved = nil
-	if to == nil || to.Hostname() != a.base.Hostname() || to.Scheme != "https" && to.Scheme != a.base.Scheme || !strings.Contains(to.Path, "/rest/") {
+	if to == nil || to.Hostname() != a.base.Hostname() || to.Scheme != "https" && to.Scheme != a.base.Scheme ||
+		!strings.Contains(to.Path, "/rest/") {
 		return false
 	}
 	base, err := normalise((&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String())

@@ -14,7 +14,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-var geoff = library.Credentials{"url": "https://music.example.org/music/", "username": "geoff", "password": "correct-horse-battery"}
+var geoff = library.Credentials{"url": "https://music.example.org/music/", "username": "geoff",
+	"password": "correct-horse-battery"}
 
 // navidromeRoutes answers as Navidrome 0.63 does, at /music.
 func navidromeRoutes(t testing.TB) map[string]providertest.Respond {
@@ -30,7 +31,8 @@ func navidromeRoutes(t testing.TB) map[string]providertest.Respond {
 		"POST /music/auth/login":                     answer("login.json"),
 		"GET /music/api/song":                        answer("songs.json"),
 		"GET /music/api/scrobble": func(*http.Request) (int, http.Header, string) {
-			return 200, http.Header{"X-Total-Count": {"3"}, "X-Nd-Authorization": {"token-two"}}, providertest.Golden(t, "scrobbles.json")
+			return 200, http.Header{"X-Total-Count": {"3"}, "X-Nd-Authorization": {"token-two"}},
+				providertest.Golden(t, "scrobbles.json")
 		},
 	}
 }
@@ -55,10 +57,12 @@ func albumRoutes(t testing.TB) map[string]providertest.Respond {
 }
 
 // aboutTheCall is what a status means where no play is to blame for it.
-var aboutTheCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+var aboutTheCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
+	Scope: resilience.ScopeStream}
 
 // passing is what a 404 means that no Subsonic server has sent: a proxy's, whose server is gone for a moment.
-var passing = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+var passing = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
+	Scope: resilience.ScopeStream, FatalAfter: 10}
 
 func TestConformance(t *testing.T) {
 	older := navidromeRoutes(t)
@@ -69,14 +73,16 @@ func TestConformance(t *testing.T) {
 		// faults are left to the requests that count: an older server's missing list of plays is no fault.
 		faults func(*http.Request) bool
 	}{
-		"every play":  {navidromeRoutes(t), library.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
-		"last plays":  {older, library.Credentials{"auth": "token", "native": "yes"}, func(req *http.Request) bool { return req.URL.Path != "/music/api/scrobble" }},
+		"every play": {navidromeRoutes(t), library.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
+		"last plays": {older, library.Credentials{"auth": "token", "native": "yes"},
+			func(req *http.Request) bool { return req.URL.Path != "/music/api/scrobble" }},
 		"albums":      {albumRoutes(t), library.Credentials{"auth": "password", "form": "yes", "native": "no"}, nil},
 		"not learned": {albumRoutes(t), nil, nil},
 	}
 	for name, server := range servers {
 		t.Run(name, func(t *testing.T) {
-			healthy := providertest.Capability{Healthy: providertest.Routes(server.routes), Statuses: map[int]resilience.Meaning{404: passing}}
+			healthy := providertest.Capability{Healthy: providertest.Routes(server.routes),
+				Statuses: map[int]resilience.Meaning{404: passing}}
 			lists := healthy
 			lists.Fine = []int{http.StatusNotImplemented}
 			if server.learned == nil {
@@ -85,7 +91,8 @@ func TestConformance(t *testing.T) {
 			plays := lists
 			plays.Faults = server.faults
 			sent := lists
-			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: passing, 410: aboutTheCall, 422: aboutTheCall}
+			sent.Statuses = map[int]resilience.Meaning{400: aboutTheCall, 404: passing, 410: aboutTheCall,
+				422: aboutTheCall}
 			providertest.Run(t, providertest.Suite{
 				Provider:    providertest.New(navidrome.Describe()),
 				Credentials: merge(geoff, server.learned),
@@ -144,7 +151,8 @@ func TestErrorTable(t *testing.T) {
 		t.Run(row.golden, func(t *testing.T) {
 			t.Parallel()
 			client := providertest.Client(providertest.Always(row.status, providertest.Golden(t, row.golden)))
-			a := providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
+			a := providertest.New(navidrome.Describe()).Open(client,
+				merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 			check := func(err error) {
 				t.Helper()
 				requireVerdict(t, row.want, err)
@@ -163,9 +171,10 @@ func TestErrorTable(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, native := range []string{"yes", "no"} {
-		client := providertest.Client(providertest.Always(http.StatusNotImplemented, "This endpoint is not "+
-			"implemented"))
-		a := providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": native}))
+		client := providertest.Client(providertest.Always(http.StatusNotImplemented,
+			"This endpoint is not implemented"))
+		a := providertest.New(navidrome.Describe()).Open(client,
+			merge(geoff, library.Credentials{"auth": "token", "native": native}))
 		_, err := playlists(t.Context(), a)
 		require.ErrorIs(t, err, providers.ErrNotOffered)
 		_, err = tracks(t.Context(), a, library.Playlist{SourceID: "x"})
@@ -173,6 +182,7 @@ func TestSwitchedOff(t *testing.T) {
 		_, err = listens(t.Context(), a, library.Span{})
 		require.ErrorIs(t, err, providers.ErrNotOffered)
 		_, err = a.Prove(t.Context())
-		requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}, err)
+		requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+			Scope: resilience.ScopeStream}, err)
 	}
 }

@@ -100,7 +100,8 @@ func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listen
 			return err
 		}
 		total, _ := strconv.Atoi(answer.Header.Get("X-Total-Count"))
-		page := providers.ListenPage{Listens: plays(rows, songs), Oldest: rows[len(rows)-1].SubmissionTime.Time, Total: max(total, 0)}
+		page := providers.ListenPage{Listens: plays(rows, songs), Oldest: rows[len(rows)-1].SubmissionTime.Time,
+			Total: max(total, 0)}
 		if !yield(page, nil) || len(rows) < scrobblePage {
 			return nil
 		}
@@ -120,7 +121,8 @@ func plays(rows []scrobble, songs map[text]*library.Track) []library.Listen {
 }
 
 func listen(t library.Track, at time.Time, count number) library.Listen {
-	return library.Listen{Track: t, SourceID: t.SourceID + "@" + strconv.FormatInt(at.Unix(), 10), PlayedAt: at, PlayCount: int(count)}
+	return library.Listen{Track: t, SourceID: t.SourceID + "@" + strconv.FormatInt(at.Unix(), 10), PlayedAt: at,
+		PlayCount: int(count)}
 }
 
 // join looks up the songs of the plays that are not in songs yet. A song that is gone for good gets a nil.
@@ -294,5 +296,6 @@ func (w *albumWalk) add(al album, songs []song) {
 // tells says whether the page brings anything or comes further down than the span began: what an earlier run has read
 // is passed on the way to the rest, and must not count as a page of this one.
 func (w *albumWalk) tells() bool {
-	return len(w.page.Listens) > 0 || !w.page.Oldest.IsZero() && (w.span.Before.IsZero() || w.page.Oldest.Before(w.span.Before))
+	return len(w.page.Listens) > 0 || !w.page.Oldest.IsZero() &&
+		(w.span.Before.IsZero() || w.page.Oldest.Before(w.span.Before))
 }

@@ -46,7 +46,8 @@ func TestEveryPlay(t *testing.T) {
 		require.True(t, i == 0 || !l.PlayedAt.After(got[i-1].PlayedAt), "newest first")
 	}
 	require.Equal(t, library.Listen{
-		Track:    library.Track{Title: "Song 0", Artist: "Artist", Album: "Album", Duration: 180500 * time.Millisecond, SourceID: "song000000000000000000"},
+		Track: library.Track{Title: "Song 0", Artist: "Artist", Album: "Album", Duration: 180500 * time.Millisecond,
+			SourceID: "song000000000000000000"},
 		SourceID: "song000000000000000000@" + strconv.FormatInt(lastPlay.Unix(), 10), PlayedAt: lastPlay,
 	}, got[0])
 	require.Equal(t, "Song 3", got[3].Title, "left out of lists, but known")
@@ -65,7 +66,8 @@ func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
 		routes := navidromeRoutes(t)
 		routes["GET /music/api/song"] = providertest.Always(200, "[]")
 		routes["GET /music/api/song/{id}"] = providertest.Always(404, notFound)
-		a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "native": "yes"}))
+		a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+			merge(geoff, library.Credentials{"auth": "token", "native": "yes"}))
 		return listens(t.Context(), a, library.Span{})
 	}
 	pages, err := read(`{"error":"data not found"}`)
@@ -103,7 +105,8 @@ func TestPlaysThatWereSubmittedLate(t *testing.T) {
 	s.fill(3, 3, lastPlay)
 	onTheWay := lastPlay.Add(-6 * time.Hour)
 	s.plays = append(s.plays, play{4, "song000000000000000001", onTheWay.Unix()})
-	pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()), library.Span{After: lastPlay})
+	pages, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()),
+		library.Span{After: lastPlay})
 	require.NoError(t, err)
 	got := all(pages)
 	require.Len(t, got, 4)
@@ -173,7 +176,8 @@ func TestOlderNavidrome(t *testing.T) {
 	require.Equal(t, 3, got[0].PlayCount)
 	require.Equal(t, 2, got[449].PlayCount)
 	require.Equal(t, lastPlay, got[0].PlayedAt)
-	require.Equal(t, "song000000000000000000@"+strconv.FormatInt(lastPlay.Unix(), 10), got[0].SourceID, "as a newer server names it")
+	require.Equal(t, "song000000000000000000@"+strconv.FormatInt(lastPlay.Unix(), 10), got[0].SourceID,
+		"as a newer server names it")
 	require.Equal(t, lastPlay.Add(-199*time.Minute), pages[0].Oldest)
 
 	before := s.calls
@@ -188,9 +192,11 @@ func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 	t.Parallel()
 	routes := navidromeRoutes(t)
 	delete(routes, "GET /music/api/scrobble")
-	client := resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes), Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})
+	client := resilience.NewClient(&resilience.Transport{Base: providertest.Routes(routes),
+		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: 2})})
 	for range 5 {
-		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})
+		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(client,
+			merge(geoff, library.Credentials{"auth": "token", "native": "yes"})), library.Span{})
 		require.NoError(t, err)
 	}
 }
@@ -225,14 +231,17 @@ func TestNoPlays(t *testing.T) {
 	t.Parallel()
 	routes := albumRoutes(t)
 	asked := 0
-	list := `{"subsonic-response":{"status":"ok","albumList2":{"album":[{"id":"1","played":"2026-11-03T10:00:00Z"},{"id":"2","played":1793700000},` +
+	list := `{"subsonic-response":{"status":"ok","albumList2":{"album":[` +
+		`{"id":"1","played":"2026-11-03T10:00:00Z"},{"id":"2","played":1793700000},` +
 		`{"id":"3","played":"1793700000000"},{"id":"4","played":"2026-11-01T10:00:00.123"},{"id":"5"}]}}}`
 	routes["/music/rest/getAlbumList2.view"] = providertest.Always(200, list)
 	routes["/music/rest/getAlbum.view"] = func(*http.Request) (int, http.Header, string) {
 		asked++
-		return 200, nil, `{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-1","title":"Rain","artist":"Cloud"}]}}}`
+		return 200, nil,
+			`{"subsonic-response":{"status":"ok","album":{"song":[{"id":"tr-1","title":"Rain","artist":"Cloud"}]}}}`
 	}
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+		merge(geoff, library.Credentials{"auth": "token"}))
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Empty(t, pages)

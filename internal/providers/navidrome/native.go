@@ -59,7 +59,8 @@ func (a *adapter) signIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base.JoinPath("auth", "login").String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base.JoinPath("auth", "login").String(),
+		bytes.NewReader(body))
 	if err != nil {
 		return badAddress("This is not a web address.")
 	}
@@ -83,7 +84,8 @@ func (a *adapter) signIn(ctx context.Context) error {
 
 // get calls Navidrome's own API and reads the answer into v. A token that is no longer accepted is replaced, and the
 // call made once more.
-func (a *adapter) get(ctx context.Context, endpoint string, path []string, query url.Values, v any) (*resilience.Answer, error) {
+func (a *adapter) get(ctx context.Context, endpoint string, path []string, query url.Values,
+	v any) (*resilience.Answer, error) {
 	answer, err := a.getSigned(ctx, endpoint, path, query)
 	if err != nil {
 		return nil, offered(err)
@@ -94,7 +96,8 @@ func (a *adapter) get(ctx context.Context, endpoint string, path []string, query
 	return answer, providers.DecodeJSON(answer, v)
 }
 
-func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string, query url.Values) (*resilience.Answer, error) {
+func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
+	query url.Values) (*resilience.Answer, error) {
 	if a.held.get(a.sessionKey()) == "" {
 		if err := a.signIn(ctx); err != nil {
 			return nil, err
@@ -114,7 +117,8 @@ func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
 	return a.getOnce(ctx, endpoint, path, query)
 }
 
-func (a *adapter) getOnce(ctx context.Context, endpoint string, path []string, query url.Values) (*resilience.Answer, error) {
+func (a *adapter) getOnce(ctx context.Context, endpoint string, path []string,
+	query url.Values) (*resilience.Answer, error) {
 	u := a.base.JoinPath(path...)
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)

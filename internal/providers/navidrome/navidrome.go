@@ -50,17 +50,18 @@ func Describe() providers.Description {
 
 var fields = []providers.Field{
 	{Name: credURL, Label: "Address of your server", Kind: "url",
-		Help: "As you open it in the browser, for example https://music.example.org. " +
-			"Works with Navidrome and every Subsonic server."},
+		Help: "As you open it in the browser, for example https://music.example.org. Works with Navidrome and " +
+			"every Subsonic server."},
 	{Name: credUser, Label: "User name", Kind: "text"},
 	{Name: credPassword, Label: "Password", Kind: "password", Optional: true, Or: credAPIKey,
 		Help: "Not needed when you enter an API key."},
 	{Name: credAPIKey, Label: "API key", Kind: "password", Optional: true,
 		Help: "If your server offers API keys. With Navidrome, the password gives the more complete history."},
-	{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox", Optional: true,
+	{Name: credInsecure, Label: "Send my password unprotected when the server asks for it", Kind: "checkbox",
+		Optional: true,
 		Help: "Only matters for an address that begins with http://. Some servers, and Navidrome's complete " +
-			"history, need the " +
-			"password itself. Tick this only if you trust every part of the network between here and your server."},
+			"history, need the password itself. Tick this only if you trust every part of the network between here " +
+			"and your server."},
 }
 
 func build(providers.Settings, providers.Installation) (providers.Provider, error) {
@@ -115,8 +116,10 @@ func ticked(v string) bool {
 // query, and Navidrome's own.
 func endpoints() []string {
 	all := []string{"POST /auth/login", "GET /api/scrobble", "GET /api/song", "GET /api/song/{id}"}
-	for _, method := range []string{"ping", "getOpenSubsonicExtensions", "tokenInfo", "getAlbumList2", "getAlbum", "getPlaylists", "getPlaylist",
-		"search3", "scrobble", "createPlaylist", "updatePlaylist"} {
+	for _, method := range []string{
+		"ping", "getOpenSubsonicExtensions", "tokenInfo", "getAlbumList2", "getAlbum", "getPlaylists",
+		"getPlaylist", "search3", "scrobble", "createPlaylist", "updatePlaylist",
+	} {
 		for _, form := range []bool{true, false} {
 			all = append(all, way{form: form}.verb()+" /rest/"+method)
 		}

@@ -13,13 +13,12 @@ import (
 // What a person can do when connecting does not work.
 const (
 	adviceNoServer = "There is no Subsonic server at this address. Enter the address at which you open your music " +
-		"server in the browser. " +
-		"If a sign-in page of its own stands in front of the server, it must let everything under /rest/ pass."
+		"server in the browser. If a sign-in page of its own stands in front of the server, it must let everything " +
+		"under /rest/ pass."
 	adviceProxy = "Something in front of the server refuses the call before it gets there. It must let everything " +
 		"under /rest/ pass."
 	adviceHTTPS = "This server wants the password itself, and over http:// anyone on the way could read it. Enter " +
-		"the server's https:// address, " +
-		"or tick “Send my password unprotected when the server asks for it”."
+		"the server's https:// address, or tick “Send my password unprotected when the server asks for it”."
 	adviceNoWay = "This server accepts none of the ways to sign in that were tried. If it offers API keys, make " +
 		"one there and enter it here."
 	adviceNoKeys = "This server does not take API keys. Enter your password instead."
@@ -46,7 +45,8 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		ID:   base + "#" + a.user,
 		Name: a.user,
 		Learned: library.Credentials{
-			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form), credNative: yesNo(a.native),
+			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form),
+			credNative: yesNo(a.native),
 		},
 	}, nil
 }

@@ -39,7 +39,8 @@ func TestProveAtNavidrome(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
 		ID: s.URL + "#geoff", Name: "geoff",
-		Learned: library.Credentials{"url": s.URL, "username": "geoff", "auth": "token", "form": "yes", "native": "yes"},
+		Learned: library.Credentials{"url": s.URL, "username": "geoff", "auth": "token", "form": "yes",
+			"native": "yes"},
 	}, account)
 
 	s.fill(10, 10, lastPlay)
@@ -109,21 +110,30 @@ func TestWayToSignIn(t *testing.T) {
 		auth    string
 		advice  string
 	}{
-		"password over TLS":          {library.Credentials{"url": "https://m.example.org"}, "error_41.json", inForm, []string{"GET t", "POST p"}, "password", ""},
-		"password to loopback":       {library.Credentials{"url": "127.0.0.1:4533"}, "error_10.json", inForm, []string{"GET t", "POST p"}, "password", ""},
-		"password when ticked":       {library.Credentials{"url": "192.168.1.5:4533", "insecure": "on"}, "error_42.json", inForm, []string{"GET t", "POST p"}, "password", ""},
-		"password never unprotected": {library.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm, []string{"GET t"}, "", "tick"},
+		"password over TLS": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", inForm,
+			[]string{"GET t", "POST p"}, "password", ""},
+		"password to loopback": {library.Credentials{"url": "127.0.0.1:4533"}, "error_10.json", inForm,
+			[]string{"GET t", "POST p"}, "password", ""},
+		"password when ticked": {library.Credentials{"url": "192.168.1.5:4533", "insecure": "on"},
+			"error_42.json", inForm, []string{"GET t", "POST p"}, "password", ""},
+		"password never unprotected": {library.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm,
+			[]string{"GET t"}, "", "tick"},
 		"no forms": {library.Credentials{"url": "https://m.example.org"}, "error_10.json",
-			func(req *http.Request) bool { return req.URL.Query().Has("p") }, []string{"GET t", "POST p", "GET p"}, "password", ""},
+			func(req *http.Request) bool { return req.URL.Query().Has("p") }, []string{"GET t", "POST p",
+				"GET p"}, "password", ""},
 		"key": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
 			func(req *http.Request) bool {
 				return req.PostForm.Get("apiKey") == "key-of-geoff" && !req.Form.Has("u")
 			}, []string{"POST apiKey"}, "apikey", ""},
-		"key refused, token taken": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
-			func(req *http.Request) bool { return req.Form.Has("t") }, []string{"POST apiKey", "GET apiKey", "GET t"}, "token", ""},
-		"only a key, and not taken": {library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff", "password": ""}, "error_42.json",
+		"key refused, token taken": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"},
+			"error_42.json",
+			func(req *http.Request) bool { return req.Form.Has("t") }, []string{"POST apiKey", "GET apiKey",
+				"GET t"}, "token", ""},
+		"only a key, and not taken": {library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff",
+			"password": ""}, "error_42.json",
 			never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
-		"nothing taken": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never, []string{"GET t", "POST p", "GET p"}, "", "API key"},
+		"nothing taken": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never,
+			[]string{"GET t", "POST p", "GET p"}, "", "API key"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +143,8 @@ func TestWayToSignIn(t *testing.T) {
 			account, err := prove(t, upstream, creds)
 			require.Equal(t, c.ways, *ways)
 			if c.auth == "" {
-				requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
+				requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config,
+					Scope: resilience.ScopeConnection}, err)
 				require.Contains(t, adviceOf(t, err), c.advice)
 				require.NotContains(t, err.Error(), password)
 				return
@@ -141,7 +152,8 @@ func TestWayToSignIn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.auth, account.Learned["auth"])
 			*ways = nil
-			_, _ = playlists(t.Context(), providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), merge(creds, account.Learned)))
+			_, _ = playlists(t.Context(), providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+				merge(creds, account.Learned)))
 			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run goes the learned way at once")
 		})
 	}
@@ -160,7 +172,8 @@ func TestWayChanges(t *testing.T) {
 		return status, header, body
 	}
 	accepted = "p"
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(answer)), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(answer)),
+		merge(geoff, library.Credentials{"auth": "token"}))
 	got, err := playlists(t.Context(), a)
 	require.NoError(t, err)
 	require.Len(t, got, 3)
@@ -178,10 +191,12 @@ func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "error_41.json")
 	})
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+		merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
-		requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}, err)
+		requireVerdict(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config,
+			Scope: resilience.ScopeConnection}, err)
 	}
 	require.Equal(t, 1, pings)
 }
@@ -194,8 +209,10 @@ func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	_, err := prove(t, func(req *http.Request) (int, http.Header, string) { return 502, nil, "" }, geoff)
 	require.Zero(t, resilience.Classify(err).FirstDelay, "it is there, and says so itself")
 	client := resilience.NewClient(&resilience.Transport{Base: http.DefaultTransport})
-	_, err = providertest.New(navidrome.Describe()).Open(client, merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
-	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network, Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
+	_, err = providertest.New(navidrome.Describe()).Open(client,
+		merge(geoff, library.Credentials{"url": far.URL})).Prove(t.Context())
+	requireVerdict(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network,
+		Scope: resilience.ScopeConnection, FirstDelay: 5 * time.Second}, err)
 }
 
 func TestNoSubsonicServer(t *testing.T) {
@@ -206,19 +223,22 @@ func TestNoSubsonicServer(t *testing.T) {
 		body   string
 		advice string
 	}{
-		"page":             {200, nil, "<!DOCTYPE html><title>Welcome</title>", "no Subsonic server"},
-		"page not found":   {404, nil, "<html>404</html>", "no Subsonic server"},
-		"not found":        {404, nil, "404 page not found", "no Subsonic server"},
-		"other JSON":       {200, nil, `{"hello":"world"}`, "no Subsonic server"},
-		"proxy":            {401, http.Header{"Www-Authenticate": {"Basic"}}, "", "in front of the server"},
-		"moved":            {301, http.Header{"Location": {"https://other.example.net/rest/ping.view?t=1"}}, "", "https://other.example.net. If"},
+		"page":           {200, nil, "<!DOCTYPE html><title>Welcome</title>", "no Subsonic server"},
+		"page not found": {404, nil, "<html>404</html>", "no Subsonic server"},
+		"not found":      {404, nil, "404 page not found", "no Subsonic server"},
+		"other JSON":     {200, nil, `{"hello":"world"}`, "no Subsonic server"},
+		"proxy":          {401, http.Header{"Www-Authenticate": {"Basic"}}, "", "in front of the server"},
+		"moved": {301, http.Header{"Location": {"https://other.example.net/rest/ping.view?t=1"}}, "",
+			"https://other.example.net. If"},
 		"bad gateway":      {502, nil, "<html>502</html>", ""},
 		"too many callers": {429, nil, "", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			upstream := providertest.Respond(func(*http.Request) (int, http.Header, string) { return c.status, c.header, c.body })
+			upstream := providertest.Respond(func(*http.Request) (int, http.Header, string) {
+				return c.status, c.header, c.body
+			})
 			_, err := prove(t, upstream, geoff)
 			e := answerOf(t, err)
 			if c.advice == "" {
@@ -244,7 +264,8 @@ func TestServerMoved(t *testing.T) {
 			}
 			return 200, nil, providertest.Golden(t, "ping_other.json")
 		})
-		account, err := prove(t, upstream, merge(geoff, library.Credentials{"url": "http://Music.Example.org:80", "apikey": key}))
+		account, err := prove(t, upstream,
+			merge(geoff, library.Credentials{"url": "http://Music.Example.org:80", "apikey": key}))
 		require.NoError(t, err)
 		require.Equal(t, "https://music.example.org", account.Learned["url"])
 		require.Equal(t, "https://music.example.org#geoff", account.ID)
@@ -263,7 +284,8 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 		salts[salt] = true
 		return 200, nil, providertest.Golden(t, "playlists.json")
 	})
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream), merge(geoff, library.Credentials{"auth": "token"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+		merge(geoff, library.Credentials{"auth": "token"}))
 	for range 3 {
 		_, err := playlists(t.Context(), a)
 		require.NoError(t, err)
@@ -285,9 +307,12 @@ func TestNoStepBackFromTLS(t *testing.T) {
 func TestKeyNamesItsUser(t *testing.T) {
 	t.Parallel()
 	upstream := providertest.Routes(map[string]providertest.Respond{
-		"/music/rest/ping.view":                      providertest.Always(200, providertest.Golden(t, "token_info.json")),
-		"/music/rest/getOpenSubsonicExtensions.view": providertest.Always(200, providertest.Golden(t, "extensions.json")),
-		"/music/rest/tokenInfo.view":                 providertest.Always(200, providertest.Golden(t, "token_info.json")),
+		"/music/rest/ping.view": providertest.Always(200,
+			providertest.Golden(t, "token_info.json")),
+		"/music/rest/getOpenSubsonicExtensions.view": providertest.Always(200,
+			providertest.Golden(t, "extensions.json")),
+		"/music/rest/tokenInfo.view": providertest.Always(200,
+			providertest.Golden(t, "token_info.json")),
 	})
 	account, err := prove(t, upstream, merge(geoff, library.Credentials{"username": "jeff", "apikey": "key-of-geoff"}))
 	require.NoError(t, err)
@@ -323,15 +348,22 @@ func TestAddress(t *testing.T) {
 		got, err := base(typed)
 		require.NoError(t, err, typed)
 		require.Equal(t, want, got, typed)
-		require.Equal(t, want[strings.Index(want, "://")+3:][:len(p.App(library.Credentials{"url": typed}))], p.App(library.Credentials{"url": typed}))
+		require.Equal(t, want[strings.Index(want, "://")+3:][:len(p.App(library.Credentials{"url": typed}))],
+			p.App(library.Credentials{"url": typed}))
 	}
-	for _, typed := range []string{"", "https://", "ftp://music.example.org", "my server", "https://geoff:secret-word@music.example.org", "http://[::1", "https://a b/"} {
+	for _, typed := range []string{
+		"", "https://", "ftp://music.example.org", "my server", "https://geoff:secret-word@music.example.org",
+		"http://[::1", "https://a b/",
+	} {
 		_, err := base(typed)
 		requireSetting(t, "url", err)
 		require.NotContains(t, err.Error(), "secret-word")
 	}
 	require.Empty(t, p.App(library.Credentials{"url": "my server"}))
-	for missing, c := range map[string]library.Credentials{"username": {"username": " "}, "password": {"password": ""}} {
+	for missing, c := range map[string]library.Credentials{
+		"username": {"username": " "},
+		"password": {"password": ""},
+	} {
 		a := p.Open(http.DefaultClient, merge(geoff, c))
 		_, err := a.Prove(t.Context())
 		requireSetting(t, missing, err)
@@ -353,7 +385,8 @@ func TestPlaylists(t *testing.T) {
 		}
 		return 200, nil, providertest.Golden(t, "playlist.json")
 	}
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)), merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
+		merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
 	lists, err := playlists(t.Context(), a)
 	require.NoError(t, err)
 	require.Equal(t, []library.Playlist{
@@ -367,7 +400,8 @@ func TestPlaylists(t *testing.T) {
 		require.Len(t, got, 3)
 		require.Equal(t, library.Track{
 			Title: "Riders on the Storm", Artist: "The Doors", Album: "L.A. Woman", Duration: 434e9,
-			ISRC: "USEE19900741", RecordingMBID: "5be29ccd-5d9d-4b3c-a9a7-bd3d4e0bdcd7", SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
+			ISRC: "USEE19900741", RecordingMBID: "5be29ccd-5d9d-4b3c-a9a7-bd3d4e0bdcd7",
+			SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
 		}, got[0])
 		require.Equal(t, "GBBKS1000346", got[1].ISRC)
 		require.Equal(t, "Prince • The Revolution", got[2].Artist)
@@ -378,8 +412,10 @@ func TestPlaylists(t *testing.T) {
 // TestAPlaylistWithoutAnID cannot be told apart from others, nor asked for.
 func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
-	body := `{"subsonic-response":{"status":"ok","playlists":{"playlist":[{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Always(200, body)), merge(geoff, library.Credentials{"auth": "token"}))
+	const body = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` +
+		`{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
+	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Always(200, body)),
+		merge(geoff, library.Credentials{"auth": "token"}))
 	_, err := playlists(t.Context(), a)
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
@@ -387,7 +423,8 @@ func TestAPlaylistWithoutAnID(t *testing.T) {
 // TestSecretsAreNotRepeated has a server that says the password in its answer.
 func TestSecretsAreNotRepeated(t *testing.T) {
 	t.Parallel()
-	const body = `{"subsonic-response":{"status":"failed","error":{"code":"40","message":"No user geoff with password correct-horse-battery"}}}`
+	const body = `{"subsonic-response":{"status":"failed","error":` +
+		`{"code":"40","message":"No user geoff with password correct-horse-battery"}}}`
 	_, err := prove(t, providertest.Always(200, body), geoff)
 	requireVerdict(t, deadCredential, err)
 	require.NotContains(t, err.Error(), "correct-horse")

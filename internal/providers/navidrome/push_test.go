@@ -100,7 +100,8 @@ func TestScrobbleAtNavidrome(t *testing.T) {
 	requireVerdict(t, onItem, outcomes[1])
 	requireCode(t, "not_in_library", outcomes[1])
 	require.Equal(t, "This song is not in your library there.", adviceOf(t, outcomes[1]))
-	require.Equal(t, []string{"POST search3", "POST search3", "POST search3", "POST scrobble"}, f.asked, "a song is looked up once, and all plays are one call")
+	require.Equal(t, []string{"POST search3", "POST search3", "POST search3", "POST scrobble"}, f.asked,
+		"a song is looked up once, and all plays are one call")
 	require.Equal(t, "Roygbiv Boards of Canada", f.of("search3")[0].Get("query"))
 	sent := f.of("scrobble")[0]
 	require.Equal(t, []string{roygbivID, jogaID, roygbivID}, sent["id"])
@@ -110,7 +111,8 @@ func TestScrobbleAtNavidrome(t *testing.T) {
 
 func TestScrobbleElsewhere(t *testing.T) {
 	t.Parallel()
-	busy := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
+	busy := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream}
 	tests := []struct {
 		name    string
 		answers []string // to the calls of scrobble
@@ -119,8 +121,10 @@ func TestScrobbleElsewhere(t *testing.T) {
 		calls   int
 	}{
 		{"one call per play", []string{"done_other.json"}, make([]resilience.Verdict, 3), nil, 3},
-		{"an unknown song is passed over", []string{"done_other.json", "error_70_song.json", "done_other.json"}, []resilience.Verdict{{}, onItem, {}}, nil, 3},
-		{"an outage in the middle", []string{"done_other.json", "status 503"}, []resilience.Verdict{{}, busy, busy}, &busy, 2},
+		{"an unknown song is passed over", []string{"done_other.json", "error_70_song.json", "done_other.json"},
+			[]resilience.Verdict{{}, onItem, {}}, nil, 3},
+		{"an outage in the middle", []string{"done_other.json", "status 503"},
+			[]resilience.Verdict{{}, busy, busy}, &busy, 2},
 		{"an outage", []string{"status 503"}, nil, &busy, 1},
 		{"a dead password", []string{"error_40.json"}, nil, &deadCredential, 1},
 	}
@@ -172,7 +176,8 @@ func TestSongOfAPlay(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search.json"}, "scrobble": {"done.json"}})
 	known := lasting(200*time.Second, played("Roygbiv (as it was named)", "BoC"))
-	known.Sources = []library.Source{{Connection: "spotify", SourceID: "x"}, {Connection: "navidrome", SourceID: roygbivID + "@1795208651"}}
+	known.Sources = []library.Source{{Connection: "spotify", SourceID: "x"},
+		{Connection: "navidrome", SourceID: roygbivID + "@1795208651"}}
 	gone := joga
 	gone.Sources = []library.Source{{Connection: "navidrome", SourceID: "from-an-older-library@1795208651"}}
 	outcomes, err := f.submit(known, gone)
@@ -189,14 +194,16 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"Svefn-g-englar", "Roygbiv", "Jóga"}, titles(found), "in the server's order")
 	require.Equal(t, library.Track{
-		Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun", Duration: 201 * time.Second, ISRC: "ISL019900002",
+		Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun", Duration: 201 * time.Second,
+		ISRC:          "ISL019900002",
 		RecordingMBID: "2d6f5bd6-3a4f-4f9e-9d3a-5b9a5f2f8a11", SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
 	}, found[0])
 	calls := f.of("search3")
 	require.Len(t, calls, 2)
 	require.Equal(t, "Jóga Björk", calls[0].Get("query"))
 	require.Equal(t, "Jóga (Live)", calls[1].Get("query"))
-	require.Equal(t, []string{"20", "0", "0"}, []string{calls[0].Get("songCount"), calls[0].Get("artistCount"), calls[0].Get("albumCount")})
+	require.Equal(t, []string{"20", "0", "0"},
+		[]string{calls[0].Get("songCount"), calls[0].Get("artistCount"), calls[0].Get("albumCount")})
 
 	f = newFar(t, map[string][]string{"search3": {"search_nothing.json"}})
 	found, err = f.open().(providers.PlaylistWriter).Find(t.Context(), unknown.Track)
@@ -219,7 +226,8 @@ func songIDs(n int) []string {
 func TestCreatePlaylist(t *testing.T) {
 	t.Parallel()
 	const named, lookedUp = "L211c2ljL1JhaW4.bTN1-", "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"
-	f := newFar(t, map[string][]string{"createPlaylist": {"created.json", "done_other.json"}, "getPlaylists": {"playlists_after.json"}})
+	f := newFar(t, map[string][]string{"createPlaylist": {"created.json", "done_other.json"},
+		"getPlaylists": {"playlists_after.json"}})
 	w := f.open().(providers.PlaylistWriter)
 	ids := songIDs(450)
 	for _, want := range []string{named, lookedUp} {
@@ -231,7 +239,8 @@ func TestCreatePlaylist(t *testing.T) {
 	require.Equal(t, ids, f.of("createPlaylist")[0]["songId"])
 	require.Less(t, f.longest, 200, "nothing but the method in the URL")
 
-	f = newFar(t, map[string][]string{"createPlaylist": {"created.json"}, "updatePlaylist": {"done.json", "done.json", "done.json", "status 503"}})
+	f = newFar(t, map[string][]string{"createPlaylist": {"created.json"},
+		"updatePlaylist": {"done.json", "done.json", "done.json", "status 503"}})
 	w = f.open("form", "no").(providers.PlaylistWriter)
 	ids = ids[:250]
 	id, err := w.CreatePlaylist(t.Context(), "Rain", ids)
@@ -253,7 +262,8 @@ func TestCreatePlaylist(t *testing.T) {
 
 func TestCreatePlaylistRefused(t *testing.T) {
 	t.Parallel()
-	aboutTheCall := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+	aboutTheCall := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract,
+		Scope: resilience.ScopeStream}
 	tests := []struct {
 		answers map[string][]string
 		want    resilience.Verdict
@@ -266,9 +276,11 @@ func TestCreatePlaylistRefused(t *testing.T) {
 		{map[string][]string{"createPlaylist": {"error_40.json"}}, deadCredential},
 		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"status 404"}}, generic},
 		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"search_nothing.json"}},
-			resilience.Verdict{Class: resilience.Retriable, Category: resilience.Contract, Scope: resilience.ScopeStream, FatalAfter: 3}},
+			resilience.Verdict{Class: resilience.Retriable, Category: resilience.Contract,
+				Scope: resilience.ScopeStream, FatalAfter: 3}},
 		{map[string][]string{"createPlaylist": {"done.json"}, "getPlaylists": {"playlists.json"}}, // none of that name
-			resilience.Verdict{Class: resilience.Retriable, Category: resilience.Contract, Scope: resilience.ScopeStream, FatalAfter: 3}},
+			resilience.Verdict{Class: resilience.Retriable, Category: resilience.Contract,
+				Scope: resilience.ScopeStream, FatalAfter: 3}},
 	}
 	for _, tt := range tests {
 		f := newFar(t, tt.answers)
@@ -280,7 +292,8 @@ func TestCreatePlaylistRefused(t *testing.T) {
 func TestReplacePlaylist(t *testing.T) {
 	t.Parallel()
 	const id = "L211c2ljL1JhaW4.bTN1-"
-	f := newFar(t, map[string][]string{"createPlaylist": {"created.json"}, "updatePlaylist": {"done.json"}, "getPlaylist": {"playlist.json"}})
+	f := newFar(t, map[string][]string{"createPlaylist": {"created.json"}, "updatePlaylist": {"done.json"},
+		"getPlaylist": {"playlist.json"}})
 	w := f.open().(providers.PlaylistWriter)
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Rain", []string{jogaID, roygbivID}))
 	require.Equal(t, []string{"POST createPlaylist"}, f.asked, "it bears that name already")
@@ -292,13 +305,15 @@ func TestReplacePlaylist(t *testing.T) {
 	require.Empty(t, f.params[2]["songIndexToRemove"])
 
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Rain", nil))
-	require.Equal(t, []string{"POST getPlaylist", "POST updatePlaylist", "POST updatePlaylist"}, f.asked[3:], "never a createPlaylist without songs")
+	require.Equal(t, []string{"POST getPlaylist", "POST updatePlaylist", "POST updatePlaylist"}, f.asked[3:],
+		"never a createPlaylist without songs")
 	require.Equal(t, []string{"2", "1", "0"}, f.params[4]["songIndexToRemove"])
 }
 
 func TestReplacePlaylistRefused(t *testing.T) {
 	t.Parallel()
-	aboutTheCall := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
+	aboutTheCall := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Contract,
+		Scope: resilience.ScopeStream}
 	tests := []struct {
 		change, look string // what createPlaylist and getPlaylist answer
 		want         resilience.Verdict
@@ -309,12 +324,14 @@ func TestReplacePlaylistRefused(t *testing.T) {
 		{"error_70_song.json", "playlist.json", generic},
 		{"error_10.json", "playlist.json", generic},
 		{"error_0.json", "playlist.json", generic},
-		{"error_70.json", "status 503", resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}},
+		{"error_70.json", "status 503", resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+			Scope: resilience.ScopeStream}},
 		{"error_70.json", "status 404", generic},
 		{"error_70.json", "status 400", aboutTheCall},
 		{"status 404", "", generic},
 		{"status 400", "", aboutTheCall},
-		{"error_50.json", "", resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
+		{"error_50.json", "", resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission,
+			Scope: resilience.ScopeStream}},
 	}
 	for _, tt := range tests {
 		f := newFar(t, map[string][]string{"createPlaylist": {tt.change}, "getPlaylist": {tt.look}})

@@ -117,6 +117,7 @@ func knownID(sources []library.Source) string {
 // missing is the item failure of a play whose song the search did not find.
 func (a *adapter) missing() error {
 	return &resilience.AnswerError{
-		Endpoint: a.way.verb() + " /rest/search3", Status: http.StatusOK, Code: "not_in_library", Message: "no such song", Meaning: &notInLibrary,
+		Endpoint: a.way.verb() + " /rest/search3", Status: http.StatusOK, Code: "not_in_library",
+		Message: "no such song", Meaning: &notInLibrary,
 	}
 }

@@ -45,7 +45,8 @@ func queries(t library.Track) []string {
 	artist := before(t.Artist, ",", ";", " feat", " & ", " • ", " / ")
 	var all []string
 	for _, q := range []string{title + " " + artist, t.Title, title} {
-		q = strings.Join(strings.FieldsFunc(q, func(r rune) bool { return r == '"' || r == '*' || unicode.IsSpace(r) }), " ")
+		words := strings.FieldsFunc(q, func(r rune) bool { return r == '"' || r == '*' || unicode.IsSpace(r) })
+		q = strings.Join(words, " ")
 		if q != "" && !slices.Contains(all, q) {
 			all = append(all, q)
 		}

@@ -15,7 +15,8 @@ func TestQueries(t *testing.T) {
 		want          []string
 	}{
 		{"Blue", "Joni Mitchell", []string{"Blue Joni Mitchell", "Blue"}},
-		{"Crazy in Love (feat. Jay-Z)", "Beyoncé, Jay-Z", []string{"Crazy in Love Beyoncé", "Crazy in Love (feat. Jay-Z)", "Crazy in Love"}},
+		{"Crazy in Love (feat. Jay-Z)", "Beyoncé, Jay-Z",
+			[]string{"Crazy in Love Beyoncé", "Crazy in Love (feat. Jay-Z)", "Crazy in Love"}},
 		{"Heroes - 2017 Remaster", "David Bowie", []string{"Heroes David Bowie", "Heroes - 2017 Remaster", "Heroes"}},
 		{"(Sittin' On) The Dock of the Bay", "Otis Redding", []string{"(Sittin' On) The Dock of the Bay Otis " +
 			"Redding", "(Sittin' On) The Dock of the Bay"}},

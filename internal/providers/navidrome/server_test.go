@@ -46,7 +46,8 @@ type play struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	s := &server{password: "correct-horse-battery", songs: map[string]map[string]any{}, unlisted: map[string]bool{}, tokens: map[string]int{}, asked: map[string]int{}}
+	s := &server{password: "correct-horse-battery", songs: map[string]map[string]any{}, unlisted: map[string]bool{},
+		tokens: map[string]int{}, asked: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/rest/{method}", s.rest)
 	mux.HandleFunc("POST /auth/login", s.login)
@@ -61,14 +62,16 @@ func newServer(t testing.TB) *server {
 }
 
 func (s *server) credentials() library.Credentials {
-	return library.Credentials{"url": s.URL, "username": "geoff", "password": s.password, "auth": "token", "form": "yes", "native": "yes"}
+	return library.Credentials{"url": s.URL, "username": "geoff", "password": s.password, "auth": "token",
+		"form": "yes", "native": "yes"}
 }
 
 // fill plays n songs one minute apart up to last; each of the songs again and again, in turn.
 func (s *server) fill(n, songs int, last time.Time) {
 	for i := range songs {
 		id := fmt.Sprintf("song%018d", i)
-		s.songs[id] = map[string]any{"id": id, "title": "Song " + strconv.Itoa(i), "artist": "Artist", "album": "Album", "duration": 180.5}
+		s.songs[id] = map[string]any{"id": id, "title": "Song " + strconv.Itoa(i), "artist": "Artist", "album": "Album",
+			"duration": 180.5}
 	}
 	for i := range n {
 		id, at := fmt.Sprintf("song%018d", i%songs), last.Add(-time.Duration(i)*time.Minute)
@@ -83,7 +86,8 @@ func (s *server) fill(n, songs int, last time.Time) {
 func (s *server) rest(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body := map[string]any{"status": "ok", "version": "1.16.1", "type": "navidrome", "serverVersion": "0.63.1", "openSubsonic": true}
+	body := map[string]any{"status": "ok", "version": "1.16.1", "type": "navidrome", "serverVersion": "0.63.1",
+		"openSubsonic": true}
 	token := md5.Sum([]byte(s.password + r.FormValue("s")))
 	switch {
 	case r.FormValue("u") != "geoff" || r.FormValue("t") != hex.EncodeToString(token[:]):

@@ -30,7 +30,10 @@ func TestRealServer(t *testing.T) {
 		"url": server.URL, "username": server.Username, "auth": "password", "form": "yes", "native": "no",
 	}, account.Learned, "a token is refused with code 10, the password itself is not")
 
-	for name, c := range map[string]library.Credentials{"learned": merge(creds, account.Learned), "not learned": creds} {
+	for name, c := range map[string]library.Credentials{
+		"learned":     merge(creds, account.Learned),
+		"not learned": creds,
+	} {
 		t.Run(name, func(t *testing.T) {
 			a := p.Open(client, c)
 			lists, err := playlists(t.Context(), a)
@@ -49,7 +52,8 @@ func TestRealServer(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, pages)
 			_, err = tracks(t.Context(), a, library.Playlist{SourceID: "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"})
-			require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}, resilience.Classify(err), "%v", err)
+			require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item,
+				Scope: resilience.ScopeItem}, resilience.Classify(err), "%v", err)
 		})
 	}
 

@@ -70,19 +70,22 @@ func TestRealServerIsWritten(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Len(t, outcomes, 4)
-		require.Equal(t, []bool{true, true, false, true}, []bool{outcomes[0] == nil, outcomes[1] == nil, outcomes[2] == nil, outcomes[3] == nil})
+		require.Equal(t, []bool{true, true, false, true},
+			[]bool{outcomes[0] == nil, outcomes[1] == nil, outcomes[2] == nil, outcomes[3] == nil})
 		requireVerdict(t, onItem, outcomes[2])
 	})
 }
 
 var (
 	onItem  = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
-	generic = resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+	generic = resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream, FatalAfter: 10}
 )
 
 func played(title, artist string) library.StoredListen {
 	return library.StoredListen{Listen: library.Listen{
-		Track: library.Track{Title: title, Artist: artist}, PlayedAt: time.Date(2026, 11, 20, 21, 4, 11, 123e6, time.UTC),
+		Track:    library.Track{Title: title, Artist: artist},
+		PlayedAt: time.Date(2026, 11, 20, 21, 4, 11, 123e6, time.UTC),
 	}}
 }
 

@@ -19,12 +19,17 @@ const (
 )
 
 var (
-	wrongPassword = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
-	ourMistake    = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream}
-	noWayLeft     = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
-	trialOver     = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
+	wrongPassword = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Auth,
+		Scope: resilience.ScopeConnection}
+	ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
+		Scope: resilience.ScopeStream}
+	noWayLeft = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
+		Scope: resilience.ScopeConnection}
+	trialOver = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
+		Scope:  resilience.ScopeConnection,
 		Advice: "The trial period of this server is over. Whoever runs it needs to enter a licence."}
-	generic = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
+	generic = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream, FatalAfter: 10}
 )
 
 // subsonic is the error table of the Subsonic and OpenSubsonic API. Overload and outages come first: there the status
@@ -38,9 +43,11 @@ var subsonic = providers.Table{
 	{Code: codeNoToken, Meaning: noWayLeft},
 	{Code: codeNoWay, Meaning: noWayLeft},
 	{Code: codeWaysClash, Meaning: noWayLeft},
-	{Code: "50", Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
+	{Code: "50", Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Permission,
+		Scope: resilience.ScopeStream}},
 	{Code: "60", Meaning: trialOver},
-	{Code: codeNotFound, Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}},
+	{Code: codeNotFound, Meaning: resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item,
+		Scope: resilience.ScopeItem}},
 	{Code: codeMissing, Meaning: ourMistake},
 	{Code: "20", Meaning: ourMistake},
 	{Code: "30", Meaning: ourMistake},
@@ -81,15 +88,15 @@ func refusesRequest(e *resilience.AnswerError) bool {
 func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "Navidrome and other Subsonic servers",
-		Sources:  []string{"https://opensubsonic.netlify.app/docs/responses/error/", "https://www.subsonic.org/pages/api.jsp"},
-		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status " +
-			"of its own; from 500 on the status " +
-			"counts alone. 41, 42 and 43 mean what stands here when no other way to sign in is left. 501 says " +
-			"that a feature is switched off there, " +
-			"which is no failure. A 404 without a code is a proxy's, whose server is gone for a moment; in " +
-			"Navidrome's own API it is no failure where it says in JSON that one song is gone, or that an older " +
-			"Navidrome has no list of plays. When something is written, a refusal by its status alone is about " +
-			"the call (fatal · contract · stream), never about one play or playlist.",
+		Sources: []string{"https://opensubsonic.netlify.app/docs/responses/error/",
+			"https://www.subsonic.org/pages/api.jsp"},
+		Reading: "The code is `subsonic-response.error.code` of the body, which comes with 200 or with a status of " +
+			"its own; from 500 on the status counts alone. 41, 42 and 43 mean what stands here when no other way " +
+			"to sign in is left. 501 says that a feature is switched off there, which is no failure. A 404 without " +
+			"a code is a proxy's, whose server is gone for a moment; in Navidrome's own API it is no failure where " +
+			"it says in JSON that one song is gone, or that an older Navidrome has no list of plays. When " +
+			"something is written, a refusal by its status alone is about the call (fatal · contract · stream), " +
+			"never about one play or playlist.",
 		Of: []providers.NamedTable{
 			{Calls: "the Subsonic API", Table: subsonic},
 			{Calls: "Navidrome's own API", Table: ownAPI},

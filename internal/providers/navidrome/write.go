@@ -136,7 +136,8 @@ func (a *adapter) empty(ctx context.Context, id string) error {
 	for len(positions) > 0 {
 		var first []string
 		first, positions = a.split(positions)
-		if _, err := a.write(ctx, "updatePlaylist", url.Values{"playlistId": {id}, "songIndexToRemove": first}); err != nil {
+		params := url.Values{"playlistId": {id}, "songIndexToRemove": first}
+		if _, err := a.write(ctx, "updatePlaylist", params); err != nil {
 			return err
 		}
 	}

@@ -28,15 +28,16 @@ const (
 
 // keyAdvice is what an administrator does about keys that are refused.
 const keyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, " +
-	"or wants one where none is set. " +
-	"Make a new one there and put it into the settings, or empty providers.openai.model to do without digests."
+	"or wants one where none is set. Make a new one there and put it into the settings, or empty " +
+	"providers.openai.model to do without digests."
 
 // spentAdvice is what an administrator does about keys that are used up.
 const spentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. " +
 	"Look at its billing page; we try again once a day."
 
 var (
-	spent   = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Hold: 24 * time.Hour, Advice: spentAdvice}
+	spent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
+		Hold: 24 * time.Hour, Advice: spentAdvice}
 	limited = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
 	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
 	// notServed is a region or an account that the server does not serve.
@@ -45,8 +46,8 @@ var (
 			"Choose another server or model in providers.openai."}
 	noModel = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 		Advice: "The server at providers.openai.api_url does not know the model in providers.openai.model, or the " +
-			"account may not use it, or the address is not the one " +
-			"that /chat/completions follows. Correct the settings and restart."}
+			"account may not use it, or the address is not the one that /chat/completions follows. Correct the " +
+			"settings and restart."}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	// speechless is a model that thinks aloud: about something shorter it may come to an end.
 	speechless = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
@@ -84,12 +85,13 @@ var table = providers.Table{
 func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "OpenAI, or any compatible server",
-		Sources:  []string{"https://platform.openai.com/docs/guides/error-codes", "https://platform.openai.com/docs/guides/rate-limits"},
+		Sources: []string{"https://platform.openai.com/docs/guides/error-codes",
+			"https://platform.openai.com/docs/guides/rate-limits"},
 		Reading: "The code is `error.code`, or `error.type` where that is empty; vLLM has them at the top. " +
-			"`exceed_context_size_error` (llama.cpp), and words about a maximum " +
-			"context length (vLLM), count as `context_length_exceeded`. The wait of a limit is its `Retry-After`, " +
-			"else the `x-ratelimit-reset-*` of that of which nothing is left; " +
-			"that of a spent account is always the table's. An error inside a 200 is read in the same way.",
+			"`exceed_context_size_error` (llama.cpp), and words about a maximum context length (vLLM), count as " +
+			"`context_length_exceeded`. The wait of a limit is its `Retry-After`, else the `x-ratelimit-reset-*` " +
+			"of that of which nothing is left; that of a spent account is always the table's. An error inside a " +
+			"200 is read in the same way.",
 		Own: map[string]string{
 			spentOut: "any other code that ends in `_limit_exceeded`",
 			refused:  "the model does not want to write, or its words were filtered",

@@ -44,14 +44,16 @@ type message struct {
 // at a limit of length; one that ended at a limit of length is taken as it is, and says so, because it was paid for and
 // asking again would end there once more.
 func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
-	body, err := json.Marshal(map[string]any{"model": m.name, "messages": []message{{"system", p.System}, {"user", p.User}}})
+	body, err := json.Marshal(
+		map[string]any{"model": m.name, "messages": []message{{"system", p.System}, {"user", p.User}}})
 	if err != nil {
 		return providers.Completion{}, err
 	}
 	ctx = resilience.WithPatience(ctx, patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.base+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
-		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url", Problem: "This is not a web address."}
+		return providers.Completion{}, &resilience.SettingError{Setting: "providers.openai.api_url",
+			Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
@@ -105,7 +107,8 @@ func (a *chat) completion(asked string) (providers.Completion, error) {
 
 // spent is what the answer took, whatever it says.
 func (a *chat) spent() providers.Completion {
-	return providers.Completion{PromptTokens: max(a.Usage.PromptTokens, 0), CompletionTokens: max(a.Usage.CompletionTokens, 0)}
+	return providers.Completion{PromptTokens: max(a.Usage.PromptTokens, 0),
+		CompletionTokens: max(a.Usage.CompletionTokens, 0)}
 }
 
 var thinking = regexp.MustCompile(`(?s)^\s*<think>.*?(</think>|$)`)

@@ -57,13 +57,19 @@ func TestACompletion(t *testing.T) {
 			require.NoError(t, err)
 			var sent map[string]any
 			require.NoError(t, json.Unmarshal(body, &sent))
-			require.Equal(t, map[string]any{"model": "a-model", "messages": []any{map[string]any{"role": "system", "content": "Write."},
-				map[string]any{"role": "user", "content": "Artists:\n- Sigur Rós (3)"}}}, sent, "nothing that a model could refuse")
+			require.Equal(t, map[string]any{"model": "a-model", "messages": []any{
+				map[string]any{"role": "system", "content": "Write."},
+				map[string]any{"role": "user", "content": "Artists:\n- Sigur Rós (3)"},
+			}}, sent, "nothing that a model could refuse")
 			return 200, nil, providertest.Golden(t, "completion.json")
 		}
-		got, err := asking(providertest.Client(providertest.Respond(far)), "api_url", base, "model", "a-model").Complete(t.Context(), prompt)
+		m := asking(providertest.Client(providertest.Respond(far)), "api_url", base, "model", "a-model")
+		got, err := m.Complete(t.Context(), prompt)
 		require.NoError(t, err)
-		require.Equal(t, providers.Completion{Text: "A calm week.\n\nMostly Sigur Rós.", Model: "gpt-4o-mini-2024-07-18", PromptTokens: 412, CompletionTokens: 58}, got)
+		require.Equal(t, providers.Completion{
+			Text: "A calm week.\n\nMostly Sigur Rós.", Model: "gpt-4o-mini-2024-07-18",
+			PromptTokens: 412, CompletionTokens: 58,
+		}, got)
 	}
 }
 
@@ -80,7 +86,9 @@ func TestAnAnswerThatBreaksOffIsTakenAndSaysSo(t *testing.T) {
 func TestWhatAModelThinksAloudIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		"<think>\nHm.\n</think>\n\nA calm week.": "A calm week.", "A week of <think> and more": "A week of <think> and more", "\n A \n": "A",
+		"<think>\nHm.\n</think>\n\nA calm week.": "A calm week.",
+		"A week of <think> and more":             "A week of <think> and more",
+		"\n A \n":                                "A",
 	} {
 		require.Equal(t, want, written(content))
 	}
@@ -93,7 +101,10 @@ func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
 		"empty":      `{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
 		"null":       `{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`,
 		"thinking":   `{"choices":[{"message":{"content":"<think>Hm"},"finish_reason":"stop"}]}`,
-		"no choices": `{"choices":[]}`, "no object": `[]`, "no json": `data: {}`, "a number": `{"choices":[{"message":{"content":7}}]}`,
+		"no choices": `{"choices":[]}`,
+		"no object":  `[]`,
+		"no json":    `data: {}`,
+		"a number":   `{"choices":[{"message":{"content":7}}]}`,
 	} {
 		_, err := complete(t, providertest.Always(200, body))
 		v := resilience.Classify(err)
@@ -104,8 +115,12 @@ func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
 
 func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]providers.Completion{"200-refusal": {PromptTokens: 10, CompletionTokens: 5}, "200-length": {PromptTokens: 400, CompletionTokens: 4000},
-		"200-content_filter": {}, "400-context_length_exceeded": {}} {
+	for name, want := range map[string]providers.Completion{
+		"200-refusal":                 {PromptTokens: 10, CompletionTokens: 5},
+		"200-length":                  {PromptTokens: 400, CompletionTokens: 4000},
+		"200-content_filter":          {},
+		"400-context_length_exceeded": {},
+	} {
 		status, err := strconv.Atoi(name[:3])
 		require.NoError(t, err)
 		got, err := complete(t, providertest.Always(status, providertest.Golden(t, name+".json")))
@@ -118,11 +133,12 @@ func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rows := map[string]resilience.Verdict{
-		"429-insufficient_quota": quota, "429-credit_balance_exhausted": quota, "429-spend_limit_exceeded": quota, "400-billing_hard_limit_reached": quota, "402-payment": quota,
+		"429-insufficient_quota": quota, "429-credit_balance_exhausted": quota, "429-spend_limit_exceeded": quota,
+		"400-billing_hard_limit_reached": quota, "402-payment": quota,
 		"429-rate_limit_exceeded": limit, "429-other": limit,
 		"401-invalid_api_key": keyAuth, "403-region": config, "404-model_not_found": config, "404-ollama": config,
-		"400-context_length_exceeded": item, "400-vllm-context": item, "400-llamacpp-context": item, "413-groq": item, "400-content_filter": item,
-		"200-refusal": item, "200-content_filter": item, "200-length": item,
+		"400-context_length_exceeded": item, "400-vllm-context": item, "400-llamacpp-context": item, "413-groq": item,
+		"400-content_filter": item, "200-refusal": item, "200-content_filter": item, "200-length": item,
 		"200-error":      quota,
 		"400-parameter":  contract,
 		"503-overloaded": upstream, "500-server_error": upstream,
@@ -161,7 +177,8 @@ func TestTable(t *testing.T) {
 func TestEveryStatusHasAMeaning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		own := map[int]resilience.Verdict{400: contract, 401: keyAuth, 402: quota, 403: config, 404: config, 410: contract, 413: item, 422: contract, 429: limit}
+		own := map[int]resilience.Verdict{400: contract, 401: keyAuth, 402: quota, 403: config, 404: config,
+			410: contract, 413: item, 422: contract, 429: limit}
 		for status := 400; status < 600; status++ {
 			_, err := complete(t, providertest.Always(status, `{}`))
 			want, ok := own[status]
@@ -192,14 +209,15 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 		header map[string]string
 		want   time.Duration
 	}{
-		"seconds":             {map[string]string{requests: "1s"}, time.Second},
-		"minutes":             {map[string]string{tokens: "6m0s"}, 6 * time.Minute},
-		"milliseconds":        {map[string]string{requests: "20ms"}, 20 * time.Millisecond},
-		"a fraction":          {map[string]string{requests: "8.64s"}, 8640 * time.Millisecond},
-		"days":                {map[string]string{requests: "1d2h"}, 26 * time.Hour},
-		"a number":            {map[string]string{tokens: "12"}, 12 * time.Second},
-		"the later":           {map[string]string{requests: "1s", tokens: "3s"}, 3 * time.Second},
-		"what is used up":     {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"}, 3 * time.Second},
+		"seconds":      {map[string]string{requests: "1s"}, time.Second},
+		"minutes":      {map[string]string{tokens: "6m0s"}, 6 * time.Minute},
+		"milliseconds": {map[string]string{requests: "20ms"}, 20 * time.Millisecond},
+		"a fraction":   {map[string]string{requests: "8.64s"}, 8640 * time.Millisecond},
+		"days":         {map[string]string{requests: "1d2h"}, 26 * time.Hour},
+		"a number":     {map[string]string{tokens: "12"}, 12 * time.Second},
+		"the later":    {map[string]string{requests: "1s", tokens: "3s"}, 3 * time.Second},
+		"what is used up": {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"},
+			3 * time.Second},
 		"Retry-After":         {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
 		"none":                {nil, 0},
 		"nonsense":            {map[string]string{requests: "soon", tokens: "-1s"}, 0},
@@ -216,7 +234,9 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 					header.Set(k, v)
 				}
 				body := providertest.Golden(t, "429-rate_limit_exceeded.json")
-				_, err := complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) { return 429, header, body }))
+				_, err := complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
+					return 429, header, body
+				}))
 				v := resilience.Classify(err)
 				require.Equal(t, resilience.RateLimit, v.Category)
 				if c.want == 0 {
@@ -244,8 +264,11 @@ func TestASpentAccountIsNotAskedSoonerThanTomorrow(t *testing.T) {
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pool := resilience.NewKeyPool("openai", []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}, {Secret: "key-three-3333"}}, resilience.Options{})
-		answers := map[string]string{"1111": "401-invalid_api_key", "2222": "429-insufficient_quota", "3333": "completion"}
+		keys := []resilience.PoolKey{{Secret: "key-one-1111"}, {Secret: "key-two-2222"}, {Secret: "key-three-3333"}}
+		pool := resilience.NewKeyPool("openai", keys, resilience.Options{})
+		answers := map[string]string{
+			"1111": "401-invalid_api_key", "2222": "429-insufficient_quota", "3333": "completion",
+		}
 		var used []string
 		far := providertest.Respond(func(r *http.Request) (int, http.Header, string) {
 			key := r.Header.Get("Authorization")
@@ -259,7 +282,8 @@ func TestKeysTakeTurns(t *testing.T) {
 			_, _ = fmt.Sscan(answers[last][:3], &status)
 			return status, nil, providertest.Golden(t, answers[last]+".json")
 		})
-		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: putKey, Advice: keyAdvice, Spent: spentAdvice})
+		client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool,
+			Put: putKey, Advice: keyAdvice, Spent: spentAdvice})
 		c := asking(client, "model", "a-model")
 		got, err := c.Complete(t.Context(), prompt)
 		require.NoError(t, err)
@@ -272,7 +296,8 @@ func TestKeysTakeTurns(t *testing.T) {
 		var short *resilience.KeysError
 		require.ErrorAs(t, err, &short)
 		require.Contains(t, short.Advice, "billing page")
-		require.Equal(t, resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp, NotBefore: time.Now().Add(24 * time.Hour)}, resilience.Classify(err))
+		require.Equal(t, resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp,
+			NotBefore: time.Now().Add(24 * time.Hour)}, resilience.Classify(err))
 		require.Len(t, used, 4)
 		require.Same(t, pool, providertest.NewIn(providers.Installation{Keys: pool}, Describe()).Keys)
 	})

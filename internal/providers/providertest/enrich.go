@@ -24,13 +24,16 @@ type Enrichment struct {
 
 // notForAll are the promises about calls in a person's name, and about several pages. What the source makes of the
 // statuses that they speak of is among the rest.
-var notForAll = []string{"takes a refused credential for fatal", "keeps the wait of a rate limit", "stops at the request that fails", "can be left early"}
+var notForAll = []string{"takes a refused credential for fatal", "keeps the wait of a rate limit",
+	"stops at the request that fails", "can be left early"}
 
 // RunEnrichment shows that the source keeps what every capability of every adapter promises, as far as it is about
 // calls on behalf of the installation. [library.ErrNotThere] counts as no failure.
 func RunEnrichment(t *testing.T, e Enrichment) {
 	t.Helper()
-	s := &Suite{Provider: &providers.Provider{Open: func(client *http.Client, _ library.Credentials) providers.Adapter { return enriching{e.New(client)} }}}
+	s := &Suite{Provider: &providers.Provider{
+		Open: func(client *http.Client, _ library.Credentials) providers.Adapter { return enriching{e.New(client)} },
+	}}
 	c := &capability{name: "Enrich", Capability: e.Capability, suite: s, secrets: e.Secrets, nothing: e.Nothing,
 		read: func(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error) {
 			facts, err := a.(enriching).Enrich(ctx, e.Entity)

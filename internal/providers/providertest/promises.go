@@ -111,7 +111,8 @@ func checkStatuses(t *testing.T, c *capability) {
 			require.NotEqual(t, resilience.Unknown, got.Category, where)
 			if status < 300 {
 				require.Equal(t, resilience.Retriable, got.Class, "%s: %v", where, err)
-				require.Contains(t, []resilience.Category{resilience.Contract, resilience.Upstream}, got.Category, "%s: %v", where, err)
+				require.Contains(t, []resilience.Category{resilience.Contract, resilience.Upstream}, got.Category,
+					"%s: %v", where, err)
 				continue
 			}
 			require.Equal(t, c.wanted(status), got, "%s: %v", where, err)
@@ -121,7 +122,8 @@ func checkStatuses(t *testing.T, c *capability) {
 
 func checkUnauthorized(t *testing.T, c *capability) {
 	_, err := c.try(t.Context(), t, c.answering(http.StatusUnauthorized, nil, `{}`))
-	require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}, resilience.VerdictOf(err))
+	require.Equal(t, resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth,
+		Scope: resilience.ScopeConnection}, resilience.VerdictOf(err))
 }
 
 func checkHTML(t *testing.T, c *capability) {
@@ -146,7 +148,8 @@ func checkNetwork(t *testing.T, c *capability) {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		},
 		"not resolved": func(req *http.Request) (*http.Response, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: req.URL.Hostname(), IsNotFound: true}}
+			return nil, &net.OpError{Op: "dial", Net: "tcp",
+				Err: &net.DNSError{Err: "no such host", Name: req.URL.Hostname(), IsNotFound: true}}
 		},
 		"cut": func(req *http.Request) (*http.Response, error) {
 			end := func() error { return io.ErrUnexpectedEOF }
@@ -179,10 +182,12 @@ func checkCanceled(t *testing.T, c *capability) {
 	}
 	_, err := c.try(ctx, t, c.with(cut))
 	require.Error(t, err)
-	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err), "in the middle of a body: %v", err)
+	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err),
+		"in the middle of a body: %v", err)
 	_, err = c.try(ctx, t, c.Healthy)
 	require.Error(t, err)
-	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err), "before the call: %v", err)
+	require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.VerdictOf(err),
+		"before the call: %v", err)
 }
 
 func checkContract(t *testing.T, c *capability) {
@@ -225,7 +230,8 @@ func checkRateLimit(t *testing.T, c *capability) {
 		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): time.Now().Add(time.Hour),
 	}
 	for retryAfter, until := range waits {
-		_, err := c.try(t.Context(), t, c.answering(http.StatusTooManyRequests, http.Header{"Retry-After": {retryAfter}}, `{}`))
+		_, err := c.try(t.Context(), t,
+			c.answering(http.StatusTooManyRequests, http.Header{"Retry-After": {retryAfter}}, `{}`))
 		v := resilience.VerdictOf(err)
 		require.Equal(t, resilience.Retriable, v.Class, "%v", err)
 		require.Equal(t, resilience.RateLimit, v.Category, "%v", err)

@@ -18,7 +18,8 @@ func Rows(t testing.TB, tables providers.Tables, met []providers.Row) {
 			for _, m := range met {
 				found = found || first(n.Table, m) == i
 			}
-			require.True(t, found, "%s, %s: no golden answer meets the row %d %q", tables.Provider, n.Calls, row.Status, row.Code)
+			require.True(t, found, "%s, %s: no golden answer meets the row %d %q", tables.Provider, n.Calls,
+				row.Status, row.Code)
 		}
 	}
 }

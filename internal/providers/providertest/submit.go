@@ -24,7 +24,9 @@ const taken = "taken"
 // examplePlays are what is submitted when a suite names nothing else: three tracks of three artists.
 func examplePlays() []library.StoredListen {
 	names := []struct{ artist, title, album string }{
-		{"Sigur Rós", "Svefn-g-englar", "Ágætis byrjun"}, {"Boards of Canada", "Roygbiv", "Music Has the Right to Children"}, {"Björk", "Jóga", ""},
+		{"Sigur Rós", "Svefn-g-englar", "Ágætis byrjun"},
+		{"Boards of Canada", "Roygbiv", "Music Has the Right to Children"},
+		{"Björk", "Jóga", ""},
 	}
 	plays := make([]library.StoredListen, len(names))
 	for i, n := range names {
@@ -131,7 +133,8 @@ func checkNonsense(t *testing.T, c *capability) {
 }
 
 // odd are values that no documented shape has everywhere.
-var odd = []any{nil, true, -1, 1e300, "", "nonsense", "-1", []any{}, []any{nil}, []any{[]any{map[string]any{}}}, map[string]any{}, map[string]any{"#text": nil, "code": nil}}
+var odd = []any{nil, true, -1, 1e300, "", "nonsense", "-1", []any{}, []any{nil}, []any{[]any{map[string]any{}}},
+	map[string]any{}, map[string]any{"#text": nil, "code": nil}}
 
 // nonsense is body with one of its values changed, or left out; false when there is no n-th change.
 func nonsense(body string, n int) (string, bool) {

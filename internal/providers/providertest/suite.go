@@ -105,17 +105,22 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 	t.Helper()
 	all := []*capability{{name: "Prove", Capability: s.Prove, read: prove}}
 	if s.Provider.Pulls(library.Listens) {
-		all = append(all, paged("Listens", s.Listens, func(ctx context.Context, a providers.Adapter) iter.Seq2[providers.ListenPage, error] {
-			return a.(providers.ListenSource).Listens(ctx, s.Span)
-		}))
+		all = append(all,
+			paged("Listens", s.Listens,
+				func(ctx context.Context, a providers.Adapter) iter.Seq2[providers.ListenPage, error] {
+					return a.(providers.ListenSource).Listens(ctx, s.Span)
+				}))
 	}
 	if s.Provider.Pulls(library.Playlists) {
-		all = append(all, paged("Playlists", s.Playlists, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Playlist, error] {
-			return a.(providers.PlaylistSource).Playlists(ctx)
-		}))
-		all = append(all, paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Track, error] {
-			return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist)
-		}))
+		all = append(all,
+			paged("Playlists", s.Playlists,
+				func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Playlist, error] {
+					return a.(providers.PlaylistSource).Playlists(ctx)
+				}))
+		all = append(all,
+			paged("Tracks", s.Tracks, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Track, error] {
+				return a.(providers.PlaylistSource).Tracks(ctx, s.Playlist)
+			}))
 	}
 	if s.Provider.Takes.Listens != "" {
 		all = append(all, submitting(t, s))
@@ -141,7 +146,8 @@ func prove(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error
 	return []any{account}, nil
 }
 
-func paged[P any](name string, c Capability, open func(context.Context, providers.Adapter) iter.Seq2[P, error]) *capability {
+func paged[P any](name string, c Capability,
+	open func(context.Context, providers.Adapter) iter.Seq2[P, error]) *capability {
 	return &capability{
 		name: name, Capability: c,
 		read: func(ctx context.Context, t *testing.T, a providers.Adapter) (pages []any, err error) {
@@ -245,8 +251,8 @@ func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, stat
 // listed is an upstream that wants to be called by endpoints that the provider lists.
 func listed(t *testing.T, p *providers.Provider, next Respond) Respond {
 	return func(req *http.Request) (int, http.Header, string) {
-		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()), "%s calls an endpoint that it does "+
-			"not list", p.Name)
+		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()),
+			"%s calls an endpoint that it does not list", p.Name)
 		return next(req)
 	}
 }

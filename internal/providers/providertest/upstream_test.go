@@ -14,9 +14,11 @@ import (
 func TestUpstream(t *testing.T) {
 	t.Parallel()
 	client := Client(Routes(map[string]Respond{
-		"GET /list":       Always(200, `{"items":[]}`),
-		"GET /list/{id}":  func(r *http.Request) (int, http.Header, string) { return 200, nil, r.URL.Path },
-		"GET /busy":       func(*http.Request) (int, http.Header, string) { return 429, http.Header{"Retry-After": {"7"}}, `{}` },
+		"GET /list":      Always(200, `{"items":[]}`),
+		"GET /list/{id}": func(r *http.Request) (int, http.Header, string) { return 200, nil, r.URL.Path },
+		"GET /busy": func(*http.Request) (int, http.Header, string) {
+			return 429, http.Header{"Retry-After": {"7"}}, `{}`
+		},
 		"POST /list/{id}": func(*http.Request) (int, http.Header, string) { return 204, nil, "" },
 	}))
 	tests := []struct {
@@ -32,7 +34,8 @@ func TestUpstream(t *testing.T) {
 		{"DELETE", "/list", 404, ""},
 	}
 	for _, tt := range tests {
-		req, err := http.NewRequestWithContext(t.Context(), tt.method, "https://example.org"+tt.path, strings.NewReader("x"))
+		req, err := http.NewRequestWithContext(t.Context(), tt.method, "https://example.org"+tt.path,
+			strings.NewReader("x"))
 		require.NoError(t, err)
 		answer, err := resilience.Send(client, req, tt.method+" "+tt.path)
 		if tt.status >= 400 {
@@ -75,7 +78,10 @@ func TestNonsense(t *testing.T) {
 		}
 		seen[other] = true
 	}
-	for _, want := range []string{`null`, `{"c":"x"}`, `{"a":[],"c":"x"}`, `{"a":[{}],"c":"x"}`, `{"a":[{"b":-1}],"c":"x"}`, `{"a":[{"b":1}],"c":true}`} {
+	for _, want := range []string{
+		`null`, `{"c":"x"}`, `{"a":[],"c":"x"}`, `{"a":[{}],"c":"x"}`, `{"a":[{"b":-1}],"c":"x"}`,
+		`{"a":[{"b":1}],"c":true}`,
+	} {
 		require.Contains(t, seen, want)
 	}
 	_, ok := nonsense("<html>", 0)

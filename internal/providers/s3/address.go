@@ -27,18 +27,18 @@ func (a *adapter) read(c library.Credentials) (err error) {
 	case a.bucket == "":
 		return setting(credBucket, "Enter the name of a bucket.")
 	case s3utils.CheckValidBucketName(a.bucket) != nil:
-		return setting(credBucket, "This cannot be the name of a bucket. Enter the name alone, without the "+
-			"address or a folder.")
+		return setting(credBucket,
+			"This cannot be the name of a bucket. Enter the name alone, without the address or a folder.")
 	case a.accessKey == "":
 		return setting(credAccessKey, "Enter the access key.")
 	case strings.ContainsFunc(a.accessKey, notInKey):
-		return setting(credAccessKey, "This cannot be an access key: there is a space or another stray character "+
-			"in it.")
+		return setting(credAccessKey,
+			"This cannot be an access key: there is a space or another stray character in it.")
 	case a.secretKey == "":
 		return setting(credSecretKey, "Enter the secret key that belongs to the access key.")
 	case strings.ContainsFunc(a.region, notInKey):
-		return setting(credRegion, "This cannot be a region. Enter its short name, for example eu-central-1, or "+
-			"leave it empty.")
+		return setting(credRegion,
+			"This cannot be a region. Enter its short name, for example eu-central-1, or leave it empty.")
 	}
 	return nil
 }
@@ -98,7 +98,8 @@ func folder(typed string) (string, error) {
 	switch {
 	case clean == "":
 		return "", nil
-	case strings.Contains("/"+typed+"/", "/../"), strings.ContainsFunc(typed, unicode.IsControl), s3utils.CheckValidObjectName(clean) != nil:
+	case strings.Contains("/"+typed+"/", "/../"), strings.ContainsFunc(typed, unicode.IsControl),
+		s3utils.CheckValidObjectName(clean) != nil:
 		return "", setting(credPrefix, "This cannot be a folder in a bucket. Enter a name like reprise/.")
 	}
 	return clean + "/", nil

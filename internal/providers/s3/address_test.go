@@ -23,15 +23,17 @@ func with(field, typed string) library.Credentials {
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]struct{ app, asked string }{
-		"":                                      {"s3.amazonaws.com", "https://music.s3.us-east-1.amazonaws.com/reprise/x"},
-		"https://s3.eu-central-1.amazonaws.com": {"s3.eu-central-1.amazonaws.com", "https://music.s3.eu-central-1.amazonaws.com/reprise/x"},
-		" https://S3.Example.org/ ":             {"s3.example.org", "https://s3.example.org/music/reprise/x"},
-		"https://s3.example.org:443":            {"s3.example.org", "https://s3.example.org/music/reprise/x"},
-		"http://s3.example.org:80":              {"s3.example.org", "http://s3.example.org/music/reprise/x"},
-		"s3.example.org:9000":                   {"s3.example.org:9000", "https://s3.example.org:9000/music/reprise/x"},
-		"192.168.1.5:9000":                      {"192.168.1.5:9000", "http://192.168.1.5:9000/music/reprise/x"},
-		"localhost:9000":                        {"localhost:9000", "http://localhost:9000/music/reprise/x"},
-		"http://[::1]:9000":                     {"[::1]:9000", "http://[::1]:9000/music/reprise/x"},
+		"": {"s3.amazonaws.com",
+			"https://music.s3.us-east-1.amazonaws.com/reprise/x"},
+		"https://s3.eu-central-1.amazonaws.com": {"s3.eu-central-1.amazonaws.com",
+			"https://music.s3.eu-central-1.amazonaws.com/reprise/x"},
+		" https://S3.Example.org/ ":  {"s3.example.org", "https://s3.example.org/music/reprise/x"},
+		"https://s3.example.org:443": {"s3.example.org", "https://s3.example.org/music/reprise/x"},
+		"http://s3.example.org:80":   {"s3.example.org", "http://s3.example.org/music/reprise/x"},
+		"s3.example.org:9000":        {"s3.example.org:9000", "https://s3.example.org:9000/music/reprise/x"},
+		"192.168.1.5:9000":           {"192.168.1.5:9000", "http://192.168.1.5:9000/music/reprise/x"},
+		"localhost:9000":             {"localhost:9000", "http://localhost:9000/music/reprise/x"},
+		"http://[::1]:9000":          {"[::1]:9000", "http://[::1]:9000/music/reprise/x"},
 	} {
 		t.Run(typed, func(t *testing.T) {
 			t.Parallel()

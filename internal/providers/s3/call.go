@@ -61,7 +61,8 @@ func sentOn(endpoint string, resp *http.Response) error {
 	if err != nil {
 		return &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
 	}
-	return &resilience.AnswerError{Endpoint: endpoint, Status: resp.StatusCode, Message: "redirects to another address", Body: body}
+	return &resilience.AnswerError{Endpoint: endpoint, Status: resp.StatusCode,
+		Message: "redirects to another address", Body: body}
 }
 
 // do lets the library make one request and returns what that really came to.
@@ -137,7 +138,8 @@ func (a *adapter) put(ctx context.Context, o object, opts minio.PutObjectOptions
 	// the library's word for: the whole body has one checksum, not each piece of a stream
 	opts.DisableContentSha256 = true
 	err = a.do(ctx, endpointPut, func(ctx context.Context) error {
-		info, err := a.library.PutObject(ctx, a.bucket, o.key, bytes.NewReader(o.body), int64(len(o.body)), o.md5Base64(), o.sha256Hex(), opts)
+		info, err := a.library.PutObject(ctx, a.bucket, o.key, bytes.NewReader(o.body), int64(len(o.body)),
+			o.md5Base64(), o.sha256Hex(), opts)
 		etag = info.ETag
 		return err
 	})

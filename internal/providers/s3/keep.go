@@ -100,7 +100,8 @@ func (a *adapter) verify(ctx context.Context, o object, etag string) (string, er
 		return kept.ETag, nil
 	case kept == nil || kept.ETag != etag || etag == "":
 		m := meanwhile
-		return "", &resilience.AnswerError{Endpoint: endpointHead, Status: http.StatusOK, Code: codeChanged, Message: "not what was written", Meaning: &m}
+		return "", &resilience.AnswerError{Endpoint: endpointHead, Status: http.StatusOK, Code: codeChanged,
+			Message: "not what was written", Meaning: &m}
 	case kept.Size != int64(len(o.body)):
 		return "", &resilience.ContractError{Endpoint: endpointHead, What: "another size than was written"}
 	}

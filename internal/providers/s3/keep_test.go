@@ -87,7 +87,8 @@ func TestSomebodyElseWhoDoesNotStop(t *testing.T) {
 		}
 		_, err := keep(t.Context(), s.open(), "x", november)
 		requireRow(t, err, "PreconditionFailed", 412, upstream, "at the same time")
-		require.Equal(t, []string{"HEAD", "PUT If-None-Match", "HEAD", "PUT If-Match"}, s.take(), "looked again and tried once more")
+		require.Equal(t, []string{"HEAD", "PUT If-None-Match", "HEAD", "PUT If-Match"}, s.take(),
+			"looked again and tried once more")
 		require.Equal(t, "c", s.body(t, "x"), "theirs stands")
 	})
 	t.Run("writing after us", func(t *testing.T) {
@@ -194,9 +195,10 @@ func TestAWrongFormMakesNoCall(t *testing.T) {
 	t.Parallel()
 	client := providertest.Client(roundTripper(func(*http.Request) (*http.Response, error) { panic("called") }))
 	for name, c := range map[string]struct{ field, typed, setting string }{
-		"no web address":         {"endpoint", "::", "endpoint"},
-		"another scheme":         {"endpoint", "ftp://s3.example.org", "endpoint"},
-		"keys in the address":    {"endpoint", "https://geoff-access-key:correct-horse-battery@s3.example.org", "endpoint"},
+		"no web address": {"endpoint", "::", "endpoint"},
+		"another scheme": {"endpoint", "ftp://s3.example.org", "endpoint"},
+		"keys in the address": {"endpoint", "https://geoff-access-key:correct-horse-battery@s3.example.org",
+			"endpoint"},
 		"bucket in the address":  {"endpoint", "https://s3.example.org/music", "endpoint"},
 		"no host name":           {"endpoint", "https://s3 example", "endpoint"},
 		"a host that is none":    {"endpoint", "https://-", "endpoint"},

@@ -39,7 +39,8 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		ID:   a.endpoint.String() + "/" + place,
 		Name: strings.TrimSuffix(place, "/") + " at " + a.endpoint.Host,
 		Learned: library.Credentials{
-			credEndpoint: a.endpoint.String(), credBucket: a.bucket, credPrefix: firstOf(a.prefix, "/"), credRegion: a.region,
+			credEndpoint: a.endpoint.String(), credBucket: a.bucket, credPrefix: firstOf(a.prefix, "/"),
+			credRegion: a.region,
 		},
 	}, nil
 }
@@ -63,7 +64,8 @@ func (a *adapter) probe(ctx context.Context) error {
 // elsewhere says whether err is a refusal that names another region than the one that was tried.
 func (a *adapter) elsewhere(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	return ok && !resilience.ServerFault(e.Status) && a.told != "" && a.told != a.region && !strings.ContainsFunc(a.told, notInKey)
+	return ok && !resilience.ServerFault(e.Status) && a.told != "" && a.told != a.region &&
+		!strings.ContainsFunc(a.told, notInKey)
 }
 
 // advise adds to a failure what a person can do about it, where the address is to blame. What the failure means stays

@@ -35,8 +35,10 @@ func setupReal(t *testing.T, args ...string) *real {
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	r := &requests{next: base}
-	return &real{Server: s, requests: r, client: resilience.NewClient(&resilience.Transport{Base: r, UserAgent: "Reprise/test"}),
-		credentials: library.Credentials{"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey, "secret_key": s.SecretKey, "region": s.Region}}
+	return &real{Server: s, requests: r,
+		client: resilience.NewClient(&resilience.Transport{Base: r, UserAgent: "Reprise/test"}),
+		credentials: library.Credentials{"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey,
+			"secret_key": s.SecretKey, "region": s.Region}}
 }
 
 // open returns an adapter with some of the credentials changed.
@@ -124,20 +126,22 @@ func TestRealServerSomebodyElseWrites(t *testing.T) {
 			}
 			r.requests.take()
 			other, times := r.open(), 1
-			meddling := resilience.NewClient(&resilience.Transport{Base: roundTripper(func(req *http.Request) (*http.Response, error) {
-				if req.Method == http.MethodPut && times > 0 {
-					times--
-					if _, err := keep(req.Context(), other, "x", "theirs"); err != nil {
-						return nil, err
+			meddling := resilience.NewClient(
+				&resilience.Transport{Base: roundTripper(func(req *http.Request) (*http.Response, error) {
+					if req.Method == http.MethodPut && times > 0 {
+						times--
+						if _, err := keep(req.Context(), other, "x", "theirs"); err != nil {
+							return nil, err
+						}
+						r.requests.take()
 					}
-					r.requests.take()
-				}
-				return r.requests.RoundTrip(req)
-			})})
+					return r.requests.RoundTrip(req)
+				})})
 			a := providertest.New(s3.Describe()).Open(meddling, r.credentials)
 			_, err := keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
-			require.Equal(t, []string{"PUT", "HEAD", "PUT", "HEAD"}, r.requests.take(), "refused, looked again, written, verified")
+			require.Equal(t, []string{"PUT", "HEAD", "PUT", "HEAD"}, r.requests.take(),
+				"refused, looked again, written, verified")
 			require.Equal(t, map[string]string{"reprise/x": october}, r.Objects("music"))
 		})
 	}
@@ -163,7 +167,8 @@ func TestRealServerRefuses(t *testing.T) {
 			_, proof := r.open(c.changes...).Prove(t.Context())
 			_, err := keep(t.Context(), r.open(c.changes...), "x", october)
 			for _, err := range []error{proof, err} {
-				requireRefused(t, err, c.code, resilience.Verdict{Class: resilience.Fatal, Category: c.category, Scope: resilience.ScopeConnection})
+				requireRefused(t, err, c.code, resilience.Verdict{Class: resilience.Fatal, Category: c.category,
+					Scope: resilience.ScopeConnection})
 			}
 		})
 	}
@@ -185,7 +190,8 @@ func requireRefused(t *testing.T, err error, code string, want resilience.Verdic
 func TestRealServerAllowsOnlyReading(t *testing.T) {
 	t.Parallel()
 	r := setupReal(t, "--readonly")
-	notAllowed := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeConnection}
+	notAllowed := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission,
+		Scope: resilience.ScopeConnection}
 	_, err := r.open().Prove(t.Context())
 	requireRefused(t, err, "AccessDenied", notAllowed)
 	_, err = keep(t.Context(), r.open(), "x", october)
@@ -217,7 +223,8 @@ func TestRealServerGoneForAWhile(t *testing.T) {
 
 func requireNetwork(t *testing.T, err error) {
 	t.Helper()
-	require.Equal(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network, Scope: resilience.ScopeConnection}, resilience.Classify(err), "%v", err)
+	require.Equal(t, resilience.Verdict{Class: resilience.Retriable, Category: resilience.Network,
+		Scope: resilience.ScopeConnection}, resilience.Classify(err), "%v", err)
 	require.NotContains(t, err.Error(), "://")
 	require.NotContains(t, err.Error(), "reprise/x")
 }

@@ -48,8 +48,16 @@ func TestConformance(t *testing.T) {
 	deviations := map[int]resilience.Meaning{}
 	stranger := upstream
 	stranger.FatalAfter = 10
-	for status, v := range map[int]resilience.Verdict{403: permission, 404: stranger, 409: upstream, 412: upstream, 413: onItem, 507: full} {
-		deviations[status] = resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope, FatalAfter: v.FatalAfter}
+	for status, v := range map[int]resilience.Verdict{
+		403: permission,
+		404: stranger,
+		409: upstream,
+		412: upstream,
+		413: onItem,
+		507: full,
+	} {
+		deviations[status] = resilience.Meaning{Class: v.Class, Category: v.Category, Scope: v.Scope,
+			FatalAfter: v.FatalAfter}
 	}
 	providertest.Run(t, providertest.Suite{
 		Provider: provider, Credentials: geoff, Secrets: []string{"geoff-access-key"},
@@ -142,7 +150,9 @@ func requireRow(t *testing.T, err error, code string, status int, want resilienc
 
 func requireNoSecret(t *testing.T, err error) {
 	t.Helper()
-	for _, secret := range []string{"geoff-access-key", "correct-horse-battery", "s3.example.org/", "reprise/x", "Signature="} {
+	for _, secret := range []string{
+		"geoff-access-key", "correct-horse-battery", "s3.example.org/", "reprise/x", "Signature=",
+	} {
 		require.NotContains(t, err.Error(), secret)
 	}
 }
@@ -150,7 +160,8 @@ func requireNoSecret(t *testing.T, err error) {
 // TestWordsThatRepeatSecrets are cut out, wherever the server puts them.
 func TestWordsThatRepeatSecrets(t *testing.T) {
 	t.Parallel()
-	const body = `<Error><Code>InvalidRequest</Code><Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
+	const body = `<Error><Code>InvalidRequest</Code>` +
+		`<Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
 	s := &storage{before: func(*http.Request) (int, http.Header, string) { return 400, nil, body }}
 	_, err := s.open().Prove(t.Context())
 	requireRow(t, err, "InvalidRequest", 400, onItem, "")
@@ -162,14 +173,16 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, answer := range []providertest.Respond{
-			providertest.Always(503, refusal("SlowDown")), providertest.Always(500, ""), providertest.Always(429, ""), providertest.Always(408, ""),
+			providertest.Always(503, refusal("SlowDown")), providertest.Always(500, ""),
+			providertest.Always(429, ""), providertest.Always(408, ""),
 			providertest.Always(200, "<!doctype html><html>"),
 		} {
 			calls := 0
-			a := providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
-				calls++
-				return answer(req)
-			})), geoff)
+			a := providertest.New(s3.Describe()).Open(
+				providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+					calls++
+					return answer(req)
+				})), geoff)
 			began := time.Now()
 			_, err := keep(t.Context(), a, "x", october)
 			require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "%v", err)
@@ -197,7 +210,8 @@ func TestOurOwnEnd(t *testing.T) {
 		_, err := keep(ctx, providertest.New(s3.Describe()).Open(client, geoff), "x", october)
 		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err), "%v", err)
 		_, err = keep(ctx, providertest.New(s3.Describe()).Open(client, geoff), "x", october)
-		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err), "before the call: %v", err)
+		require.Equal(t, resilience.Verdict{Class: resilience.Canceled}, resilience.Classify(err),
+			"before the call: %v", err)
 		require.Equal(t, 1, calls())
 
 		client, calls = silent()
@@ -210,7 +224,10 @@ func TestOurOwnEnd(t *testing.T) {
 // TestAConnectionThatEnds keeps its type, also where the library replaces what says EOF by words with the address.
 func TestAConnectionThatEnds(t *testing.T) {
 	t.Parallel()
-	for _, end := range []error{errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"), errors.New("http: server gave HTTP response to HTTPS client")} {
+	for _, end := range []error{
+		errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"),
+		errors.New("http: server gave HTTP response to HTTPS client"),
+	} {
 		client := providertest.Client(roundTripper(func(*http.Request) (*http.Response, error) { return nil, end }))
 		_, err := keep(t.Context(), providertest.New(s3.Describe()).Open(client, geoff), "x", october)
 		requireNetwork(t, err)
@@ -222,7 +239,9 @@ func TestAConnectionThatEnds(t *testing.T) {
 func TestProveLearnsTheRegion(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func() (int, http.Header, string){
-		"from the answer's words": func() (int, http.Header, string) { return 400, nil, golden("AuthorizationHeaderMalformed") },
+		"from the answer's words": func() (int, http.Header, string) {
+			return 400, nil, golden("AuthorizationHeaderMalformed")
+		},
 		"from the answer's header": func() (int, http.Header, string) {
 			return 400, http.Header{"X-Amz-Bucket-Region": {"eu-central-1"}}, ""
 		},
@@ -309,13 +328,19 @@ func TestProveAdvises(t *testing.T) {
 		want   resilience.Class
 		advice string
 	}{
-		"a web page":          {200, http.Header{"Content-Type": {"text/html"}}, "<!doctype html><html>", resilience.Retriable, "no S3 storage at this address"},
-		"nothing":             {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
-		"a stranger":          {404, nil, `{"error":"not found"}`, resilience.Retriable, "no S3 storage at this address"},
-		"a TLS port":          {400, nil, "Client sent an HTTP request to an HTTPS server.", resilience.Fatal, "no S3 storage at this address"},
-		"a redirect":          {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}}, "", resilience.Retriable, "https://storage.example.org. If that"},
-		"a redirect with us":  {301, http.Header{"Location": {"/music"}}, "", resilience.Retriable, "no S3 storage at this address"},
-		"no address redirect": {308, http.Header{"Location": {"http://%zz"}}, "", resilience.Retriable, "no S3 storage at this address"},
+		"a web page": {200, http.Header{"Content-Type": {"text/html"}}, "<!doctype html><html>",
+			resilience.Retriable, "no S3 storage at this address"},
+		"nothing": {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
+		"a stranger": {404, nil, `{"error":"not found"}`, resilience.Retriable,
+			"no S3 storage at this address"},
+		"a TLS port": {400, nil, "Client sent an HTTP request to an HTTPS server.", resilience.Fatal,
+			"no S3 storage at this address"},
+		"a redirect": {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}},
+			"", resilience.Retriable, "https://storage.example.org. If that"},
+		"a redirect with us": {301, http.Header{"Location": {"/music"}}, "", resilience.Retriable,
+			"no S3 storage at this address"},
+		"no address redirect": {308, http.Header{"Location": {"http://%zz"}}, "", resilience.Retriable,
+			"no S3 storage at this address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

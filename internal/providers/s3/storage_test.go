@@ -21,7 +21,8 @@ import (
 	"reprise/internal/providers/s3"
 )
 
-var geoff = library.Credentials{"endpoint": "https://s3.example.org", "bucket": "music", "access_key": "geoff-access-key", "secret_key": "correct-horse-battery"}
+var geoff = library.Credentials{"endpoint": "https://s3.example.org", "bucket": "music",
+	"access_key": "geoff-access-key", "secret_key": "correct-horse-battery"}
 
 // storage answers as S3 does, from memory. Each access key has objects of its own, so that tests do not meet.
 type storage struct {
@@ -68,8 +69,9 @@ func (s *storage) respond(req *http.Request) (int, http.Header, string) {
 	if o == nil {
 		return http.StatusNotFound, nil, ""
 	}
-	header := http.Header{"Etag": {`"` + o.etag + `"`}, "Last-Modified": {"Sat, 21 Nov 2026 06:33:00 GMT"}, "Content-Length": {strconv.Itoa(len(o.body))},
-		"Content-Type": {o.kind}, "X-Amz-Meta-Reprise-Sha256": {o.sum}}
+	header := http.Header{"Etag": {`"` + o.etag + `"`}, "Last-Modified": {"Sat, 21 Nov 2026 06:33:00 GMT"},
+		"Content-Length": {strconv.Itoa(len(o.body))},
+		"Content-Type":   {o.kind}, "X-Amz-Meta-Reprise-Sha256": {o.sum}}
 	if req.Method == http.MethodHead {
 		return http.StatusOK, header, ""
 	}
@@ -160,7 +162,7 @@ func keyOf(req *http.Request) string {
 
 func refusal(code string) string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<?xml version=\"1.0\" "+
-		"encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>No.</Message></Error>", code)
+	fmt.Fprintf(&b,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>No.</Message></Error>", code)
 	return b.String()
 }

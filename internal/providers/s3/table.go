@@ -21,16 +21,22 @@ func fatal(c resilience.Category, advice string) resilience.Meaning {
 }
 
 var (
-	slowDown   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}
-	passes     = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
-	meanwhile  = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, Advice: adviceMeanwhile}
-	full       = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeConnection, Advice: adviceFull}
-	stranger   = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream, FatalAfter: 10}
-	tooLarge   = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem, Advice: adviceTooLarge}
-	unknownKey = fatal(resilience.Auth, "Your storage does not know this access key, or has ended it. Reconnect "+
-		"with a key that is valid.")
-	wrongSecret = fatal(resilience.Auth, "The secret key does not belong to the access key. Enter both again, as "+
-		"your storage showed them.")
+	slowDown = resilience.Meaning{Class: resilience.Retriable, Category: resilience.RateLimit,
+		Scope: resilience.ScopeConnection}
+	passes = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream}
+	meanwhile = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream, Advice: adviceMeanwhile}
+	full = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Quota,
+		Scope: resilience.ScopeConnection, Advice: adviceFull}
+	stranger = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
+		Scope: resilience.ScopeStream, FatalAfter: 10}
+	tooLarge = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
+		Advice: adviceTooLarge}
+	unknownKey = fatal(resilience.Auth,
+		"Your storage does not know this access key, or has ended it. Reconnect with a key that is valid.")
+	wrongSecret = fatal(resilience.Auth,
+		"The secret key does not belong to the access key. Enter both again, as your storage showed them.")
 	notAllowed = fatal(resilience.Permission, "Your storage does not allow this to the access key. It must be "+
 		"allowed to read, write and delete objects in the bucket.")
 	noBucket   = fatal(resilience.Config, "There is no such bucket. Make it at your storage, or correct its name.")
@@ -121,9 +127,8 @@ func tables() providers.Tables {
 		Provider: "S3-compatible storage",
 		Sources:  []string{"https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"},
 		Reading: "The code is `Code` of the XML body. XML is data here and no page, unless it is HTML. That an " +
-			"object is not there is no failure when it is " +
-			"looked for. What another program changes between our look and our write is like a 412, however it is " +
-			"found out.",
+			"object is not there is no failure when it is looked for. What another program changes between our " +
+			"look and our write is like a 412, however it is found out.",
 		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
 	}
 }

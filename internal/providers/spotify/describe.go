@@ -20,16 +20,18 @@ func Describe() providers.Description {
 		Icon: "M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zM6.5 8.6c3.9-1.1 7.9-.8 11.2 1.1l-.9 " +
 			"1.6c-2.8-1.6-6.3-1.9-9.8-.9zM7.3 12c3.2-.9 6.4-.5 9.1 1l-.8 1.5c-2.3-1.3-5-1.6-7.8-.8zM7.9 " +
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
-		Purpose:   "Reads what you play and your playlists.",
-		Streams:   []string{library.Listens, library.Playlists},
-		Endpoints: []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute)},
+		Purpose: "Reads what you play and your playlists.",
+		Streams: []string{library.Listens, library.Playlists},
+		Endpoints: []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute),
+			endpoint(itemsRoute)},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com",
 				Help: "The address of Spotify's API."},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.spotify.com/authorize",
 				Help: "The page on which a person gives permission."},
-			{Name: "token_url", Kind: providers.PageURL, Called: true, Default: "https://accounts.spotify.com/api/token",
-				Help: "The address that exchanges the permission for tokens."},
+			{Name: "token_url", Kind: providers.PageURL, Called: true,
+				Default: "https://accounts.spotify.com/api/token",
+				Help:    "The address that exchanges the permission for tokens."},
 			{Name: "client_id", Required: true, From: dashboard,
 				Help: "The client id of your app in Spotify's developer dashboard; without one Spotify cannot be " +
 					"connected."},

@@ -34,14 +34,12 @@ var table = providers.Table{
 	{Status: http.StatusForbidden, Code: premiumRequired, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Permission, Scope: resilience.ScopeApp, Hold: 6 * time.Hour,
 		Advice: "Spotify serves an app only while its owner has Spotify Premium. When the administrator's " +
-			"subscription is active again, " +
-			"it can take a few hours; it is tried again every six hours.",
+			"subscription is active again, it can take a few hours; it is tried again every six hours.",
 	}},
 	{Status: http.StatusTooManyRequests, Code: quotaExceeded, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeApp, Hold: 24 * time.Hour,
 		Advice: "The quota of the administrator's Spotify developer account is used up; all apps of that account " +
-			"share it. " +
-			"It goes on by itself when Spotify allows it again.",
+			"share it. It goes on by itself when Spotify allows it again.",
 	}},
 }
 
@@ -50,8 +48,7 @@ var playlistTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusForbidden, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: "Spotify lets apps read only playlists that you own or edit together with others. Copy its tracks " +
-			"into a playlist of " +
-			"your own to have them here.",
+			"into a playlist of your own to have them here.",
 	}},
 	{Status: http.StatusNotFound, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
@@ -109,9 +106,9 @@ func tables() providers.Tables {
 		Sources: []string{"https://developer.spotify.com/documentation/web-api/concepts/api-calls",
 			"https://developer.spotify.com/documentation/web-api/concepts/rate-limits"},
 		Reading: "The code is `error.reason` of the body. Some refusals are told apart by their words, whatever " +
-			"the reason beside them. " +
-			"A `Retry-After` counts before the waits that stand here.",
+			"the reason beside them. A `Retry-After` counts before the waits that stand here.",
 		Own: own,
-		Of:  []providers.NamedTable{{Calls: "all calls", Table: table}, {Calls: "calls about one playlist", Table: playlistTable}},
+		Of: []providers.NamedTable{{Calls: "all calls", Table: table},
+			{Calls: "calls about one playlist", Table: playlistTable}},
 	}
 }

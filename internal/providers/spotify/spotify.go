@@ -37,14 +37,16 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 }
 
 // send sends one GET. With an ETag the answer may be that what it names still holds.
-func (a *adapter) send(ctx context.Context, route, path string, query url.Values, etag string, t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) send(ctx context.Context, route, path string, query url.Values, etag string,
+	t providers.Table) (*resilience.Answer, error) {
 	address := a.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, &resilience.SettingError{Setting: "providers.spotify.api_url", Problem: "This is not a web address."}
+		return nil, &resilience.SettingError{Setting: "providers.spotify.api_url",
+			Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	if etag != "" {
@@ -73,5 +75,6 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if me.ID == "" {
 		return providers.Account{}, broken(meRoute, "an account without an id")
 	}
-	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID), Learned: library.Credentials{accountField: me.ID}}, nil
+	return providers.Account{ID: me.ID, Name: cmp.Or(me.Name, me.ID),
+		Learned: library.Credentials{accountField: me.ID}}, nil
 }

@@ -45,8 +45,9 @@ func TestConformance(t *testing.T) {
 		Playlist:    library.Playlist{SourceID: "37i9dQZF1EP6YuccBxUcC1"},
 		Credentials: library.Credentials{accountField: "geoff"},
 		Prove:       providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "me.json"))},
-		Listens:     providertest.Capability{Healthy: providertest.Always(200, providertest.Golden(t, "recently-played.json"))},
-		Playlists:   providertest.Capability{Healthy: paged(t, "playlists-1.json", "playlists-2.json")},
+		Listens: providertest.Capability{
+			Healthy: providertest.Always(200, providertest.Golden(t, "recently-played.json"))},
+		Playlists: providertest.Capability{Healthy: paged(t, "playlists-1.json", "playlists-2.json")},
 		Tracks: providertest.Capability{
 			Healthy:  paged(t, "items-1.json", "items-2.json"),
 			Statuses: map[int]resilience.Meaning{403: item(403), 404: item(404)},
@@ -80,14 +81,19 @@ func TestTable(t *testing.T) {
 		{golden: "403-is-not-registered.txt", want: config, advice: "User Management"},
 		{golden: "403-premium.txt", want: premium, wait: 6 * time.Hour, advice: "Premium"},
 		{golden: "403-premium-reason.json", want: premium, wait: 6 * time.Hour, advice: "Premium"},
-		{golden: "403-forbidden.json", want: resilience.Verdict{Class: fatal, Category: resilience.Permission, Scope: resilience.ScopeStream}},
+		{golden: "403-forbidden.json", want: resilience.Verdict{Class: fatal, Category: resilience.Permission,
+			Scope: resilience.ScopeStream}},
 		{golden: "403-forbidden.json", tracks: true, want: onItem, advice: "own"},
 		{golden: "404.json", want: onItem},
 		{golden: "404.json", tracks: true, want: onItem, advice: "gone"},
-		{golden: "429.json", want: resilience.Verdict{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeConnection}},
-		{golden: "429.json", retryAfter: "86400", want: resilience.Verdict{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeApp}, wait: 24 * time.Hour},
-		{golden: "429-quota.json", want: resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp}, wait: 24 * time.Hour, advice: "quota"},
-		{golden: "429-quota.json", retryAfter: "5400", want: resilience.Verdict{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeApp}, wait: 90 * time.Minute, advice: "quota"},
+		{golden: "429.json", want: resilience.Verdict{Class: retriable, Category: resilience.RateLimit,
+			Scope: resilience.ScopeConnection}},
+		{golden: "429.json", retryAfter: "86400", want: resilience.Verdict{Class: retriable,
+			Category: resilience.RateLimit, Scope: resilience.ScopeApp}, wait: 24 * time.Hour},
+		{golden: "429-quota.json", want: resilience.Verdict{Class: retriable, Category: resilience.Quota,
+			Scope: resilience.ScopeApp}, wait: 24 * time.Hour, advice: "quota"},
+		{golden: "429-quota.json", retryAfter: "5400", want: resilience.Verdict{Class: retriable,
+			Category: resilience.Quota, Scope: resilience.ScopeApp}, wait: 90 * time.Minute, advice: "quota"},
 		{golden: "400.json", want: onItem},
 		{golden: "503.json", want: upstream},
 	}
@@ -162,7 +168,8 @@ func readListens(t *testing.T, a *adapter, span library.Span) []providers.Listen
 
 func TestListens(t *testing.T) {
 	t.Parallel()
-	pages := readListens(t, open(providertest.Always(200, providertest.Golden(t, "recently-played.json"))), library.Span{})
+	pages := readListens(t, open(providertest.Always(200, providertest.Golden(t, "recently-played.json"))),
+		library.Span{})
 	at := func(text string) time.Time {
 		v, err := time.Parse(time.RFC3339, text)
 		require.NoError(t, err)
@@ -173,15 +180,17 @@ func TestListens(t *testing.T) {
 		Listens: []library.Listen{
 			{
 				Track: library.Track{
-					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children", Duration: 150426 * time.Millisecond,
-					ISRC: "GBBPW9800012", SourceID: "3hxIUxnT27p5WcmjGUXNwx",
+					Title: "Roygbiv", Artist: "Boards of Canada", Album: "Music Has the Right to Children",
+					Duration: 150426 * time.Millisecond,
+					ISRC:     "GBBPW9800012", SourceID: "3hxIUxnT27p5WcmjGUXNwx",
 				},
 				SourceID: "1795197851123:3hxIUxnT27p5WcmjGUXNwx", PlayedAt: at("2026-11-20T18:04:11.123Z"),
 			},
 			{
 				Track: library.Track{
-					Title: "Blue", Artist: "R.E.M., Patti Smith", Album: "Collapse Into Now", Duration: 311 * time.Second,
-					ISRC: "USWB11100092", SourceID: "5Kjbtk49Bx5ZQAzKFfFBGu",
+					Title: "Blue", Artist: "R.E.M., Patti Smith", Album: "Collapse Into Now",
+					Duration: 311 * time.Second,
+					ISRC:     "USWB11100092", SourceID: "5Kjbtk49Bx5ZQAzKFfFBGu",
 				},
 				SourceID: "1795197539000:5Kjbtk49Bx5ZQAzKFfFBGu", PlayedAt: at("2026-11-20T17:58:59Z"),
 			},
@@ -190,7 +199,8 @@ func TestListens(t *testing.T) {
 					Title: "Rehearsal", Artist: "The Neighbours", Album: "Kitchen tapes", Duration: 201 * time.Second,
 					SourceID: "spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
 				},
-				SourceID: "1795197300500:spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201", PlayedAt: at("2026-11-20T17:55:00.5Z"),
+				SourceID: "1795197300500:spotify:local:The+Neighbours:Kitchen+tapes:Rehearsal:201",
+				PlayedAt: at("2026-11-20T17:55:00.5Z"),
 			},
 		},
 	}}, pages)
@@ -202,7 +212,8 @@ func plays(n int, first time.Time) string {
 	rows := make([]string, n)
 	for i := range rows {
 		at := first.Add(time.Duration(n-1-i) * time.Minute).UTC().Format(time.RFC3339)
-		rows[i] = fmt.Sprintf(`{"track":{"id":"t%d","name":"Title","artists":[{"name":"Artist"}]},"played_at":%q}`, i, at)
+		rows[i] = fmt.Sprintf(`{"track":{"id":"t%d","name":"Title","artists":[{"name":"Artist"}]},"played_at":%q}`, i,
+			at)
 	}
 	return `{"items":[` + strings.Join(rows, ",") + `]}`
 }
@@ -220,7 +231,8 @@ func TestListensSpan(t *testing.T) {
 		{"everything", library.Span{}, 50, "limit=50", false},
 		{"a full page after", library.Span{After: at}, 50, "after=1795197851123&limit=50", true},
 		{"part of a page after", library.Span{After: at}, 49, "after=1795197851123&limit=50", false},
-		{"a full page that reaches back", library.Span{After: at.Add(time.Hour)}, 50, "after=1795201451123&limit=50", false},
+		{"a full page that reaches back", library.Span{After: at.Add(time.Hour)}, 50,
+			"after=1795201451123&limit=50", false},
 		{"a gap", library.Span{After: at, Before: at.Add(time.Hour)}, 3, "after=1795197851123&limit=50", false},
 		{"before", library.Span{Before: at}, 3, "before=1795197851123&limit=50", false},
 	}

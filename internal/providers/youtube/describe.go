@@ -15,10 +15,11 @@ const console = "https://console.cloud.google.com"
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "youtube", DisplayName: "YouTube",
-		Icon:      "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
-		Purpose:   "Reads your playlists, and the videos that you like as one more.",
-		Streams:   []string{library.Playlists},
-		Endpoints: []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute)},
+		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
+		Purpose: "Reads your playlists, and the videos that you like as one more.",
+		Streams: []string{library.Playlists},
+		Endpoints: []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute),
+			endpoint(videosRoute)},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3",
 				Help: "The address of YouTube's Data API."},
@@ -48,7 +49,8 @@ func Describe() providers.Description {
 				"the settings providers.youtube.client_id and providers.youtube.client_secret.",
 			Try: try,
 		},
-		Pool:   &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice, Spent: spentAdvice, Try: tryKey},
+		Pool: &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice,
+			Spent: spentAdvice, Try: tryKey},
 		Tables: tables(),
 		Build:  build,
 	}
@@ -71,7 +73,8 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 		},
 		App: func(library.Credentials) string { return id },
 		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
-			return &adapter{client: c, public: cmp.Or(in.Keyed, c), base: base, known: known, owner: ownerOf(credentials)}
+			return &adapter{client: c, public: cmp.Or(in.Keyed, c), base: base, known: known,
+				owner: ownerOf(credentials)}
 		},
 	}, nil
 }

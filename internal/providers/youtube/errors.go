@@ -25,9 +25,11 @@ const (
 )
 
 var (
-	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey, Advice: spentAdvice}
-	tooFast  = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
-	badKey   = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
+	daySpent = resilience.Meaning{Class: retriable, Category: resilience.Quota, Scope: resilience.ScopeKey,
+		Advice: spentAdvice}
+	tooFast = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
+	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey,
+		Advice: keyAdvice}
 	// shutOut is a project or a key that Google does not let at this API.
 	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
 		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be " +
@@ -47,8 +49,8 @@ var (
 
 // keyAdvice is what an administrator does about keys that are refused.
 const keyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's " +
-	"console, under \"Credentials\", " +
-	"or take the setting away: then everything is asked for with people's own permission."
+	"console, under \"Credentials\", or take the setting away: then everything is asked for with people's own " +
+	"permission."
 
 // spentAdvice tells an administrator that the keys are used up.
 const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by " +
@@ -186,12 +188,12 @@ func quotaReset(now time.Time) time.Time {
 func tables() providers.Tables {
 	return providers.Tables{
 		Provider: "YouTube",
-		Sources: []string{"https://developers.google.com/youtube/v3/docs/errors", "https://developers.google.com/youtube/v3/docs/core_errors",
+		Sources: []string{"https://developers.google.com/youtube/v3/docs/errors",
+			"https://developers.google.com/youtube/v3/docs/core_errors",
 			"https://cloud.google.com/apis/design/errors"},
 		Reading: "The code is the first of `error.details[].reason`, `error.errors[].reason` and `error.status` " +
-			"that stands here. A day's quota is back at " +
-			"midnight in Los Angeles. What is said of a key (· key) counts for that key; the same request goes " +
-			"out with the next one, and only when none is left does " +
+			"that stands here. A day's quota is back at midnight in Los Angeles. What is said of a key (· key) " +
+			"counts for that key; the same request goes out with the next one, and only when none is left does " +
 			"somebody learn of it. In a call in a person's name it is said of the project of the client id.",
 		Own: map[string]string{
 			perDay:    "a limit of requests whose `quota_limit` or words name the day",

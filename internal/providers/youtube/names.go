@@ -13,7 +13,8 @@ const topic = " - Topic"
 
 var (
 	// noise are the remarks about the film, not the music, that stand in brackets in titles.
-	noise = regexp.MustCompile(`(?i)\s*[(\[][^()\[\]]*\b(?:official|lyrics?|video|audio|visuali[sz]er|clip|hd|hq|4k|m/?v)\b[^()\[\]]*[)\]]`)
+	noise = regexp.MustCompile(
+		`(?i)\s*[(\[][^()\[\]]*\b(?:official|lyrics?|video|audio|visuali[sz]er|clip|hd|hq|4k|m/?v)\b[^()\[\]]*[)\]]`)
 	// dash stands between artist and title: hyphen, en dash or em dash with a space on both sides.
 	dash   = regexp.MustCompile(`\s+[-–—]\s+`)
 	vevo   = regexp.MustCompile(`(?i)vevo$`)

@@ -117,7 +117,8 @@ func convert(p *page[playlist]) ([]library.Playlist, error) {
 		if l.ID == "" || l.Snippet.Title == "" {
 			return nil, broken(playlistsRoute, "a playlist without an id or a title")
 		}
-		lists = append(lists, library.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag), TrackCount: l.ContentDetails.Count})
+		lists = append(lists, library.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag),
+			TrackCount: l.ContentDetails.Count})
 	}
 	return lists, nil
 }
@@ -125,13 +126,15 @@ func convert(p *page[playlist]) ([]library.Playlist, error) {
 // liked is the list of liked videos, alone; nothing where an account has none.
 func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 	p, err := fetch[place](ctx, a, itemsRoute, itemsQuery(likedID), true)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains([]string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}, e.Code) {
+	missing := []string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains(missing, e.Code) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return []library.Playlist{{SourceID: likedID, Name: likedName, Snapshot: snapshot(likedID, p.ETag), TrackCount: p.total()}}, nil
+	return []library.Playlist{{SourceID: likedID, Name: likedName, Snapshot: snapshot(likedID, p.ETag),
+		TrackCount: p.total()}}, nil
 }
 
 // snapshot is the list's ETag, and the day: YouTube promises no new ETag when tracks only change places, so that every
@@ -204,7 +207,8 @@ func (a *adapter) places(ctx context.Context, l library.Playlist) ([]*page[place
 // readLengths asks for the lengths of at most 50 videos. What YouTube does not name has none.
 func (a *adapter) readLengths(ctx context.Context, ids []string) error {
 	var p page[video]
-	query := url.Values{"part": {"contentDetails"}, "id": {strings.Join(ids, ",")}, "maxResults": {strconv.Itoa(perPage)}}
+	query := url.Values{"part": {"contentDetails"}, "id": {strings.Join(ids, ",")},
+		"maxResults": {strconv.Itoa(perPage)}}
 	if _, err := a.get(ctx, a.public, videosRoute, query, "", &p); err != nil {
 		return err
 	}
@@ -234,7 +238,8 @@ func walk[R any](ctx context.Context, a *adapter, route string, query url.Values
 	return pages, err
 }
 
-func walkOnce[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) (pages []*page[R], err error) {
+func walkOnce[R any](ctx context.Context, a *adapter, route string, query url.Values,
+	remember bool) (pages []*page[R], err error) {
 	query.Del("pageToken")
 	for len(pages) < maxPages {
 		p, err := fetch[R](ctx, a, route, query, remember)

@@ -32,10 +32,12 @@ type adapter struct {
 }
 
 // get reads the answer to one GET into v, which stays as it is when etag still holds.
-func (a *adapter) get(ctx context.Context, client *http.Client, route string, query url.Values, etag string, v any) (unchanged bool, err error) {
+func (a *adapter) get(ctx context.Context, client *http.Client, route string, query url.Values, etag string,
+	v any) (unchanged bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+route+"?"+query.Encode(), nil)
 	if err != nil {
-		return false, &resilience.SettingError{Setting: "providers.youtube.api_url", Problem: "This is not a web address."}
+		return false, &resilience.SettingError{Setting: "providers.youtube.api_url",
+			Problem: "This is not a web address."}
 	}
 	req.Header.Set("Accept", "application/json")
 	if etag != "" {
@@ -64,12 +66,14 @@ type channel struct {
 // Prove implements providers.Adapter. The account is the person's channel.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	var p page[channel]
-	if _, err := a.get(ctx, a.client, channelsRoute, url.Values{"part": {"snippet"}, "mine": {"true"}}, "", &p); err != nil {
+	query := url.Values{"part": {"snippet"}, "mine": {"true"}}
+	if _, err := a.get(ctx, a.client, channelsRoute, query, "", &p); err != nil {
 		return providers.Account{}, err
 	}
 	if p.empty() {
-		return providers.Account{}, table.Apply(&resilience.AnswerError{Endpoint: endpoint(channelsRoute), Status: http.StatusOK, Code: noChannel,
-			Message: "no channel"})
+		return providers.Account{}, table.Apply(&resilience.AnswerError{
+			Endpoint: endpoint(channelsRoute), Status: http.StatusOK, Code: noChannel, Message: "no channel",
+		})
 	}
 	if len(p.Items) == 0 || p.Items[0] == nil || p.Items[0].ID == "" {
 		return providers.Account{}, broken(channelsRoute, "an account without an id")

@@ -57,7 +57,8 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	statuses := map[int]resilience.Meaning{409: later}
 	providertest.Run(t, providertest.Suite{
-		Provider:  providertest.New(Describe(), "api_url", "https://api.example.org/youtube/v3/", "client_id", "client"),
+		Provider: providertest.New(Describe(), "api_url", "https://api.example.org/youtube/v3/",
+			"client_id", "client"),
 		Playlist:  library.Playlist{SourceID: "PLrain0001"},
 		Prove:     providertest.Capability{Healthy: healthy(t), Statuses: statuses},
 		Playlists: providertest.Capability{Healthy: healthy(t), Statuses: statuses},
@@ -71,22 +72,30 @@ func TestTable(t *testing.T) {
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
 		return resilience.Verdict{Class: c, Category: category, Scope: s}
 	}
-	quota, limit := verdict(retriable, resilience.Quota, resilience.ScopeKey), verdict(retriable, resilience.RateLimit, resilience.ScopeKey)
-	keyAuth, keyConfig := verdict(fatal, resilience.Auth, resilience.ScopeKey), verdict(fatal, resilience.Config, resilience.ScopeKey)
-	auth, item := verdict(fatal, resilience.Auth, resilience.ScopeConnection), verdict(fatal, resilience.Item, resilience.ScopeItem)
+	quota := verdict(retriable, resilience.Quota, resilience.ScopeKey)
+	limit := verdict(retriable, resilience.RateLimit, resilience.ScopeKey)
+	keyAuth := verdict(fatal, resilience.Auth, resilience.ScopeKey)
+	keyConfig := verdict(fatal, resilience.Config, resilience.ScopeKey)
+	auth := verdict(fatal, resilience.Auth, resilience.ScopeConnection)
+	item := verdict(fatal, resilience.Item, resilience.ScopeItem)
 	upstream := verdict(retriable, resilience.Upstream, resilience.ScopeStream)
 	rows := map[string]resilience.Verdict{
-		"403-quotaExceeded": quota, "403-dailyLimitExceeded": quota, "403-rateLimitExceeded-day": quota, "429-day": quota, "429-resourceExhausted-day": quota,
-		"403-servingLimitExceeded": limit, "403-concurrentLimitExceeded": limit, "403-rateLimitExceeded-minute": limit, "403-userRateLimitExceeded": limit, "429-minute": limit, "429-resourceExhausted-minute": limit,
+		"403-quotaExceeded": quota, "403-dailyLimitExceeded": quota, "403-rateLimitExceeded-day": quota,
+		"429-day": quota, "429-resourceExhausted-day": quota,
+		"403-servingLimitExceeded": limit, "403-concurrentLimitExceeded": limit, "403-rateLimitExceeded-minute": limit,
+		"403-userRateLimitExceeded": limit, "429-minute": limit, "429-resourceExhausted-minute": limit,
 		"400-keyInvalid": keyAuth, "400-API_KEY_INVALID": keyAuth, "400-keyExpired": keyAuth,
 		"403-API_KEY_HTTP_REFERRER_BLOCKED": keyConfig, "403-API_KEY_SERVICE_BLOCKED": keyConfig,
-		"403-authenticatedUserNotChannel": auth, "403-channelClosed": auth, "403-channelSuspended": auth, "403-playlistForbidden": item,
-		"401-authError": auth, "401-youtubeSignupRequired": auth,
-		"403-accessNotConfigured": keyConfig, "403-SERVICE_DISABLED": keyConfig, "403-ipRefererBlocked": keyConfig, "403-API_KEY_IP_ADDRESS_BLOCKED": keyConfig,
-		"403-insufficientPermissions": auth, "403-insufficientPermissions-old": auth,
+		"403-authenticatedUserNotChannel": auth, "403-channelClosed": auth, "403-channelSuspended": auth,
+		"403-playlistForbidden": item,
+		"401-authError":         auth, "401-youtubeSignupRequired": auth,
+		"403-accessNotConfigured": keyConfig, "403-SERVICE_DISABLED": keyConfig, "403-ipRefererBlocked": keyConfig,
+		"403-API_KEY_IP_ADDRESS_BLOCKED": keyConfig,
+		"403-insufficientPermissions":    auth, "403-insufficientPermissions-old": auth,
 		"403-forbidden": item, "403-playlistItemsNotAccessible": item, "404-playlistNotFound": item,
 		"403-authenticatedUserAccountClosed": auth, "403-authenticatedUserAccountSuspended": auth,
-		"400-invalidPageToken": upstream, "409-conflict": upstream, "500-backendError": upstream, "503-backendError": upstream,
+		"400-invalidPageToken": upstream, "409-conflict": upstream, "500-backendError": upstream,
+		"503-backendError": upstream,
 	}
 	files, err := filepath.Glob("testdata/[45]*.json")
 	require.NoError(t, err)
@@ -150,7 +159,8 @@ func TestProve(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{ID: "UCq-geoff0000000000000000", Name: "Geoff"}, account)
 	_, err = open(providertest.Always(200, providertest.Golden(t, "no-channel.json")), nil).Prove(t.Context())
-	require.Equal(t, resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}, resilience.Classify(err))
+	require.Equal(t, resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection},
+		resilience.Classify(err))
 }
 
 // all reads a sequence to its end.
@@ -174,8 +184,11 @@ func TestPlaylistsAndLikedVideos(t *testing.T) {
 	t.Parallel()
 	lists := all(t, open(healthy(t), nil).Playlists(t.Context()))
 	require.Len(t, lists, 3)
-	for i, want := range []library.Playlist{{SourceID: "PLrain0001", Name: "Rain", TrackCount: 3, Snapshot: "e-rain"},
-		{SourceID: "PLsunday01", Name: "Sunday", TrackCount: 12, Snapshot: "e-sunday"}, {SourceID: "LL", Name: "Liked videos", TrackCount: 120, Snapshot: "liked-1"}} {
+	for i, want := range []library.Playlist{
+		{SourceID: "PLrain0001", Name: "Rain", TrackCount: 3, Snapshot: "e-rain"},
+		{SourceID: "PLsunday01", Name: "Sunday", TrackCount: 12, Snapshot: "e-sunday"},
+		{SourceID: "LL", Name: "Liked videos", TrackCount: 120, Snapshot: "liked-1"},
+	} {
 		require.True(t, strings.HasPrefix(lists[i].Snapshot, want.Snapshot+"/"))
 		lists[i].Snapshot = want.Snapshot
 		require.Equal(t, want, lists[i])
@@ -242,7 +255,8 @@ func TestFiftyVideosACall(t *testing.T) {
 	t.Parallel()
 	var rows []string
 	for i := range 120 {
-		rows = append(rows, fmt.Sprintf(`{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`, i))
+		const row = `{"snippet":{"title":"T","videoOwnerChannelTitle":"C"},"contentDetails":{"videoId":"v%d"}}`
+		rows = append(rows, fmt.Sprintf(row, i))
 	}
 	var sizes []int
 	tracks := all(t, open(func(r *http.Request) (int, http.Header, string) {
@@ -317,7 +331,8 @@ func TestPublicDataGoesByTheKeys(t *testing.T) {
 		return well(r)
 	})
 	pool := resilience.NewKeyPool("youtube", []resilience.PoolKey{{Secret: "AIza-first-key"}}, resilience.Options{})
-	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool, Put: putKey})
+	public := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport,
+		Pool: pool, Put: putKey})
 	p := providertest.NewIn(providers.Installation{Keyed: public, Keys: pool}, Describe())
 	a := p.Open(providertest.Client(far), nil).(*adapter)
 	require.Len(t, all(t, a.Playlists(t.Context())), 3)
@@ -345,10 +360,12 @@ func TestBrokenShapes(t *testing.T) {
 		if strings.HasSuffix(r.URL.Path, videosRoute) {
 			return 200, nil, `{}`
 		}
-		return 200, nil, `{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"},"contentDetails":{"videoId":"x"}}]}`
+		return 200, nil,
+			`{"items":[{"snippet":{"title":"X","videoOwnerChannelTitle":"Y"},"contentDetails":{"videoId":"x"}}]}`
 	}, nil)
 	require.Equal(t, resilience.Contract, resilience.Classify(tracks(a)).Category)
-	_, err := providertest.New(Describe(), "api_url", "https://api example\x7f").Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
+	broken := providertest.New(Describe(), "api_url", "https://api example\x7f")
+	_, err := broken.Open(providertest.Client(healthy(t)), nil).Prove(t.Context())
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
@@ -374,8 +391,17 @@ func TestNames(t *testing.T) {
 
 func TestLengths(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]time.Duration{"PT4M13S": 253 * time.Second, "PT1H": time.Hour, "P1DT2S": 24*time.Hour + 2*time.Second, "PT0S": 0, "P0D": 0,
-		"": 0, "4:13": 0, "PT": 0, "P1W": 7 * 24 * time.Hour} {
+	for text, want := range map[string]time.Duration{
+		"PT4M13S": 253 * time.Second,
+		"PT1H":    time.Hour,
+		"P1DT2S":  24*time.Hour + 2*time.Second,
+		"PT0S":    0,
+		"P0D":     0,
+		"":        0,
+		"4:13":    0,
+		"PT":      0,
+		"P1W":     7 * 24 * time.Hour,
+	} {
 		require.Equal(t, want, parseLength(text), text)
 	}
 }
