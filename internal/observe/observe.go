@@ -96,6 +96,9 @@ func counted(d providers.Description, s providers.Settings) metrics.Provider {
 	}
 	for _, e := range d.Endpoints {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: d.APIHost(s), Name: e})
+		if d.APIHost(s) != "" && d.NamesServer() {
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: e})
+		}
 	}
 	if token := s.Text("token_url"); token != "" {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token),

@@ -189,6 +189,11 @@ func (d Description) APIHost(s Settings) string {
 	return ""
 }
 
+// NamesServer reports whether a person can name a server when connecting.
+func (d Description) NamesServer() bool {
+	return slices.ContainsFunc(d.Fields, func(f Field) bool { return f.Kind == "url" })
+}
+
 // Connects says whether people connect to the provider, or the installation as a whole uses it.
 func (d Description) Connects() bool { return d.Enriches == nil && !d.Writes() }
 
