@@ -24,8 +24,7 @@ func (k *Core) Render(c echo.Context, status int, name, title string, page any) 
 		if err := k.frame(ctx, &l); err != nil && name != "error" {
 			return err
 		}
-		// a script asks: keep the flash for a person
-		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" { // a script: keep the flash
+		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" { // a script: keep the flash for a person
 			path = asking
 		} else {
 			l.Flash = k.Sessions.popFlash(ctx)
