@@ -17,7 +17,7 @@ func TestCallsFollowAReplacedProvider(t *testing.T) {
 	t.Parallel()
 	a := wired(t)
 	const moved = "api.new.example.org"
-	a.registry.Replace(providertest.New(registry.Describe("listenbrainz"), "api_url", "https://"+moved, "rate", "0.001"))
+	a.registry.Replace(providertest.New(registry.Describe("listenbrainz"), "api_url", "https://"+moved, "rate", "0.01"))
 	call := func() error {
 		req, err := http.NewRequestWithContext(resilience.WithUser(t.Context(), 1, "listenbrainz"), http.MethodGet,
 			"https://"+moved+"/1/validate-token", nil)
@@ -28,7 +28,7 @@ func TestCallsFollowAReplacedProvider(t *testing.T) {
 	require.Equal(t, resilience.Upstream, resilience.VerdictOf(call()).Category)
 	late := resilience.VerdictOf(call())
 	require.Equal(t, resilience.RateLimit, late.Category, "the new pace")
-	require.Greater(t, time.Until(late.NotBefore), 10*time.Minute)
+	require.Greater(t, time.Until(late.NotBefore), time.Minute)
 	require.Equal(t, 1.0, a.scrape(t)[`reprise_upstream_attempts_total{endpoint="GET `+moved+
 		`/1/validate-token",outcome="retriable",provider="listenbrainz"}`])
 }
