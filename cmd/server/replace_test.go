@@ -29,6 +29,6 @@ func TestCallsFollowAReplacedProvider(t *testing.T) {
 	late := resilience.VerdictOf(call())
 	require.Equal(t, resilience.RateLimit, late.Category, "the new pace")
 	require.Greater(t, time.Until(late.NotBefore), time.Minute)
-	require.Equal(t, 1.0, a.scrape(t)[`reprise_upstream_attempts_total{endpoint="GET `+moved+
+	require.Equal(t, 1.0, a.scrape(t)[`upstream_attempts_total{endpoint="GET `+moved+
 		`/1/validate-token",outcome="retriable",provider="listenbrainz"}`])
 }
