@@ -120,7 +120,7 @@ func (d Description) New(s Settings, in Installation) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Description, p.Keys, p.Missing = d, in.Keys, d.Lacks(s, in.Contact)
+	p.Description, p.Settings, p.Keys, p.Missing = d, s, in.Keys, d.Lacks(s, in.Contact)
 	if len(p.Fields) > 0 && slices.Contains(p.Missing, contactSetting) {
 		p.Fields = slices.Clone(p.Fields)
 		p.Fields[0].Help = resilience.ContactMissing + " " + p.Fields[0].Help

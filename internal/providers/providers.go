@@ -19,9 +19,10 @@ import (
 // one, which takes its place in the [Registry].
 type Provider struct {
 	Description
-	OAuth  *OAuth  // how a person consents at the provider; nil without
-	SignIn *SignIn // the same at a provider with a way of its own instead of OAuth; nil without
-	Keys   *resilience.KeyPool
+	Settings Settings // that it was built from
+	OAuth    *OAuth   // how a person consents at the provider; nil without
+	SignIn   *SignIn  // the same at a provider with a way of its own instead of OAuth; nil without
+	Keys     *resilience.KeyPool
 	// Missing are the paths of the settings that the provider needs and does not have; nil when it can be used.
 	Missing []string
 	// App says whose limits a connection shares with others: the client id, or the host of the user's own server.

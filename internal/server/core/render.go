@@ -17,15 +17,15 @@ import (
 func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
 	ctx := c.Request().Context()
 	l := k.layout
-	l.Title, l.Page = title, page
+	l.Title, l.Page, l.digests = title, page, k.services.Model() != nil
 	path := c.Request().URL.Path
 	if u := UserOf(c); u.ID != 0 {
 		l.User = &u
 		if err := k.frame(ctx, &l); err != nil && name != "error" {
 			return err
 		}
-		// a script asks: keep the flash for a person
-		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" { // a script: keep the flash
+		// A script asks for itself: the flash is kept for a person.
+		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" {
 			path = asking
 		} else {
 			l.Flash = k.Sessions.popFlash(ctx)
