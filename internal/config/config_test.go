@@ -19,7 +19,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// write puts a file with this text into a folder of the test and returns its path.
+// write writes text to a file in a temporary directory and returns its path.
 func write(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "reprise.yaml")
@@ -27,7 +27,7 @@ func write(t testing.TB, text string) string {
 	return path
 }
 
-// load loads with the providers of the program.
+// load calls Load with the providers of the registry.
 func load(file string, environ []string, overrides map[string]string) (Config, error) {
 	return Load(file, environ, overrides, registry.Descriptions())
 }
@@ -79,7 +79,7 @@ func TestDefaults(t *testing.T) {
 	}, defaults(t))
 }
 
-// everything sets every setting to something else than its default.
+// everything sets each setting to a value other than its default.
 const everything = `
 listen: ":9000"
 base_url: https://music.example.org/
@@ -273,7 +273,7 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 	require.Empty(t, string(c.Providers["spotify"].Secret("client_secret")), "the command line takes it back")
 }
 
-// A key of digits only is no number, however a reader of YAML would take it.
+// TestDigitsAreKeptAsWritten uses a key that YAML would read as a number.
 func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: "+

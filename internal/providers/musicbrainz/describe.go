@@ -8,7 +8,7 @@ import (
 	"reprise/internal/providers"
 )
 
-// Describe returns what MusicBrainz says of itself.
+// Describe returns the description of MusicBrainz.
 func Describe() providers.Description {
 	// https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting
 	pace := providers.Pace{PerSecond: 1, Per: "IP address"}

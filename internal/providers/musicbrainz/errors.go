@@ -20,7 +20,8 @@ var (
 	object = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 )
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Status: http.StatusServiceUnavailable, Meaning: throttled},
 	{Status: http.StatusUnauthorized, Meaning: blocked},

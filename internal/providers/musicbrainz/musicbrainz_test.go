@@ -55,7 +55,7 @@ func healthy(t *testing.T) providertest.Respond {
 	})
 }
 
-// asking returns a source with these settings whose upstream client reaches.
+// asking returns a source with these settings that calls through client.
 func asking(client *http.Client, settings ...string) providers.Enricher {
 	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Enricher
 }
@@ -78,7 +78,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestTable has one golden body per row of the providers page, and shows what the row says.
+// TestTable has one golden body per row of the error table and checks the verdict of each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {

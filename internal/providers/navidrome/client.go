@@ -185,7 +185,7 @@ func failed(e *resilience.AnswerError) bool {
 	return true
 }
 
-// redact takes our own secrets out of an upstream's words, should it repeat them.
+// redact takes the credentials out of the upstream's message, in case it repeats them.
 func (a *adapter) redact(text string) string {
 	for _, secret := range []string{hex.EncodeToString([]byte(a.password)), a.password, a.apiKey} {
 		if secret != "" {

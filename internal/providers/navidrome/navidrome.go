@@ -30,7 +30,7 @@ const (
 	credNative   = "native" // "yes" when Navidrome's own API takes the same password
 )
 
-// Describe returns what Navidrome, and any other Subsonic server, says of itself.
+// Describe returns the description of Navidrome and all other Subsonic servers.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "navidrome", DisplayName: "Navidrome",

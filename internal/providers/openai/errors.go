@@ -26,12 +26,12 @@ const (
 	retriable = resilience.Retriable
 )
 
-// keyAdvice is what an administrator does about keys that are refused.
+// keyAdvice tells an administrator what to do about refused keys.
 const keyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, " +
 	"or wants one where none is set. Make a new one there and put it into the settings, or empty " +
 	"providers.openai.model to do without digests."
 
-// spentAdvice is what an administrator does about keys that are used up.
+// spentAdvice tells an administrator what to do about used-up keys.
 const spentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. " +
 	"Look at its billing page; we try again once a day."
 
@@ -58,7 +58,8 @@ var (
 		Advice: "It may be that the model in providers.openai.model cannot chat."}
 )
 
-// table is the providers page's; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Code: tooLong, Meaning: object},
 	{Status: http.StatusRequestEntityTooLarge, Meaning: object},

@@ -22,7 +22,7 @@ import (
 
 var prompt = providers.Prompt{System: "Write.", User: "Artists:\n- Sigur Rós (3)"}
 
-// asking returns the model with these settings whose server client reaches.
+// asking returns a model with these settings that calls through client.
 func asking(client *http.Client, settings ...string) providers.Model {
 	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Model
 }
@@ -129,7 +129,8 @@ func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
 	}
 }
 
-// TestTable has one golden body per row of the providers page and of what other servers send, and shows what it means.
+// TestTable has one golden body per row of the error table and per variant of other servers, and checks the verdict of
+// each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rows := map[string]resilience.Verdict{

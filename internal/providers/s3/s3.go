@@ -36,7 +36,7 @@ const (
 	defaultPrefix = "reprise/"
 )
 
-// Describe returns what an S3-compatible storage says of itself.
+// Describe returns the description of S3-compatible storages.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "s3", DisplayName: "S3 archive",
@@ -134,7 +134,7 @@ func (a *adapter) enter() {
 	a.library = *core
 }
 
-// redact takes our own secrets out of a server's words, should it repeat them.
+// redact takes the credentials out of a server's message, in case it repeats them.
 func (a *adapter) redact(text string) string {
 	for _, secret := range []string{a.secretKey, a.accessKey} {
 		text = strings.ReplaceAll(text, secret, "…")

@@ -13,7 +13,7 @@ import (
 // name is the provider's name, also in the paths of its settings.
 const name = "spotify"
 
-// Describe returns what Spotify says of itself.
+// Describe returns the description of Spotify.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: name, DisplayName: "Spotify",

@@ -20,7 +20,8 @@ const (
 	quotaExceeded     = "QUOTA_EXCEEDED"
 )
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,

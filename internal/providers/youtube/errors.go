@@ -47,7 +47,7 @@ var (
 	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 )
 
-// keyAdvice is what an administrator does about keys that are refused.
+// keyAdvice tells an administrator what to do about refused keys.
 const keyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's " +
 	"console, under \"Credentials\", or take the setting away: then everything is asked for with people's own " +
 	"permission."
@@ -56,7 +56,8 @@ const keyAdvice = "Google does not accept the API keys in providers.youtube.keys
 const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by " +
 	"itself at midnight Pacific time."
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Code: "quotaExceeded", Meaning: daySpent},
 	{Code: "dailyLimitExceeded", Meaning: daySpent},

@@ -66,7 +66,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestTable has one golden body per row of the providers page, and shows what the row says.
+// TestTable has one golden body per row of the error table and checks the verdict of each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
