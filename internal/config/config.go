@@ -246,7 +246,7 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 	return problems
 }
 
-// secretFile reads the file that an environment variable names. It returns "" when the variable is empty.
+// secretFile reads the file that an environment variable names. It returns "" when file is empty.
 func secretFile(variable, file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -265,7 +265,7 @@ func listed(table []setting, path string) bool {
 	return slices.ContainsFunc(table, func(s setting) bool { return s.path == path })
 }
 
-// section reports whether a path is a prefix of settings and not a setting itself.
+// section reports whether a path is a section that contains settings.
 func section(table []setting, path string) bool {
 	return slices.ContainsFunc(table, func(s setting) bool { return strings.HasPrefix(s.path, path+".") })
 }

@@ -113,7 +113,7 @@ func contact(to *string) func(string) error {
 		at, err := mail.ParseAddress(s)
 		isMail := err == nil && at.Address == s
 		_, err = providers.PageURL.Parse(s)
-		isPage := err == nil // even an empty one
+		isPage := err == nil // also for the empty text
 		unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("()\\", r) }
 		if !isMail && !isPage || strings.ContainsFunc(s, unfit) {
 			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as " +

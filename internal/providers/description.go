@@ -27,7 +27,7 @@ type Description struct {
 	// [OwnServer] when people name their own server.
 	Owner string
 	Pace  Pace // the default request limit; zero when it is learned from the answers
-	// Contact is non-nil when the provider is called only with a contact address.
+	// Contact says when the provider requires the administrator's contact address.
 	Contact      Contact
 	Registration *Registration // how to register the installation; nil when it needs no registration
 	Pool         *Pool         // the pool of API keys; nil without
@@ -46,7 +46,7 @@ type Pace struct {
 	Per       string // what the limit counts: "IP address"
 }
 
-// Contact says when a provider requires the administrator's contact address.
+// Contact says when a provider requires the administrator's contact address. The zero value means never.
 type Contact struct {
 	Always  bool     // the provider is not used without a contact, at any address
 	Domains []string // hosts in these domains are not called without one

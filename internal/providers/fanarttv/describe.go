@@ -34,7 +34,7 @@ func Describe() providers.Description {
 		Pool:  &providers.Pool{KeyName: "Fanart.tv's key", Put: putKey, Advice: keyAdvice, Try: tryKey},
 		Enriches: &providers.Enriches{
 			Kinds: []string{library.KindArtist, library.KindAlbum},
-			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures all the time
+			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures often
 			Pictures: []string{"fanart.tv"},
 			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey +
 				", set it, and start Reprise again; until then Fanart.tv is not asked.",

@@ -64,7 +64,7 @@ var ignoredTable = slices.Concat(
 	ignored("Last.fm takes a play only within two weeks, and this one is older.", "3"),
 	ignored("This play lies in the future. The clock of the device on which it was played may be wrong.", "4"),
 	rows(resilience.Meaning{
-		// Reading goes on.
+		// Only sending is limited; reading goes on.
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeStream,
 		Advice: "Last.fm takes only so many plays of one person a day. The others go out after midnight UTC.",
 	}, dailyLimit),

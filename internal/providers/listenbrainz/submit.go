@@ -138,7 +138,7 @@ func marshal(play *library.StoredListen) (json.RawMessage, error) {
 // mbidForm matches the MusicBrainz ids that ListenBrainz accepts. Tags may contain anything.
 var mbidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// clean removes characters for which ListenBrainz refuses a batch.
+// clean removes NUL bytes, for which ListenBrainz refuses a batch, and trims spaces.
 func clean(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(name, "\x00", ""))
 }

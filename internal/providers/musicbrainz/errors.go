@@ -30,8 +30,8 @@ var table = providers.Table{
 	{Status: http.StatusBadRequest, Meaning: object},
 }
 
-// explain reads MusicBrainz' words from a refusal. It sends "Retry-After: 0" when all its callers together are too
-// many: that is no time, and no mistake either.
+// explain reads MusicBrainz' message from a refusal. MusicBrainz sends "Retry-After: 0" when all its clients together
+// exceed its capacity. That is neither a wait nor malformed.
 func explain(e *resilience.AnswerError) {
 	var body struct {
 		Error string `json:"error"`

@@ -8,8 +8,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// normalise turns what a person typed or copied as a server's address into its base URL: scheme, host in lower case,
-// path without a slash at its end. The error is a [resilience.SettingError] and does not repeat what was typed.
+// normalise turns a typed or copied server address into the base URL: scheme, host in lower case, path without a
+// trailing slash. Its error is a [resilience.SettingError] that does not contain the input.
 func normalise(typed string) (*url.URL, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
@@ -44,7 +44,7 @@ func badAddress(problem string) error {
 	return &resilience.SettingError{Setting: credURL, Problem: problem}
 }
 
-// basePath drops what belongs to the API (/rest/ping.view) or to Navidrome's pages (/app/) from a copied address.
+// basePath removes the paths of the API (/rest/ping.view) and of Navidrome's pages (/app/) from a copied address.
 func basePath(path string) string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	n := len(parts)
@@ -60,7 +60,7 @@ func basePath(path string) string {
 	return "/" + strings.Join(parts, "/")
 }
 
-// atHome says whether host is this machine or a literal address of a private network, where TLS is not to be expected.
+// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
 func atHome(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return loopback(host) || err == nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast())

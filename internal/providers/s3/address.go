@@ -82,7 +82,7 @@ func normalise(typed string) (*url.URL, error) {
 
 func badAddress(problem string) error { return setting(credEndpoint, problem) }
 
-// atHome says whether host is this machine or a literal address of a private network, where TLS is not to be expected.
+// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
 func atHome(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())

@@ -68,8 +68,7 @@ func (a *adapter) elsewhere(err error) bool {
 		!strings.ContainsFunc(a.told, notInKey)
 }
 
-// advise adds to a failure what a person can do about it, where the address is to blame. What the failure means stays
-// as it is.
+// advise adds advice to a failure that is caused by the address. It does not change the verdict.
 func (a *adapter) advise(err error) error {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	switch {

@@ -89,7 +89,7 @@ type adapter struct {
 	accessKey string
 	secretKey string
 
-	err     error // what is wrong with the credentials themselves
+	err     error // the error of invalid credentials
 	library minio.Core
 	plain   bool   // the server does not know conditional writes
 	told    string // the region that the latest refusal named

@@ -104,19 +104,19 @@ func wordless(err error) bool {
 	return ok && !e.HTML && e.Status >= 300 && !busy(e) && e.Status != http.StatusRequestTimeout
 }
 
-// answered says whether err is the storage's own answer with this status.
+// answered reports whether err is the storage's own answer with this status.
 func answered(err error, status int) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && !e.HTML && e.Status == status
 }
 
-// notThere reports whether the storage says that what was asked for is not there.
+// notThere reports whether the storage answers that the object does not exist.
 func notThere(err error) bool { return answered(err, http.StatusNotFound) }
 
-// notBuilt reports whether the storage says that it does not implement what was asked for.
+// notBuilt reports whether the storage answers that it does not implement the request.
 func notBuilt(err error) bool { return answered(err, http.StatusNotImplemented) }
 
-// busy says whether an answer speaks about the server's state and not about the request.
+// busy reports whether an answer concerns the state of the server and not the request.
 func busy(e *resilience.AnswerError) bool {
 	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }
