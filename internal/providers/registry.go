@@ -6,8 +6,8 @@ import (
 )
 
 // Registry holds the live providers of the installation, in the order in which people see them. A provider can be
-// replaced while the server runs: a run that is under way finishes with the one it got, and the next one gets the new
-// one. Safe for concurrent use.
+// replaced while the server runs: current runs finish with the old one, and later runs get the new one. A Registry is
+// safe for concurrent use.
 type Registry struct {
 	mu  sync.RWMutex
 	all []*Provider // never changed in place, so that All needs no copy
@@ -16,7 +16,7 @@ type Registry struct {
 // NewRegistry returns a registry of these providers, in this order.
 func NewRegistry(all ...*Provider) *Registry { return &Registry{all: all} }
 
-// All returns the providers in their order; none of a nil registry. The caller must not change the slice.
+// All returns the providers in order, or nil for a nil Registry. The caller must not change the slice.
 func (r *Registry) All() []*Provider {
 	if r == nil {
 		return nil
@@ -26,7 +26,7 @@ func (r *Registry) All() []*Provider {
 	return r.all
 }
 
-// Get returns the provider of that name as it is now, or nil.
+// Get returns the current provider of that name, or nil.
 func (r *Registry) Get(name string) *Provider {
 	for _, p := range r.All() {
 		if p.Name == name {
@@ -36,7 +36,7 @@ func (r *Registry) Get(name string) *Provider {
 	return nil
 }
 
-// DisplayName returns a provider's name as people know it, or name itself when there is no such provider.
+// DisplayName returns a provider's name for people, or name itself when there is no such provider.
 func (r *Registry) DisplayName(name string) string {
 	if p := r.Get(name); p != nil {
 		return p.DisplayName
@@ -44,7 +44,7 @@ func (r *Registry) DisplayName(name string) string {
 	return name
 }
 
-// Replace puts p in the place of the provider of the same name, or at the end when there is none.
+// Replace replaces the provider of the same name by p, or appends p.
 func (r *Registry) Replace(p *Provider) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

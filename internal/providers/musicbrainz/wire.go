@@ -24,7 +24,7 @@ type alias struct {
 	Name string `json:"name"`
 }
 
-// tag is a tag with its votes, which can be negative.
+// tag is a tag with its score: votes for it minus votes against it.
 type tag struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -90,7 +90,7 @@ func (g releaseGroup) rank() int {
 
 var dates = regexp.MustCompile(`^\d{4}(-\d\d){0,2}$`)
 
-// date returns the leading valid part of a date, or "" without a year; MusicBrainz may have a day without a year.
+// date returns text if it is a date that begins with a year, else "". MusicBrainz may know a day without its year.
 func date(text string) string {
 	if !dates.MatchString(text) {
 		return ""

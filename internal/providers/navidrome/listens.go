@@ -266,8 +266,8 @@ type albumWalk struct {
 	done   bool
 }
 
-// add takes the plays of one album. It reports whether the walk ends, because the album was played before the span or
-// because the server reports no plays.
+// add adds the plays of one album. The walk is done when the album was played before the span, or when the server
+// seems to report no plays.
 func (w *albumWalk) add(al album, songs []song) {
 	latest, known := al.Played.Time, false
 	for i := range songs {

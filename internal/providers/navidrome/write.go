@@ -168,7 +168,7 @@ func (a *adapter) latest(ctx context.Context, name string) (string, error) {
 	return string(newest.ID), nil
 }
 
-// staleSong returns err with the meaning songGone when its code is "not found".
+// staleSong returns err with the meaning songGone when its code may concern a song.
 func staleSong(err error) error {
 	if refused(err, codeNotFound, codeMissing) {
 		return meaning(err, songGone)

@@ -174,7 +174,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEveryStatusHasAMeaning sweeps over all statuses with a body that says nothing.
+// TestEveryStatusHasAMeaning checks all statuses with a body without a code.
 func TestEveryStatusHasAMeaning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestEveryStatusHasAMeaning(t *testing.T) {
 	})
 }
 
-// A limit ends when the answer says: by Retry-After, else by the reset of what is used up.
+// TestALimitEndsWhenTheAnswerSays checks that Retry-After comes before the reset of the used-up limit.
 func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 	t.Parallel()
 	const requests, tokens = "X-Ratelimit-Reset-Requests", "X-Ratelimit-Reset-Tokens"
@@ -261,7 +261,7 @@ func TestASpentAccountIsNotAskedSoonerThanTomorrow(t *testing.T) {
 	})
 }
 
-// The same request goes out with the next key when one is spent or refused; no error or log shows a key.
+// TestKeysTakeTurns expects a repeated request with the next key when one is spent or refused, and no key in errors.
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func open(far providertest.Respond, credentials library.Credentials) *adapter {
 	return providertest.New(Describe(), "client_id", "client").Open(providertest.Client(far), credentials).(*adapter)
 }
 
-// healthy is a YouTube with one account, all of whose listings are as in testdata.
+// healthy returns a YouTube with one account that serves testdata.
 func healthy(t *testing.T) providertest.Respond {
 	golden := map[string]string{}
 	files, err := filepath.Glob("testdata/*.json")
@@ -295,7 +295,7 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 	require.Equal(t, 3, unchanged, "pages are nobody else's")
 }
 
-// A 304 that nobody asked for is no answer.
+// TestAnUnexpectedNotModified has a 304 for a request without an ETag.
 func TestAnUnexpectedNotModified(t *testing.T) {
 	t.Parallel()
 	_, err := open(providertest.Always(304, ""), nil).Prove(t.Context())
