@@ -239,7 +239,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.Equal(t, given, environ, "the caller's list stays as it is")
 }
 
-func TestWhatCountsMore(t *testing.T) {
+func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file@example.org\nsync: {workers: 2}")
 	c, err := load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"},
@@ -250,7 +250,7 @@ func TestWhatCountsMore(t *testing.T) {
 	require.Equal(t, want, c)
 }
 
-func TestAnEmptyValueIsNone(t *testing.T) {
+func TestEmptyValuesAreIgnored(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n",
@@ -274,7 +274,7 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 }
 
 // TestDigitsAreKeptAsWritten uses a key that YAML would read as a number.
-func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
+func TestDigitsAreKeptAsWritten(t *testing.T) {
 	t.Parallel()
 	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: "+
 		"{client_id: 12345678901e5, client_secret: 0x1234567}\n"+
@@ -480,7 +480,7 @@ func TestLoopbackFor(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsNoneIsNotRepeated(t *testing.T) {
+func TestAnInvalidKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	_, err := load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS=home:key-one-1,short"}, nil)
 	require.ErrorContains(t, err, "providers.youtube.keys")

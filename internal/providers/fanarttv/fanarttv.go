@@ -33,7 +33,7 @@ const (
 
 func endpoint(route string) string { return http.MethodGet + " " + route + "{mbid}" }
 
-// Enrich implements providers.Enricher. It knows artists and albums, by their MBIDs alone.
+// Enrich implements providers.Enricher. It supports artists and albums that have an MBID.
 func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	route := map[string]string{library.KindArtist: artistRoute, library.KindAlbum: albumRoute}[e.Kind]
 	if route == "" || e.MBID == "" {

@@ -113,7 +113,7 @@ func TestPictures(t *testing.T) {
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
-func TestPicturesThatAreNone(t *testing.T) {
+func TestInvalidPicturesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	var all []picture
 	for i := range 9 {

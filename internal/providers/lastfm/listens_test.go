@@ -272,7 +272,7 @@ func TestPlaysThatComeInDuringTheWalk(t *testing.T) {
 	}
 }
 
-func TestServerThatGoesRoundInCircles(t *testing.T) {
+func TestAServerThatRepeatsItsPages(t *testing.T) {
 	t.Parallel()
 	h := &history{seconds: span(1000, 3), most: 3, deaf: true}
 	asked := 0
@@ -291,7 +291,7 @@ func TestServerThatGoesRoundInCircles(t *testing.T) {
 	require.LessOrEqual(t, asked, 4)
 }
 
-func TestOurOwnStopDuringTheWalk(t *testing.T) {
+func TestCancellationDuringTheWalk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

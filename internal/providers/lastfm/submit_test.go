@@ -107,7 +107,7 @@ func TestIgnoredScrobbles(t *testing.T) {
 	}
 }
 
-func TestIgnoredForAReasonThatIsNotKnown(t *testing.T) {
+func TestIgnoredForAnUnknownReason(t *testing.T) {
 	t.Parallel()
 	answer := providertest.Golden(t, "ignored_one.json")
 	var body map[string]any

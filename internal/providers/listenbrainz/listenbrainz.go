@@ -1,4 +1,4 @@
-// Package listenbrainz reads listens and playlists from ListenBrainz, or from a server that speaks its API, and submits
+// Package listenbrainz reads listens and playlists from ListenBrainz, or from another server with its API, and submits
 // listens there.
 //
 // ListenBrainz keeps time in whole seconds, and two listens can share one. Pages therefore overlap by one second: a

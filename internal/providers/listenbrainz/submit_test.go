@@ -68,7 +68,7 @@ func TestSubmit(t *testing.T) {
 	require.Equal(t, (*bodies)[0], (*bodies)[1], "the same play is the same to ListenBrainz")
 }
 
-func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
+func TestSubmitLeavesOutInvalidListens(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*library.Listen)) library.StoredListen {
 		l := roygbiv

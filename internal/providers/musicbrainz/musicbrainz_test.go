@@ -274,7 +274,7 @@ func credits(namesAndJoins ...string) (list []any) {
 	return list
 }
 
-func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
+func TestOnlyACertainHitIsTaken(t *testing.T) {
 	t.Parallel()
 	type change = map[string]any
 	plain := library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Duration: 200 * time.Second}

@@ -67,7 +67,7 @@ func TestAnAlbumWithoutAPlayDoesNotEndTheHistory(t *testing.T) {
 
 // TestAHistoryOfAlbumsIsResumed expects no page for albums that an earlier run has read, because pages of a run are
 // limited.
-func TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft(t *testing.T) {
+func TestAHistoryOfAlbumsIsResumed(t *testing.T) {
 	t.Parallel()
 	a := shelf(t, 90)
 	before := lastPlay.Add(-50 * time.Hour)

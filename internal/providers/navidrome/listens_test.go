@@ -99,7 +99,7 @@ func TestSpan(t *testing.T) {
 }
 
 // TestLatePlays has an offline phone that submits its plays after newer plays of others.
-func TestPlaysThatWereSubmittedLate(t *testing.T) {
+func TestLatePlays(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.fill(3, 3, lastPlay)

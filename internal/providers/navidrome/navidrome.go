@@ -1,5 +1,5 @@
-// Package navidrome reads listens and playlists from a person's own Navidrome, or from any other server that speaks
-// the Subsonic or OpenSubsonic API (1.16.1), and sends plays and playlists to it.
+// Package navidrome reads listens and playlists from a person's own Navidrome, or from any other server with the
+// Subsonic or OpenSubsonic API (1.16.1), and sends plays and playlists to it.
 //
 // Prove finds out how to call this server and returns it in Account.Learned: the normalised address, the way to
 // authenticate, whether parameters may travel in a form, and whether Navidrome's own API can be used. An adapter that

@@ -181,7 +181,7 @@ func TestWayChanges(t *testing.T) {
 }
 
 // TestARefusedLoginIsNotNegotiatedAgain expects one negotiation in a run of hundreds of calls.
-func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
+func TestARefusedLoginIsNotNegotiatedAgain(t *testing.T) {
 	t.Parallel()
 	pings := 0
 	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
@@ -294,7 +294,7 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 }
 
 // TestNoDowngradeFromTLS expects that credentials do not follow a redirect to plain HTTP.
-func TestNoStepBackFromTLS(t *testing.T) {
+func TestNoDowngradeFromTLS(t *testing.T) {
 	t.Parallel()
 	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		require.Equal(t, "https", req.URL.Scheme)

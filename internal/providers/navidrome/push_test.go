@@ -152,7 +152,7 @@ func TestScrobbleElsewhere(t *testing.T) {
 }
 
 // TestNothingIsSentWhenALookupFails fails in the search, which must not count against a play.
-func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
+func TestNothingIsSentWhenALookupFails(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]resilience.Verdict{
 		"status 503": {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},

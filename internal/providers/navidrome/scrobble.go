@@ -102,7 +102,7 @@ func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, 
 	return id, nil
 }
 
-// knownID returns the song's id from when this server itself reported the play, or "". It has to be looked up too,
+// knownID returns the song's id if this server itself reported the play earlier, else "". It has to be looked up too,
 // because a rebuilt library has other ids, and Navidrome accepts plays of unknown ids without an error.
 func knownID(sources []library.Source) string {
 	for _, s := range sources {

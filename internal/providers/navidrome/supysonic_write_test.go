@@ -94,7 +94,7 @@ func lasting(d time.Duration, play library.StoredListen) library.StoredListen {
 	return play
 }
 
-// written is a server that playlists are written to.
+// written is the PlaylistWriter under test.
 type written struct {
 	t *testing.T
 	providers.PlaylistWriter

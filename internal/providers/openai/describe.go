@@ -8,7 +8,7 @@ import (
 	"reprise/internal/providers"
 )
 
-// Describe returns the description of servers that speak OpenAI's API.
+// Describe returns the description of servers with OpenAI's API.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "openai", DisplayName: "The digest's language model",

@@ -135,7 +135,7 @@ func faultOf(body []byte) fault {
 func explain(e *resilience.AnswerError) {
 	f := faultOf(e.Body)
 	code := ""
-	_ = json.Unmarshal(f.Code, &code) // a number or null is no code
+	_ = json.Unmarshal(f.Code, &code) // a number or null is not a code
 	if code == "" {
 		code = f.Type
 	}

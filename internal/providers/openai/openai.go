@@ -1,4 +1,4 @@
-// Package openai calls a language model on any server that speaks OpenAI's chat API.
+// Package openai calls a language model on any server with OpenAI's chat API.
 //
 // Calls use the installation's keys, or none for a server that needs none. They set neither length nor temperature,
 // because models and servers name these differently and refuse unknown parameters. The prompt asks for the length

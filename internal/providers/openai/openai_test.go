@@ -73,7 +73,7 @@ func TestACompletion(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksOffIsTakenAndSaysSo(t *testing.T) {
+func TestACutAnswerIsKeptAndMarked(t *testing.T) {
 	t.Parallel()
 	got, err := complete(t, providertest.Always(200, providertest.Golden(t, "cut.json")))
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAnAnswerThatBreaksOffIsTakenAndSaysSo(t *testing.T) {
 	require.Zero(t, got.PromptTokens)
 }
 
-func TestWhatAModelThinksAloudIsLeftOut(t *testing.T) {
+func TestReasoningIsCutFromTheAnswer(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"<think>\nHm.\n</think>\n\nA calm week.": "A calm week.",
@@ -95,7 +95,7 @@ func TestWhatAModelThinksAloudIsLeftOut(t *testing.T) {
 	require.Empty(t, written("<think>and on and on"))
 }
 
-func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
+func TestAnEmptyAnswerBreaksTheContract(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty":      `{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
@@ -113,7 +113,7 @@ func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
 	}
 }
 
-func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
+func TestARefusalReportsItsTokens(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]providers.Completion{
 		"200-refusal":                 {PromptTokens: 10, CompletionTokens: 5},
@@ -250,7 +250,7 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 	}
 }
 
-func TestASpentAccountIsNotAskedSoonerThanTomorrow(t *testing.T) {
+func TestASpentAccountWaitsADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		body := providertest.Golden(t, "429-insufficient_quota.json")
@@ -304,7 +304,7 @@ func TestKeysTakeTurns(t *testing.T) {
 	})
 }
 
-func TestTroubleOfTheNetworkIsTheNetworks(t *testing.T) {
+func TestNetworkFailures(t *testing.T) {
 	t.Parallel()
 	_, err := complete(t, failing{errors.New("connection refused")})
 	require.Equal(t, verdict(retriable, resilience.Network, resilience.ScopeConnection), resilience.Classify(err))

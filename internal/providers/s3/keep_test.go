@@ -39,7 +39,7 @@ func TestKeep(t *testing.T) {
 }
 
 // TestConcurrentWrites changes or removes the object between our read and our write.
-func TestSomebodyElse(t *testing.T) {
+func TestConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		there  string
@@ -72,7 +72,7 @@ func TestSomebodyElse(t *testing.T) {
 }
 
 // TestRepeatedConcurrentWrites expects a retriable error and no overwritten change.
-func TestSomebodyElseWhoDoesNotStop(t *testing.T) {
+func TestRepeatedConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	t.Run("writing before us", func(t *testing.T) {
 		t.Parallel()
@@ -161,8 +161,8 @@ func TestAKeyThatMayNotRead(t *testing.T) {
 	require.Equal(t, 1, s.writes)
 }
 
-// TestALostWrite expects a contract error when the server reports success and has not stored the object.
-func TestWhatIsNotKept(t *testing.T) {
+// TestATruncatedObject expects a contract error when the server reports success but stored only a part.
+func TestATruncatedObject(t *testing.T) {
 	t.Parallel()
 	s := &storage{foreign: true}
 	s.before = func(req *http.Request) (int, http.Header, string) {

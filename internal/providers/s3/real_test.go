@@ -114,7 +114,7 @@ func TestRealServerKeeps(t *testing.T) {
 }
 
 // TestRealServerConcurrentWrites changes the object between our read and our write. It is read before it is replaced.
-func TestRealServerSomebodyElseWrites(t *testing.T) {
+func TestRealServerConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	for name, there := range map[string]string{"where there was nothing": "", "over what was there": "old"} {
 		t.Run(name, func(t *testing.T) {

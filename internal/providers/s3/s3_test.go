@@ -158,7 +158,7 @@ func requireNoSecret(t *testing.T, err error) {
 }
 
 // TestSecretsAreRedacted has a server that repeats the credentials in its message.
-func TestWordsThatRepeatSecrets(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	const body = `<Error><Code>InvalidRequest</Code>` +
 		`<Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
@@ -193,7 +193,7 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 }
 
 // TestCancellation is not a failure of the storage; a deadline is.
-func TestOurOwnEnd(t *testing.T) {
+func TestCancellation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		silent := func() (*http.Client, func() int) {
@@ -222,7 +222,7 @@ func TestOurOwnEnd(t *testing.T) {
 }
 
 // TestConnectionErrorsKeepTheirType includes EOF, which the library replaces by a text with the URL.
-func TestAConnectionThatEnds(t *testing.T) {
+func TestConnectionErrorsKeepTheirType(t *testing.T) {
 	t.Parallel()
 	for _, end := range []error{
 		errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"),

@@ -153,7 +153,7 @@ func (s *storage) open() providers.Adapter {
 	return providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), geoff)
 }
 
-// keyOf returns the access key of a request.
+// keyOf returns the access key and the path of a request, which identify an object.
 func keyOf(req *http.Request) string {
 	_, credential, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
 	owner, _, _ := strings.Cut(credential, "/")

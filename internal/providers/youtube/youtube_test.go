@@ -302,7 +302,7 @@ func TestAnUnexpectedNotModified(t *testing.T) {
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
 }
 
-func TestAForgottenPlaceStartsTheListingAgain(t *testing.T) {
+func TestAnInvalidPageTokenRestartsTheListing(t *testing.T) {
 	t.Parallel()
 	well, refusals, body := healthy(t), 0, providertest.Golden(t, "400-invalidPageToken.json")
 	forgetful := func(times int) *adapter {
@@ -321,7 +321,7 @@ func TestAForgottenPlaceStartsTheListingAgain(t *testing.T) {
 	require.Equal(t, 2, refusals)
 }
 
-func TestPublicDataGoesByTheKeys(t *testing.T) {
+func TestPublicDataUsesTheKeys(t *testing.T) {
 	t.Parallel()
 	well := healthy(t)
 	used := map[string]string{}
