@@ -31,7 +31,8 @@ soak: tools ## all tests, with the endurance tests at full length
 	REPRISE_SOAK=all $(TEST) $(FLAGS) -timeout 60m $(PACKAGES)
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) fix -diff $(PACKAGES)
@@ -46,5 +47,6 @@ bench: ## the speed of what has to be fast
 # What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
 # Prometheus, Postgres, and versitygw as a real S3 server, built from its own module into Go's build cache.
 tools:
-	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 $(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null
+	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 \
+		$(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null
 	@.ci/tools

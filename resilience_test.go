@@ -142,8 +142,8 @@ func TestAnUpstreamsBadWeek(t *testing.T) {
 		require.Equal(t, syncer.Healthy, e.Status(alice, "spotify").Condition)
 		require.Equal(t, 65, e.Listens(alice))
 
-		// Half a year later, Alice is warned that the permission will end: 30, 7 and 1 days ahead, each once, across any
-		// number of restarts. The syncer runs less often here so that the test takes less time.
+		// Half a year later, Alice is warned that the permission will end: 30, 7 and 1 days ahead, once each, across
+		// any number of restarts. The syncer runs less often here so that the test takes less time.
 		var warned []string
 		expires := e.Status(alice, "spotify").Connection.ExpiresAt
 		for time.Until(expires) > 2*time.Hour {

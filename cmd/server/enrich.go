@@ -17,26 +17,15 @@ func (b basics) enrichment(
 ) (*enrich.Runner, *art.Cache, error) {
 	var pictures enrich.Pictures
 	var cache *art.Cache
-	var sources []enrich.Source
-	var from []string
-	for _, p := range services.All() {
-		if p.Enriches == nil {
-			continue
-		}
-		sources = append(sources, enrich.NewSource(p, services, b.config.ArtMaxMiB > 0))
-		if len(p.Enriches.Pictures) > 0 {
-			from = append(append(from, p.Enriches.Pictures...), p.APIHost(b.config.Providers[p.Name]))
-		}
-	}
 	if b.config.ArtMaxMiB > 0 {
 		var err error
-		cache, err = art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"), Client: client, Hosts: from,
-			Most: int64(b.config.ArtMaxMiB) * mib})
+		cache, err = art.Open(art.Options{Dir: filepath.Join(b.config.DataDir, "art"), Client: client,
+			Hosts: services.PictureHosts, Most: int64(b.config.ArtMaxMiB) * mib})
 		if err != nil {
 			return nil, nil, err
 		}
 		pictures = cache
 	}
-	return enrich.New(enrich.Config{Every: b.config.EnrichEvery, Sources: sources, Store: b.store, Guard: guard,
+	return enrich.New(enrich.Config{Every: b.config.EnrichEvery, Services: services, Store: b.store, Guard: guard,
 		Pictures: pictures, Bus: b.bus, Log: b.log}), cache, nil
 }

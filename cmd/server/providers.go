@@ -16,11 +16,13 @@ import (
 
 // providers returns every provider: those that people connect to, and separately those that the installation uses.
 func (b basics) providers(
-	ctx context.Context, client *http.Client,
+	ctx context.Context, client *http.Client, t *resilience.Transport,
 ) (connected, services *providers.Registry, err error) {
 	connected, services = providers.NewRegistry(), providers.NewRegistry()
+	connected.Follow(b.follow(t))
+	services.Follow(b.follow(t))
 	for _, d := range registry.Descriptions() {
-		p, err := b.provider(ctx, d, client)
+		p, err := b.provider(ctx, d, b.config.Providers[d.Name], client)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -35,9 +37,8 @@ func (b basics) providers(
 
 // provider returns one provider, built from its settings. It makes no call.
 func (b basics) provider(
-	ctx context.Context, d providers.Description, client *http.Client,
+	ctx context.Context, d providers.Description, s providers.Settings, client *http.Client,
 ) (*providers.Provider, error) {
-	s := b.config.Providers[d.Name]
 	in := providers.Installation{Client: client, Contact: b.config.Contact}
 	if keys := d.Keys(s); len(keys) > 0 {
 		waits, err := b.store.Cooldowns(ctx)
@@ -78,20 +79,10 @@ const latePlays = 3 * time.Hour
 
 // digests returns the writer of the weekly digests. Without a model it never writes one.
 func (b basics) digests(services *providers.Registry, guard digest.Guard) *digest.Runner {
-	c := digest.Config{Options: digest.Options{Late: latePlays}, Guard: guard, Store: b.store, Bus: b.bus, Log: b.log}
+	c := digest.Config{Options: digest.Options{Late: latePlays}, Services: services, Guard: guard, Store: b.store,
+		Bus: b.bus, Log: b.log}
 	if b.config.Simulated {
 		c.Options.Every, c.Options.Late = demoDigest, 0
-	}
-	for _, p := range services.All() {
-		s := b.config.Providers[p.Name]
-		if p.Model == nil || len(p.Missing) > 0 {
-			continue
-		}
-		c.Provider, c.Model, c.Options.Host = p, p.Model, p.APIHost(s)
-		in, known := s.Number("price_in")
-		if out, both := s.Number("price_out"); known && both {
-			c.Options.Prices = digest.Prices{In: in, Out: out, Currency: s.Text("currency")}
-		}
 	}
 	return digest.New(c)
 }

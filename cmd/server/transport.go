@@ -6,6 +6,7 @@ import (
 
 	"reprise/internal/alerts"
 	"reprise/internal/config"
+	"reprise/internal/providers"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
 )
@@ -25,14 +26,14 @@ func hosts(c config.Config) resilience.HostPolicy {
 func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resilience.Transport {
 	ctx := context.Background() // a change must be stored although the call that found it may have ended
 	return &resilience.Transport{Base: base, UserAgent: userAgent(b.config), Log: b.log, Told: b.counts.Attempt,
-		Uplink: resilience.NewUplink(resilience.UplinkOptions{Upstreams: upstreams(b.config),
+		Uplink: resilience.NewUplink(resilience.UplinkOptions{
 			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: b.config.BreakerFailures,
 			Cooldown: b.config.BreakerCooldown, Changed: func(ch resilience.BreakerChange) {
 				b.counts.Breaker(ch)
 				raised.BreakerChanged(ctx, ch)
 			}}),
-		Paces: resilience.NewPaces(rates(b.config)),
+		Paces: resilience.NewPaces(nil),
 	}
 }
 
@@ -45,26 +46,18 @@ func userAgent(c config.Config) string {
 	return agent
 }
 
-// rates returns the requests per second that the settings allow, by host.
-func rates(c config.Config) map[string]float64 {
-	all := map[string]float64{}
-	for _, d := range registry.Descriptions() {
-		if s := c.Providers[d.Name]; s.Rate() > 0 {
-			all[d.APIHost(s)] = s.Rate()
+// follow has every call follow the settings of a provider: the pace of its host, what is reached over the uplink, and
+// what is counted. Servers at home are not reached over the uplink.
+func (b basics) follow(t *resilience.Transport) func(*providers.Provider) {
+	return func(p *providers.Provider) {
+		if host := p.APIHost(p.Settings); host != "" {
+			t.Paces.Limit(host, p.Settings.Rate())
 		}
-	}
-	return all
-}
-
-// upstreams returns the owner of every host that is reached over the uplink. Servers at home are left out.
-func upstreams(c config.Config) map[string]string {
-	all := map[string]string{}
-	for _, d := range registry.Descriptions() {
-		for _, host := range d.Hosts(c.Providers[d.Name]) {
-			if c.Simulated || resilience.IsPublicHost(host) {
-				all[host] = d.Owner
+		for _, host := range p.Hosts(p.Settings) {
+			if b.config.Simulated || resilience.IsPublicHost(host) {
+				t.Uplink.Reach(host, p.Owner)
 			}
 		}
+		b.counts.Follow(p)
 	}
-	return all
 }

@@ -61,7 +61,7 @@ func wire(
 	raised := alerts.New(alerts.Options{Store: db, Notifier: notifier, Bus: b.bus, Log: log})
 	transport := b.transport(base, raised)
 	client := resilience.NewClient(transport)
-	registry, services, err := b.providers(ctx, client)
+	registry, services, err := b.providers(ctx, client, transport)
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +99,12 @@ func wire(
 		return nil, err
 	}
 	pages := server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
-		Version: version, Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry,
+		Version: version, Store: db, Accounts: people, Sessions: db.Sessions(), Registry: registry, Services: services,
 		Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests,
 		Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client), Notifier: notifier,
 		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
-	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: pages.Unconnected(),
+	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = n.Handler(now.States, log)
 	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,

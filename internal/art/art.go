@@ -37,7 +37,7 @@ type Cache struct {
 	dir    string
 	most   int64 // bytes of all pictures together
 	client *http.Client
-	hosts  []string
+	hosts  func() []string
 
 	mu   sync.Mutex
 	kept map[string]*file
@@ -55,13 +55,16 @@ type Options struct {
 	Dir    string // made for the first picture
 	Most   int64  // bytes of all pictures together
 	Client *http.Client
-	// Hosts lists where pictures may come from. A host with a port allows exactly that address, one without a port
-	// allows the domain and its subdomains.
-	Hosts []string
+	// Hosts returns where pictures may come from. A host with a port allows exactly that address, one without a port
+	// allows the domain and its subdomains. nil allows none.
+	Hosts func() []string
 }
 
 // Open returns the cache in a folder. It removes incomplete files that an earlier process has left behind.
 func Open(o Options) (*Cache, error) {
+	if o.Hosts == nil {
+		o.Hosts = func() []string { return nil }
+	}
 	c := &Cache{dir: o.Dir, most: o.Most, client: o.Client, hosts: o.Hosts, kept: map[string]*file{}}
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

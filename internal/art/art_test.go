@@ -234,7 +234,7 @@ func fetching(t *testing.T, s server, most int64) *Cache {
 	t.Helper()
 	client := resilience.NewClient(&resilience.Transport{Base: s})
 	hosts := []string{"fanart.tv", "127.0.0.1:81"}
-	c, err := Open(Options{Dir: t.TempDir(), Most: most, Client: client, Hosts: hosts})
+	c, err := Open(Options{Dir: t.TempDir(), Most: most, Client: client, Hosts: func() []string { return hosts }})
 	require.NoError(t, err)
 	return c
 }

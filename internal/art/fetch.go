@@ -38,7 +38,7 @@ func (c *Cache) Fetch(ctx context.Context, address string) ([]byte, error) {
 
 // known reports whether an address belongs to one of the hosts.
 func (c *Cache) known(u *url.URL) bool {
-	for _, host := range c.hosts {
+	for _, host := range c.hosts() {
 		exact := strings.Contains(host, ":") && u.Host == host
 		domain := u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host)
 		if exact || u.Port() == "" && domain {

@@ -48,14 +48,24 @@ type Cost struct {
 	Currency string // empty when the price is not known
 }
 
-// Prices are a model's prices for a million tokens. An empty Currency means that they are unknown.
-type Prices struct {
+// prices are a model's prices for a million tokens. An empty Currency means that they are unknown.
+type prices struct {
 	In, Out  float64
 	Currency string
 }
 
+// pricesOf returns the prices in a model's settings.
+func pricesOf(s providers.Settings) prices {
+	in, known := s.Number("price_in")
+	out, both := s.Number("price_out")
+	if !known || !both {
+		return prices{}
+	}
+	return prices{In: in, Out: out, Currency: s.Text("currency")}
+}
+
 // of returns the cost of an answer.
-func (p Prices) of(c providers.Completion) Cost {
+func (p prices) of(c providers.Completion) Cost {
 	if p.Currency == "" {
 		return Cost{}
 	}

@@ -39,9 +39,9 @@ func TestTheLastFullWeekStartsOnMonday(t *testing.T) {
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	c := providers.Completion{PromptTokens: 400, CompletionTokens: 100}
-	require.Equal(t, Cost{Micros: 120, Currency: "EUR"}, Prices{In: 0.15, Out: 0.6, Currency: "EUR"}.of(c))
-	require.Equal(t, Cost{Currency: "EUR"}, Prices{Currency: "EUR"}.of(c), "a price of zero is a known price")
-	require.Zero(t, Prices{}.of(c))
+	require.Equal(t, Cost{Micros: 120, Currency: "EUR"}, prices{In: 0.15, Out: 0.6, Currency: "EUR"}.of(c))
+	require.Equal(t, Cost{Currency: "EUR"}, prices{Currency: "EUR"}.of(c), "a price of zero is a known price")
+	require.Zero(t, prices{}.of(c))
 }
 
 func TestAPromptIsBounded(t *testing.T) {

@@ -17,11 +17,6 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Model is the language model.
-type Model interface {
-	Complete(context.Context, providers.Prompt) (providers.Completion, error)
-}
-
 // Guard decides whether the model may be called. It is implemented by sync.Guard.
 type Guard interface {
 	Do(context.Context, providers.Subject, func(context.Context, providers.Adapter) error) error
@@ -62,11 +57,10 @@ type Due struct {
 	Asked bool   // the person asked for it
 }
 
-// Config is what a Runner works with. Without a Model nothing is ever written.
+// Config is what a Runner works with. Nothing is written while no service is a language model that is set up.
 type Config struct {
 	Options
-	Provider *providers.Provider // the model's server
-	Model    Model
+	Services *providers.Registry
 	Guard    Guard
 	Store    Store
 	Bus      *events.Bus
@@ -75,11 +69,9 @@ type Config struct {
 
 // Options shape a Runner. The zero value has the defaults.
 type Options struct {
-	Every  time.Duration  // how often to look for due digests, an hour by default
-	Late   time.Duration  // how long to wait after a week's end for late listens
-	Zone   *time.Location // of the weeks; the server's by default
-	Prices Prices
-	Host   string // of the model's server, for people to read
+	Every time.Duration  // how often to look for due digests, an hour by default
+	Late  time.Duration  // how long to wait after a week's end for late listens
+	Zone  *time.Location // of the weeks; the server's by default
 }
 
 const (
@@ -111,13 +103,8 @@ func New(c Config) *Runner {
 // Options returns the options, with defaults filled in.
 func (r *Runner) Options() Options { return r.c.Options }
 
-// Provider returns the model's server as a provider; nil when the installation has no model.
-func (r *Runner) Provider() *providers.Provider {
-	if r.c.Model == nil {
-		return nil
-	}
-	return r.c.Provider
-}
+// Provider returns the model's server as a provider; nil while the installation has no model.
+func (r *Runner) Provider() *providers.Provider { return r.c.Services.Model() }
 
 // Week returns the latest week that has ended.
 func (r *Runner) Week() Week { return lastFull(time.Now().In(r.c.Zone)) }
@@ -131,7 +118,7 @@ func (r *Runner) Preview(ctx context.Context, user int64) (providers.Prompt, int
 // Ask requests a person's digest of the last week. It returns ErrThere if there is one, ErrSilent if there is nothing
 // to write about, and ErrOff if there is no model.
 func (r *Runner) Ask(ctx context.Context, user int64) error {
-	if r.c.Model == nil {
+	if r.Provider() == nil {
 		return ErrOff
 	}
 	week := r.Week()
@@ -184,10 +171,6 @@ func (r *Runner) Look() {
 
 // Run writes due digests, one after the other, until ctx ends. It returns an error if it cannot start.
 func (r *Runner) Run(ctx context.Context) error {
-	if r.c.Model == nil {
-		<-ctx.Done()
-		return nil
-	}
 	quiet := gocron.WithLogger(gocron.NewLogger(gocron.LogLevelError))
 	loop, err := gocron.NewScheduler(quiet, gocron.WithStopTimeout(15*time.Second))
 	if err != nil {
@@ -225,6 +208,9 @@ func (r *Runner) look(ctx context.Context) (again time.Time) {
 			r.c.Log.Error("digest panicked", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
+	if r.Provider() == nil {
+		return time.Time{}
+	}
 	err := r.writeDue(ctx)
 	if err == nil || ctx.Err() != nil {
 		return time.Time{}
@@ -289,6 +275,10 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 		return err
 	}
 	d := Digest{User: due.User, Week: due.Week, State: Written, CreatedAt: time.Now()}
+	model := r.Provider()
+	if model == nil { // taken away meanwhile
+		return ErrOff
+	}
 	if heard.Plays == 0 {
 		d.State = Failed
 		d.Reason = "What was heard in this week has been removed since, so there is nothing to write about."
@@ -301,7 +291,7 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 		}
 		d.Prompt = promptOf(heard, most)
 		before := d.Completion
-		d.Completion, err = r.complete(ctx, d.Prompt)
+		d.Completion, err = r.complete(ctx, model, d.Prompt)
 		d.PromptTokens += before.PromptTokens
 		d.CompletionTokens += before.CompletionTokens
 		if !resilience.IsItem(err) {
@@ -315,7 +305,7 @@ func (r *Runner) write(ctx context.Context, due Due, week Week) error {
 		d.State, d.Reason, d.Detail = Failed, refusal(err), resilience.Excerpt(err.Error())
 	}
 	if err == nil || d.PromptTokens+d.CompletionTokens > 0 { // a refusal may have been paid for
-		d.WrittenAt, d.Cost = time.Now(), r.c.Prices.of(d.Completion)
+		d.WrittenAt, d.Cost = time.Now(), pricesOf(model.Settings).of(d.Completion)
 	}
 	return r.keep(ctx, d)
 }
@@ -346,12 +336,14 @@ func refusal(err error) string {
 	return "The model did not want to write about this week, or it was too much for it even in a few words."
 }
 
-func (r *Runner) complete(ctx context.Context, p providers.Prompt) (out providers.Completion, err error) {
-	subject := providers.OfInstallation(r.c.Provider, library.Digest)
+func (r *Runner) complete(
+	ctx context.Context, model *providers.Provider, p providers.Prompt,
+) (out providers.Completion, err error) {
+	subject := providers.OfInstallation(model, library.Digest)
 	err = r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) error {
 		ctx, cancel := patient(ctx)
 		defer cancel()
-		out, err = r.c.Model.Complete(ctx, p)
+		out, err = model.Model.Complete(ctx, p)
 		return err
 	})
 	return out, err

@@ -120,16 +120,15 @@ func (h *house) start() {
 	keys := openai.Describe().Pool
 	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(h.far).Transport, Pool: pool,
 		Put: keys.Put, Advice: keys.Advice, Spent: keys.Spent, Save: h.Store.SaveCooldowns})
-	p := providertest.NewIn(providers.Installation{Keyed: client, Keys: pool}, openai.Describe(), "model", "a-model")
+	p := providertest.NewIn(providers.Installation{Keyed: client, Keys: pool}, openai.Describe(), "model", "a-model",
+		"price_in", "0.15", "price_out", "0.6", "currency", "EUR")
 	h.Runner = digest.New(digest.Config{
 		Options: digest.Options{
-			Every:  h.every,
-			Zone:   time.UTC,
-			Late:   3 * time.Hour,
-			Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"},
+			Every: h.every,
+			Zone:  time.UTC,
+			Late:  3 * time.Hour,
 		},
-		Provider: p,
-		Model:    p.Model,
+		Services: providers.NewRegistry(p),
 		Guard:    h.Guard,
 		Store:    h.wrap(h.Store),
 		Bus:      h.Bus,

@@ -282,24 +282,16 @@ func TestARestartContinuesWhereItEnded(t *testing.T) {
 
 func TestASourceThatIsSetUpLaterIsAskedAboutAll(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		b.stop()
-		sources := slices.Clone(b.Sources())
 		b.facts.answers(but("artist B", library.ErrNotThere))
-		sources[1].Enricher = nil
-		config := b.config()
-		config.Sources = sources
-		alone, whole := enrich.New(config), b.Runner
-		b.Runner = alone
-		b.run()
+		missing := *b.provider[1]
+		missing.Missing = []string{"providers.art.keys"}
+		b.services.Replace(&missing)
 		b.hear(b.user, track("A", "First", "T"), track("B", "", "U"))
 		b.tick()
 		require.Len(t, b.facts.calls(), 5)
 		require.Zero(t, b.progress("art").Total(), "no task for a source that is not set up")
-		b.stop()
-
-		b.Runner = whole
-		b.run()
-		settle()
+		b.services.Replace(b.provider[1])
+		b.tick()
 		require.Equal(t, []string{"artist A", "album A/First"}, b.art.calls())
 		require.Equal(t, enrich.Progress{Done: 2, NotThere: 1}, b.progress("art"))
 		require.Empty(t, b.facts.calls())

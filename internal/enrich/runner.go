@@ -11,6 +11,7 @@ import (
 	"github.com/go-co-op/gocron/v2"
 
 	"reprise/internal/events"
+	"reprise/internal/providers"
 )
 
 // loopJitter is the share by which the loop's interval varies, so that installations do not call in step.
@@ -18,8 +19,8 @@ const loopJitter = 0.1
 
 // Config is what a Runner works with.
 type Config struct {
-	Every    time.Duration // how often to look for new listens and due tasks; 1 h by default
-	Sources  []Source      // each after the one that it needs
+	Every    time.Duration       // how often to look for new listens and due tasks; 1 h by default
+	Services *providers.Registry // with the sources, each after the one that it needs
 	Store    Store
 	Guard    Guard
 	Pictures Pictures // nil to keep none
@@ -31,7 +32,7 @@ type Config struct {
 type Runner struct {
 	c       Config
 	ticked  chan struct{}
-	workers map[string]*worker // by source, for those with an Enricher
+	workers map[string]*worker // by source
 }
 
 // New returns a Runner.
@@ -40,20 +41,36 @@ func New(c Config) *Runner {
 		c.Every = time.Hour
 	}
 	r := &Runner{c: c, ticked: make(chan struct{}, 1), workers: map[string]*worker{}}
-	for _, s := range c.Sources {
-		if s.Enricher == nil {
-			continue
-		}
-		r.workers[s.Provider.Name] = &worker{Source: s, r: r, poke: make(chan struct{}, 1)}
-		if before := r.workers[s.Needs]; before != nil {
-			before.then = append(before.then, s.Provider.Name)
-		}
+	for _, s := range r.Sources() {
+		r.workers[s.Provider.Name] = &worker{name: s.Provider.Name, r: r, poke: make(chan struct{}, 1)}
 	}
 	return r
 }
 
-// Sources returns all sources, set up or not.
-func (r *Runner) Sources() []Source { return r.c.Sources }
+// Sources returns all sources as they are now, set up or not.
+func (r *Runner) Sources() (all []Source) {
+	for _, p := range r.c.Services.All() {
+		if p.Enriches != nil {
+			all = append(all, newSource(p, r.c.Services, r.c.Pictures != nil))
+		}
+	}
+	return all
+}
+
+// source returns one source as it is now.
+func (r *Runner) source(name string) Source {
+	return newSource(r.c.Services.Get(name), r.c.Services, r.c.Pictures != nil)
+}
+
+// needing returns the sources that are set up and need the MBIDs of another one.
+func (r *Runner) needing(name string) (all []string) {
+	for _, s := range r.Sources() {
+		if s.Needs == name && s.Enricher != nil {
+			all = append(all, s.Provider.Name)
+		}
+	}
+	return all
+}
 
 // Running reports whether a source is being asked now.
 func (r *Runner) Running(source string) bool {
@@ -139,7 +156,7 @@ func (r *Runner) fill(ctx context.Context) error {
 	if err := all(func() (bool, error) { return r.c.Store.FindEntities(ctx) }); err != nil {
 		return err
 	}
-	for _, s := range r.c.Sources {
+	for _, s := range r.Sources() {
 		if s.Enricher == nil {
 			continue
 		}

@@ -168,6 +168,7 @@ type bench struct {
 	art       *far
 	gallery   *gallery
 	provider  [2]*providers.Provider
+	services  *providers.Registry
 	guard     *syncer.Guard
 	*enrich.Runner
 
@@ -199,10 +200,15 @@ func inBubble(t *testing.T, test func(*testing.T, *bench)) {
 				},
 			}, nil
 		}}
-		for i, name := range []string{"facts", "art"} {
+		for i, e := range []providers.Enriches{
+			{Kinds: []string{library.KindArtist, library.KindAlbum, library.KindTrack}, NotThere: 30 * 24 * time.Hour},
+			{Kinds: []string{library.KindArtist, library.KindAlbum}, Needs: "facts", NotThere: 7 * 24 * time.Hour},
+		} {
+			name := []string{"facts", "art"}[i]
 			b.provider[i] = &providers.Provider{Description: providers.Description{Name: name, DisplayName: name,
-				Streams: []string{library.Enrichment}}}
+				Streams: []string{library.Enrichment}, Enriches: &e}, Enricher: []providers.Enricher{b.facts, b.art}[i]}
 		}
+		b.services = providers.NewRegistry(b.provider[:]...)
 		for i, to := range []*int64{&b.user, &b.bob} {
 			u, err := db.AddUser(context.Background(), accounts.User{
 				Name:         fmt.Sprint("person ", i),
@@ -236,22 +242,9 @@ func (b *bench) restart() {
 }
 
 func (b *bench) config() enrich.Config {
-	facts := enrich.Source{
-		Provider: b.provider[0],
-		Enricher: b.facts,
-		Kinds:    []string{library.KindArtist, library.KindAlbum, library.KindTrack},
-		NotThere: 30 * 24 * time.Hour,
-	}
-	art := enrich.Source{
-		Provider: b.provider[1],
-		Enricher: b.art,
-		Kinds:    []string{library.KindArtist, library.KindAlbum},
-		Needs:    "facts",
-		NotThere: 7 * 24 * time.Hour,
-	}
 	return enrich.Config{
 		Every:    b.every,
-		Sources:  []enrich.Source{facts, art},
+		Services: b.services,
 		Store:    b.db,
 		Guard:    b.guard,
 		Pictures: b.gallery,

@@ -2,9 +2,9 @@ package enrich
 
 import "reprise/internal/providers"
 
-// NewSource returns the source of a provider's facts. It is set up unless something is missing that it needs: settings of
+// newSource returns the source of a provider's facts. It is set up unless something is missing that it needs: settings of
 // its own, the source that finds the ids, or a place for pictures.
-func NewSource(p *providers.Provider, services *providers.Registry, keepsPictures bool) Source {
+func newSource(p *providers.Provider, services *providers.Registry, keepsPictures bool) Source {
 	e := p.Enriches
 	s := Source{Provider: p, Kinds: e.Kinds, Needs: e.Needs, NotThere: e.NotThere}
 	needed := services.Get(e.Needs)

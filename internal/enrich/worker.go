@@ -27,9 +27,8 @@ var putOff = [...]time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
 // worker asks one source, one task at a time.
 type worker struct {
-	Source
+	name string // of the source
 	r    *Runner
-	then []string // the sources that need this one's MBIDs
 	poke chan struct{}
 	busy atomic.Bool
 	// trouble is the failure on our own side that ended the latest turn, for a person; nil without one.
@@ -47,7 +46,7 @@ func (w *worker) run(ctx context.Context) {
 		timer.Stop()
 		until, err := w.turn(ctx)
 		if err != nil && ctx.Err() == nil { // the next tick tries again
-			w.r.c.Log.Error("enrichment cannot go on", "provider", w.Provider.Name, "err", err)
+			w.r.c.Log.Error("enrichment cannot go on", "provider", w.name, "err", err)
 		}
 		if !until.IsZero() {
 			timer.Reset(max(time.Until(until), time.Second))
@@ -66,7 +65,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.r.c.Log.Error("enrichment panicked",
-				"provider", w.Provider.Name, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+				"provider", w.name, "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	asked := false
@@ -81,7 +80,11 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 		}
 	}()
 	for ctx.Err() == nil {
-		t, err := w.r.c.Store.NextTask(ctx, w.Provider.Name)
+		s := w.r.source(w.name)
+		if s.Enricher == nil {
+			return time.Time{}, nil
+		}
+		t, err := w.r.c.Store.NextTask(ctx, w.name)
 		if errors.Is(err, library.ErrNotFound) {
 			return time.Time{}, nil
 		}
@@ -94,7 +97,7 @@ func (w *worker) turn(ctx context.Context) (until time.Time, err error) {
 			}
 			asked = true
 		}
-		o, err := w.ask(ctx, t)
+		o, err := w.ask(ctx, s, t)
 		if refused, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 			return refused.State.Until, nil
 		}
@@ -124,21 +127,21 @@ func (w *worker) begin(ctx context.Context) error {
 // count reads the progress from the database. learn keeps it up to date in between.
 func (w *worker) count(ctx context.Context) error {
 	now, err := w.r.c.Store.EnrichmentProgress(ctx)
-	w.progress = now[w.Provider.Name]
+	w.progress = now[w.name]
 	return err
 }
 
 // ask makes the calls of one task. It returns an error if the source cannot be asked now for reasons that are not the
 // task's, or if its answer cannot be stored.
-func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
-	o := Outcome{Task: t, State: t.State, Then: w.then}
-	if t.State == Failed && w.Needs == "" {
+func (w *worker) ask(ctx context.Context, s Source, t Task) (Outcome, error) {
+	o := Outcome{Task: t, State: t.State, Then: w.r.needing(w.name)}
+	if t.State == Failed && s.Needs == "" {
 		t.MBID = "" // the MBID may be the cause: they are merged and deleted
 	}
 	var picture []byte
-	subject := providers.OfInstallation(w.Provider, library.Enrichment)
+	subject := providers.OfInstallation(s.Provider, library.Enrichment)
 	err := w.r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
-		if o.Facts, err = w.Enricher.Enrich(ctx, t.Entity); err == nil {
+		if o.Facts, err = s.Enricher.Enrich(ctx, t.Entity); err == nil {
 			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
 		}
 		return err
@@ -154,7 +157,7 @@ func (w *worker) ask(ctx context.Context, t Task) (Outcome, error) {
 		o.State, o.Due = Done, now.Add(refreshAfter)
 		return o, nil
 	case errors.Is(err, library.ErrNotThere):
-		o.State, o.Due, o.Facts = NotThere, now.Add(w.NotThere), library.Facts{}
+		o.State, o.Due, o.Facts = NotThere, now.Add(s.NotThere), library.Facts{}
 		return o, nil
 	case ctx.Err() != nil:
 		return o, ctx.Err()
@@ -220,7 +223,7 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 		w.toldAt = now
 		w.r.tell(ctx, events.Event{
 			Type:       events.Progress,
-			Connection: library.ConnectionID(w.Provider.Name),
+			Connection: library.ConnectionID(w.name),
 			Stream:     library.Enrichment,
 			Done:       w.progress.Asked(),
 			Total:      w.progress.Total(),
@@ -239,8 +242,8 @@ func (w *worker) learn(ctx context.Context, o Outcome) error {
 // time, because each turn of a worker costs queries and events.
 func (w *worker) show(ctx context.Context) {
 	w.shownAt = time.Now()
-	w.r.tell(ctx, events.Event{Type: events.Enrichment, Connection: library.ConnectionID(w.Provider.Name)})
-	for _, name := range w.then {
+	w.r.tell(ctx, events.Event{Type: events.Enrichment, Connection: library.ConnectionID(w.name)})
+	for _, name := range w.r.needing(w.name) {
 		wake(w.r.workers[name].poke)
 	}
 }

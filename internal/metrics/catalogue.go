@@ -1,6 +1,12 @@
 package metrics
 
-import "reprise/internal/resilience"
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"reprise/internal/resilience"
+)
 
 // Catalogue holds the closed sets of label values.
 type Catalogue struct {
@@ -30,26 +36,48 @@ const other = "other"
 // place is the target of an attempt.
 type place struct{ provider, host, endpoint string }
 
-// names returns the labels of all endpoints. For people's own servers the provider's name replaces the host.
-func (c Catalogue) names() map[place]string {
-	all := map[place]string{}
-	for _, p := range c.Providers {
-		for _, e := range p.Endpoints {
-			host := e.Host
-			if host == "" {
-				host = p.Name
-			}
-			all[place{p.Name, e.Host, e.Name}] = resilience.EndpointName(host, e.Name)
-		}
+// endpoints holds what is known of each endpoint in the catalogue. A provider whose settings are replaced gets more of
+// them; the old ones stay, because a run under way still calls them. Safe for concurrent use.
+type endpoints[V any] struct {
+	mu  sync.RWMutex
+	all map[place]V
+}
+
+// add adds the endpoints of a provider that are new, each with the value that begin returns for its label. For people's
+// own servers the provider's name replaces the host in the label.
+func (es *endpoints[V]) add(p Provider, begin func(label string) V) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.all == nil {
+		es.all = map[place]V{}
 	}
-	return all
+	for _, e := range p.Endpoints {
+		at := place{p.Name, e.Host, e.Name}
+		if _, known := es.all[at]; known {
+			continue
+		}
+		host := e.Host
+		if host == "" {
+			host = p.Name
+		}
+		es.all[at] = begin(resilience.EndpointName(host, e.Name))
+	}
 }
 
 // find returns the value for the target of an attempt; false when it is not in the catalogue.
-func find[V any](all map[place]V, provider, host, endpoint string) (V, bool) {
-	v, ok := all[place{provider, host, endpoint}]
+func (es *endpoints[V]) find(provider, host, endpoint string) (V, bool) {
+	es.mu.RLock()
+	defer es.mu.RUnlock()
+	v, ok := es.all[place{provider, host, endpoint}]
 	if !ok {
-		v, ok = all[place{provider, "", endpoint}]
+		v, ok = es.all[place{provider, "", endpoint}]
 	}
 	return v, ok
+}
+
+// values returns the values of all endpoints.
+func (es *endpoints[V]) values() []V {
+	es.mu.RLock()
+	defer es.mu.RUnlock()
+	return slices.Collect(maps.Values(es.all))
 }

@@ -20,13 +20,14 @@ const prefix = "reprise_"
 type Metrics struct {
 	catalogue Catalogue
 	registry  *prometheus.Registry
-	attempts  map[place]*attempts
+	attempts  endpoints[*attempts]
+	tries     *prometheus.CounterVec
+	took      *prometheus.HistogramVec
 	stray     map[string]*attempts // of unlisted endpoints, by provider
 
 	runs         *prometheus.CounterVec
 	runTime      *prometheus.HistogramVec
 	transitions  *prometheus.CounterVec
-	endpoints    map[place]string
 	rotations    *prometheus.CounterVec
 	deliveries   *prometheus.CounterVec
 	dead         *prometheus.CounterVec
@@ -39,6 +40,7 @@ type Metrics struct {
 
 // attempts holds the counters of one endpoint, looked up once.
 type attempts struct {
+	endpoint string // the label
 	outcomes map[resilience.Outcome]prometheus.Counter
 	took     prometheus.Observer
 }
@@ -66,9 +68,7 @@ func New(c Catalogue) *Metrics {
 	m := &Metrics{
 		catalogue: c,
 		registry:  prometheus.NewRegistry(),
-		attempts:  map[place]*attempts{},
 		stray:     map[string]*attempts{},
-		endpoints: c.names(),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -102,26 +102,13 @@ func (m *Metrics) histogram(name string, buckets []float64, labels ...string) *p
 
 // begin makes every series, at zero.
 func (m *Metrics) begin(c Catalogue) {
-	tries := m.counter("upstream_attempts_total", "provider", "endpoint", "outcome")
-	took := m.histogram("upstream_duration_seconds", callBuckets, "provider", "endpoint")
-	of := func(provider, endpoint string) *attempts {
-		a := &attempts{
-			outcomes: map[resilience.Outcome]prometheus.Counter{},
-			took:     took.WithLabelValues(provider, endpoint),
-		}
-		for _, o := range resilience.Outcomes {
-			a.outcomes[o] = tries.WithLabelValues(provider, endpoint, string(o))
-		}
-		return a
-	}
-	for at, name := range m.endpoints {
-		m.attempts[at] = of(at.provider, name)
-		m.beginTransitions(name)
-	}
+	m.tries = m.counter("upstream_attempts_total", "provider", "endpoint", "outcome")
+	m.took = m.histogram("upstream_duration_seconds", callBuckets, "provider", "endpoint")
 	var names, pools []string
 	for _, p := range c.Providers {
+		m.Follow(p)
 		names = append(names, p.Name)
-		m.stray[p.Name] = of(p.Name, other)
+		m.stray[p.Name] = m.beginAttempts(p.Name, other)
 		if p.Pool {
 			pools = append(pools, p.Name)
 		}
@@ -134,8 +121,7 @@ func (m *Metrics) begin(c Catalogue) {
 			each(m.duplicates, []string{p.Name})
 		}
 	}
-	m.stray[""] = of(other, other)
-	m.beginTransitions(other)
+	m.stray[""] = m.beginAttempts(other, other)
 	each(m.rotations, pools, rotationReasons)
 	each(m.deliveries, c.DeliveryKinds, DeliveryResults)
 	each(m.dead, resilience.Categories())
@@ -153,10 +139,25 @@ var breakerWays = [][2]resilience.BreakerState{
 	{resilience.BreakerOpen, resilience.BreakerClosed},
 }
 
-func (m *Metrics) beginTransitions(endpoint string) {
+// Follow makes the series of a provider's endpoints, at zero. Endpoints that are counted already go on.
+func (m *Metrics) Follow(p Provider) {
+	m.attempts.add(p, func(label string) *attempts { return m.beginAttempts(p.Name, label) })
+}
+
+// beginAttempts makes the series of an endpoint.
+func (m *Metrics) beginAttempts(provider, endpoint string) *attempts {
+	a := &attempts{
+		endpoint: endpoint,
+		outcomes: map[resilience.Outcome]prometheus.Counter{},
+		took:     m.took.WithLabelValues(provider, endpoint),
+	}
+	for _, o := range resilience.Outcomes {
+		a.outcomes[o] = m.tries.WithLabelValues(provider, endpoint, string(o))
+	}
 	for _, way := range breakerWays {
 		m.transitions.WithLabelValues(endpoint, way[0].String(), way[1].String())
 	}
+	return a
 }
 
 // each makes the series of every combination of labels.
@@ -192,7 +193,7 @@ func (m *Metrics) Attempt(a resilience.Attempt) {
 	if m == nil {
 		return
 	}
-	of, ok := find(m.attempts, a.Provider, a.Host, a.Endpoint)
+	of, ok := m.attempts.find(a.Provider, a.Host, a.Endpoint)
 	if !ok {
 		if of, ok = m.stray[a.Provider]; !ok {
 			of = m.stray[""]
@@ -212,8 +213,8 @@ func (m *Metrics) Breaker(c resilience.BreakerChange) {
 }
 
 func (m *Metrics) endpointOf(provider, host, route string) string {
-	if name, ok := find(m.endpoints, provider, host, route); ok {
-		return name
+	if of, ok := m.attempts.find(provider, host, route); ok {
+		return of.endpoint
 	}
 	return other
 }

@@ -36,7 +36,7 @@ type RollupStore interface {
 
 // Rollup sums up attempts by the quarter of an hour. It is safe for concurrent use.
 type Rollup struct {
-	names map[place]string
+	names endpoints[string]
 	store RollupStore
 	log   *slog.Logger
 
@@ -67,17 +67,23 @@ type usual struct {
 
 // NewRollup returns a Rollup of the catalogue's endpoints.
 func NewRollup(c Catalogue, store RollupStore, log *slog.Logger) *Rollup {
-	return &Rollup{
-		names: c.names(),
+	r := &Rollup{
 		store: store,
 		log:   log,
 		cells: map[cellKey]*Quarter{},
 		open:  map[cellKey]since{},
 	}
+	for _, p := range c.Providers {
+		r.Follow(p)
+	}
+	return r
 }
 
+// Follow adds the endpoints of a provider.
+func (r *Rollup) Follow(p Provider) { r.names.add(p, func(label string) string { return label }) }
+
 func (r *Rollup) name(provider, host, endpoint string) cellKey {
-	name, ok := find(r.names, provider, host, endpoint)
+	name, ok := r.names.find(provider, host, endpoint)
 	if !ok {
 		name = other
 	}

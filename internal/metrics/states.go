@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,16 +51,14 @@ func (m *Metrics) puller(states func(context.Context) (States, error)) *puller {
 		clients:     gauge("websocket_clients"),
 		dropped:     gauge("events_dropped_total", "reason"),
 	}
-	p.endpoints = append(slices.Sorted(maps.Values(m.endpoints)), other)
 	return p
 }
 
 // puller is a prometheus.Collector.
 type puller struct {
-	m         *Metrics
-	c         Catalogue
-	states    func(context.Context) (States, error)
-	endpoints []string
+	m      *Metrics
+	c      Catalogue
+	states func(context.Context) (States, error)
 
 	connections, lastSuccess, nextAttempt, holdUntil, ends, keys *prometheus.Desc
 	breakers, deliveries, oldest, clients, dropped               *prometheus.Desc
@@ -139,7 +135,11 @@ func (p *puller) breaker(tell func(*prometheus.Desc, float64, ...string), all []
 			states[name] = b.State
 		}
 	}
-	for _, name := range p.endpoints {
+	names := map[string]bool{other: true}
+	for _, of := range p.m.attempts.values() {
+		names[of.endpoint] = true
+	}
+	for name := range names {
 		tell(p.breakers, float64(states[name]), name)
 	}
 }

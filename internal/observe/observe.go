@@ -96,6 +96,9 @@ func counted(d providers.Description, s providers.Settings) metrics.Provider {
 	}
 	for _, e := range d.Endpoints {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: d.APIHost(s), Name: e})
+		if d.APIHost(s) != "" && d.NamesServer() {
+			v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: e})
+		}
 	}
 	if token := s.Text("token_url"); token != "" {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Host: resilience.HostOf(token),
@@ -105,6 +108,13 @@ func counted(d providers.Description, s providers.Settings) metrics.Provider {
 		v.Endpoints = append(v.Endpoints, metrics.Endpoint{Name: picture})
 	}
 	return v
+}
+
+// Follow counts what a provider calls with its settings.
+func (c Counters) Follow(p *providers.Provider) {
+	v := counted(p.Description, p.Settings)
+	c.Metrics.Follow(v)
+	c.Rollup.Follow(v)
 }
 
 // Store has the current values of connections and deliveries.
@@ -118,7 +128,7 @@ type Present struct {
 	Store       Store
 	Bus         *events.Bus
 	Registry    *providers.Registry
-	Services    []*providers.Provider // that only the installation calls
+	Services    *providers.Registry // the providers that only the installation calls
 	Connections *syncer.Connections
 	Breakers    *resilience.Breakers
 }
@@ -131,7 +141,7 @@ func (p Present) States(ctx context.Context) (s metrics.States, err error) {
 	var surveys map[string]syncer.Survey
 	var deliveries map[delivery.State]int
 	g, ctx := errgroup.WithContext(ctx) // two queries
-	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services); return err })
+	g.Go(func() (err error) { surveys, err = p.Connections.Survey(ctx, p.Store, p.Services.All()); return err })
 	g.Go(func() (err error) { deliveries, s.Oldest, err = p.Store.Queue().Counts(ctx); return err })
 	if err := g.Wait(); err != nil {
 		return s, err
@@ -141,7 +151,7 @@ func (p Present) States(ctx context.Context) (s metrics.States, err error) {
 		s.Deliveries[string(state)] = n
 	}
 	s.Providers = map[string]metrics.ProviderState{}
-	for _, one := range slices.Concat(p.Registry.All(), p.Services) {
+	for _, one := range slices.Concat(p.Registry.All(), p.Services.All()) {
 		v := surveys[one.Name]
 		state := metrics.ProviderState{Connections: map[string]int{}, NextAttempt: v.NextAttempt,
 			HoldUntil: v.HoldUntil, LastSuccess: v.LastSuccess, Ends: v.Ends, Keys: one.Keys.Keys()}

@@ -46,7 +46,8 @@ type Pace struct {
 	Per       string // what the limit counts: "IP address"
 }
 
-// Contact says when a provider requires the administrator's contact address. The zero value means never.
+// Contact says when a provider requires the administrator's contact address. The zero value means never. The zero
+// value means never. The zero value means never. The zero value means never.
 type Contact struct {
 	Always  bool     // the provider is not used without a contact, at any address
 	Domains []string // hosts in these domains are not called without one
@@ -120,7 +121,7 @@ func (d Description) New(s Settings, in Installation) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Description, p.Keys, p.Missing = d, in.Keys, d.Lacks(s, in.Contact)
+	p.Description, p.Settings, p.Keys, p.Missing = d, s, in.Keys, d.Lacks(s, in.Contact)
 	if len(p.Fields) > 0 && slices.Contains(p.Missing, contactSetting) {
 		p.Fields = slices.Clone(p.Fields)
 		p.Fields[0].Help = resilience.ContactMissing + " " + p.Fields[0].Help
@@ -187,6 +188,11 @@ func (d Description) APIHost(s Settings) string {
 		return hosts[0]
 	}
 	return ""
+}
+
+// NamesServer reports whether the connect form asks for a server.
+func (d Description) NamesServer() bool {
+	return slices.ContainsFunc(d.Fields, func(f Field) bool { return f.Kind == "url" })
 }
 
 // Connects reports whether people connect to the provider. Otherwise only the installation uses it.

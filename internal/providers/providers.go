@@ -19,9 +19,10 @@ import (
 // which replaces it in the [Registry].
 type Provider struct {
 	Description
-	OAuth  *OAuth  // sign-in with OAuth; nil without
-	SignIn *SignIn // sign-in with the provider's own protocol; nil without
-	Keys   *resilience.KeyPool
+	Settings Settings // the settings the settings the settings that it was built from
+	OAuth    *OAuth   // sign-in with OAuth; nil without
+	SignIn   *SignIn  // sign-in with the provider's own protocol; nil without
+	Keys     *resilience.KeyPool
 	// Missing lists the paths of required settings that are empty; nil when the provider can be used.
 	Missing []string
 	// App returns the app whose limits connections share: the client id, or the host of the user's own server.

@@ -6,9 +6,13 @@ import (
 )
 
 // Registry holds the live providers of the installation, in the order in which people see them. A provider can be
-// replaced while the server runs: current runs finish with the old one, and later runs get the new one. A Registry is
-// safe for concurrent use.
+// replaced while the server runs: current runs finish with the old one, and later runs get the new one. Code that
+// depends on a provider's settings reads them here at each use, or follows the registry. A Registry is safe for
+// concurrent use.
 type Registry struct {
+	replacing sync.Mutex // held around followers, so that they see changes in their order
+	followers []func(*Provider)
+
 	mu  sync.RWMutex
 	all []*Provider // never changed in place, so that All needs no copy
 }
@@ -44,8 +48,44 @@ func (r *Registry) DisplayName(name string) string {
 	return name
 }
 
+// Model returns the provider of the language model, or nil when none is configured.
+func (r *Registry) Model() *Provider {
+	for _, p := range r.All() {
+		if p.Model != nil && len(p.Missing) == 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// PictureHosts returns the domains, and hosts with ports, that pictures come from.
+func (r *Registry) PictureHosts() (hosts []string) {
+	for _, p := range r.All() {
+		if p.Enriches != nil && len(p.Enriches.Pictures) > 0 {
+			hosts = append(append(hosts, p.Enriches.Pictures...), p.APIHost(p.Settings))
+		}
+	}
+	return hosts
+}
+
+// Follow calls f with every current provider, and with each later one before Get returns it. f must not use the
+// registry.
+func (r *Registry) Follow(f func(*Provider)) {
+	r.replacing.Lock()
+	defer r.replacing.Unlock()
+	for _, p := range r.All() {
+		f(p)
+	}
+	r.followers = append(r.followers, f)
+}
+
 // Replace replaces the provider of the same name by p, or appends p.
 func (r *Registry) Replace(p *Provider) {
+	r.replacing.Lock()
+	defer r.replacing.Unlock()
+	for _, f := range r.followers {
+		f(p)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Clone(r.all)

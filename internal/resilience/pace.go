@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -15,10 +16,9 @@ import (
 // says is left until its reset, and by a distance between requests that is learned from answers that say "too many".
 // Safe for concurrent use.
 type Paces struct {
+	mu    sync.Mutex
 	rates map[string]float64 // requests per second, by host
-
-	mu  sync.Mutex
-	all map[paceKey]*pace
+	all   map[paceKey]*pace
 }
 
 type paceKey struct{ host, key string }
@@ -43,7 +43,32 @@ const (
 // NewPaces returns paces with these rates, in requests per second by host (with its port, if it has one). A rate of 0
 // is none.
 func NewPaces(rates map[string]float64) *Paces {
-	return &Paces{rates: rates, all: map[paceKey]*pace{}}
+	ps := &Paces{rates: map[string]float64{}, all: map[paceKey]*pace{}}
+	maps.Copy(ps.rates, rates)
+	return ps
+}
+
+// Limit changes the rate of a host. What was learned from its answers stays.
+func (ps *Paces) Limit(host string, perSecond float64) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.rates[host] == perSecond {
+		return
+	}
+	ps.rates[host] = perSecond
+	for k, p := range ps.all {
+		if k.host == host {
+			p.limiter = limiter(perSecond)
+		}
+	}
+}
+
+// limiter returns a limiter of that many requests per second, nil for 0.
+func limiter(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 }
 
 // wait waits for the turn of a request. It returns a time if that is too far off, or later than ctx ends: the request
@@ -110,7 +135,7 @@ func (ps *Paces) findLocked(host, key string) *pace {
 	k := paceKey{host, key}
 	p := ps.all[k]
 	if perSecond := ps.rates[host]; p == nil && perSecond > 0 {
-		p = &pace{limiter: rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))}
+		p = &pace{limiter: limiter(perSecond)}
 		ps.all[k] = p
 	}
 	return p

@@ -1,6 +1,7 @@
 package resilience
 
 import (
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -8,8 +9,7 @@ import (
 
 // UplinkOptions are the settings of an [Uplink].
 type UplinkOptions struct {
-	// Upstreams are the hosts (with their port, if they have one) that are reached over the uplink, each with the
-	// name of its upstream. A server at home is not one of them.
+	// Upstreams are the hosts that are reached over the uplink; see [Uplink.Reach].
 	Upstreams map[string]string
 	// Changed, if set, is called when the uplink is lost, when it is back, and with the first answer after the start.
 	// It is called by the goroutine of the call that found out, one call at a time.
@@ -27,6 +27,7 @@ type Uplink struct {
 	telling sync.Mutex // held around Changed, so that changes are reported in their order
 
 	mu      sync.Mutex
+	hosts   map[string]string // that are reached over the uplink, each with the name of its upstream
 	told    uplinkState
 	called  map[string]time.Time // upstreams, and when they were last called
 	failed  map[string]bool      // those that have failed in the network since one of them answered
@@ -60,7 +61,17 @@ func NewUplink(opt UplinkOptions) *Uplink {
 	if opt.Rand == nil {
 		opt.Rand = rand.Float64
 	}
-	return &Uplink{opt: opt, called: map[string]time.Time{}, failed: map[string]bool{}}
+	u := &Uplink{opt: opt, hosts: map[string]string{}, called: map[string]time.Time{}, failed: map[string]bool{}}
+	maps.Copy(u.hosts, opt.Upstreams)
+	return u
+}
+
+// Reach adds a host (with its port, if it has one) that is reached over the uplink, with the name of its upstream. A
+// server at home is not one of them.
+func (u *Uplink) Reach(host, upstream string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.hosts[host] = upstream
 }
 
 // Offline reports whether the uplink is lost, and when the next probe may go out.
@@ -82,13 +93,16 @@ type trip struct {
 
 // enter reports whether a call may go out, or when to come back. A trip must be followed by leave.
 func (u *Uplink) enter(host string) (trip, time.Time, bool) {
-	if u == nil || u.opt.Upstreams[host] == "" {
+	if u == nil {
 		return trip{}, time.Time{}, true
 	}
-	t := trip{of: u, upstream: u.opt.Upstreams[host]}
 	now := time.Now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	t := trip{of: u, upstream: u.hosts[host]}
+	if t.upstream == "" {
+		return trip{}, time.Time{}, true
+	}
 	u.called[t.upstream] = now
 	if !u.offline {
 		return t, time.Time{}, true

@@ -13,8 +13,9 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
-	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/providers/openai"
+	"reprise/internal/providers/providertest"
 	"reprise/internal/resilience"
 )
 
@@ -30,22 +31,17 @@ func (w *writer) Complete(context.Context, providers.Prompt) (providers.Completi
 
 // withModel gives the household a language model.
 func (h *household) withModel(w *writer) {
+	p := providertest.New(openai.Describe(), "api_url", "https://model.example.org", "model", "a-model",
+		"price_in", "0.15", "price_out", "0.6", "currency", "EUR")
+	p.Model = w
+	h.Services = providers.NewRegistry(p)
 	h.Digests = digest.New(digest.Config{
-		Options: digest.Options{
-			Zone:   time.UTC,
-			Host:   "model.example.org",
-			Prices: digest.Prices{In: 0.15, Out: 0.6, Currency: "EUR"},
-		},
-		Provider: &providers.Provider{Description: providers.Description{
-			Name:        "openai",
-			DisplayName: "The digest's language model",
-			Streams:     []string{library.Digest},
-		}},
-		Model: w,
-		Guard: h.Guard,
-		Store: h.db,
-		Bus:   h.Bus,
-		Log:   h.Log,
+		Options:  digest.Options{Zone: time.UTC},
+		Services: h.Services,
+		Guard:    h.Guard,
+		Store:    h.db,
+		Bus:      h.Bus,
+		Log:      h.Log,
 	})
 	h.restart()
 }

@@ -41,21 +41,18 @@ func (h *household) enriched() (guard *syncer.Guard, source *providers.Provider)
 	guard = syncer.NewGuard(syncer.GuardOptions{Backoff: resilience.NewBackoff(resilience.Options{}), Keys: h.db,
 		Alerts: told, Log: h.Log})
 	source = &providers.Provider{Description: providers.Description{Name: "musicbrainz",
-		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment}}}
+		DisplayName: "MusicBrainz", Streams: []string{library.Enrichment},
+		Enriches: &providers.Enriches{Kinds: []string{library.KindArtist}}}, Enricher: facts{}}
 	h.Guard = guard
-	missing := enrich.Source{
-		Provider: &providers.Provider{
-			Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv"},
-		},
-		Missing:   []string{"providers.fanarttv.keys"},
-		SettingUp: "Get a key first.",
-	}
+	missing := &providers.Provider{Description: providers.Description{Name: "fanarttv", DisplayName: "Fanart.tv",
+		Enriches: &providers.Enriches{SettingUp: "Get a key first."}}, Missing: []string{"providers.fanarttv.keys"}}
+	h.Services = providers.NewRegistry(source, missing)
 	h.Enrichment = enrich.New(enrich.Config{
-		Sources: []enrich.Source{{Provider: source, Enricher: facts{}}, missing},
-		Store:   h.db,
-		Guard:   guard,
-		Bus:     h.Bus,
-		Log:     h.Log,
+		Services: h.Services,
+		Store:    h.db,
+		Guard:    guard,
+		Bus:      h.Bus,
+		Log:      h.Log,
 	})
 	h.restart()
 	return guard, source
@@ -146,13 +143,13 @@ func (full) NextTask(context.Context, string) (enrich.Task, error) {
 func TestLocalTroubleIsShownWithTheSource(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
-		guard, source := h.enriched()
+		guard, _ := h.enriched()
 		h.Enrichment = enrich.New(enrich.Config{
-			Sources: []enrich.Source{{Provider: source, Enricher: facts{}, Kinds: []string{library.KindArtist}}},
-			Store:   full{h.db},
-			Guard:   guard,
-			Bus:     h.Bus,
-			Log:     h.Log,
+			Services: h.Services,
+			Store:    full{h.db},
+			Guard:    guard,
+			Bus:      h.Bus,
+			Log:      h.Log,
 		})
 		h.restart()
 		ctx, cancel := context.WithCancel(t.Context())

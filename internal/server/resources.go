@@ -64,8 +64,8 @@ type resources struct {
 func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources, error) {
 	k, err := core.New(core.Options{
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
-		Digests: c.Digests != nil && c.Digests.Provider() != nil, Demo: c.Demo != nil, DemoUser: c.DemoUser,
-		Store: c.Store, Sessions: c.Sessions, Registry: c.Registry, Unconnected: c.Unconnected(),
+		Demo: c.Demo != nil, DemoUser: c.DemoUser,
+		Store: c.Store, Sessions: c.Sessions, Registry: c.Registry, Services: c.Services,
 		Bus: c.Bus, Log: c.Log,
 	})
 	if err != nil {

@@ -51,7 +51,8 @@ type Config struct {
 	Store       Store
 	Accounts    *accounts.Accounts
 	Sessions    scs.CtxStore
-	Registry    *providers.Registry
+	Registry    *providers.Registry // the providers that people connect to
+	Services    *providers.Registry // those that only the installation calls; nil: none
 	Connections *syncer.Connections
 	Syncer      *syncer.Syncer
 	Deliveries  *delivery.Deliveries
@@ -76,19 +77,6 @@ type Config struct {
 	// Demo, when set, is shown at /demo/ to those who are signed in; DemoUser is signed in without a password.
 	Demo     http.Handler
 	DemoUser int64
-}
-
-// Unconnected returns the providers that only the installation calls: sources of facts, and the language model.
-func (c *Config) Unconnected() (all []*providers.Provider) {
-	if c.Enrichment != nil {
-		for _, source := range c.Enrichment.Sources() {
-			all = append(all, source.Provider)
-		}
-	}
-	if c.Digests != nil && c.Digests.Provider() != nil {
-		all = append(all, c.Digests.Provider())
-	}
-	return all
 }
 
 // Server answers requests. Make it with New and run it with Run.

@@ -11,15 +11,15 @@ import (
 	"reprise/internal/library"
 )
 
-// How much of the log of activity is kept.
+// These are the bounds of the log of activity.
 const (
 	keepActivity = 90 * 24 * time.Hour
 	mostActivity = 20_000 // entries
 	mostDetail   = 500    // characters of one entry's detail, and of its subject
 )
 
-// Note writes an entry of the log of activity down, as done now by whoever the context names. It does so although
-// the request that asked may have ended.
+// Note adds an entry to the log of activity, done now by the actor in ctx. It does not stop when ctx ends, because the
+// request may end before its activity is stored.
 func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 	by := activity.ActorOf(ctx)
 	ctx = context.WithoutCancel(ctx)
@@ -28,15 +28,15 @@ func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 		if err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO activity (id, at, user_id, actor_id, actor, action, connection,
-			subject, detail)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, id, millis(time.Now()), e.User, by.ID, by.Name,
-			string(e.Action), e.Connection,
+		return execTx(ctx, tx, `INSERT INTO activity
+			(id, at, user_id, actor_id, actor, action, connection, subject, detail)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Connection,
 			cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
 	})
 }
 
-// cut is a text without what is more than so many characters.
+// cut shortens a text to so many characters, and marks that it did.
 func cut(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
@@ -44,8 +44,9 @@ func cut(text string, most int) string {
 	return text
 }
 
-// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end: what is
-// about the user, and with installation also what is about all. provider picks one service; empty for all of them.
+// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end. The log has
+// the entries about the user, and with installation those about the installation too. An empty conn selects the entries
+// about all connections. An invalid cursor is library.ErrBadCursor.
 func (s *Store) Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string,
 	limit int) (page []activity.Entry, next string, err error) {
 	last := int64(math.MaxInt64)
@@ -64,10 +65,10 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, con
 	if installation {
 		other = 0
 	}
-	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject,
-		detail FROM activity
-		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4 ORDER BY id DESC LIMIT $5`, user,
-		other, conn, last, limit+1)
+	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject, detail
+		FROM activity
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4
+		ORDER BY id DESC LIMIT $5`, user, other, conn, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)
@@ -75,9 +76,9 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, con
 	return page, next, err
 }
 
-// tidyActivity keeps the log bounded.
+// tidyActivity deletes the entries outside of the bounds of the log.
 func (s *Store) tidyActivity(ctx context.Context, now time.Time) error {
-	return s.exec(ctx, `DELETE FROM activity WHERE at <= $1 OR id <= (SELECT id FROM activity ORDER BY id DESC
-		LIMIT 1 OFFSET $2)`,
+	return s.exec(ctx, `DELETE FROM activity
+		WHERE at <= $1 OR id <= (SELECT id FROM activity ORDER BY id DESC LIMIT 1 OFFSET $2)`,
 		millis(now.Add(-keepActivity)), mostActivity)
 }

@@ -10,16 +10,16 @@ import (
 	"path/filepath"
 )
 
-// Copied is what a copy of the database was found to hold.
+// Copied describes a verified copy of the database.
 type Copied struct {
 	Listens int64
 	Bytes   int64
 }
 
-// Backup writes a consistent copy of the database to file, while a server goes on using it: the copy is one read
-// transaction, which no writer waits for. The copy is looked through before it gets its name, so that a file of
-// that name is whole, sound, and opened by key. A file that is there already is not touched. A database at a
-// Postgres server is left to that server's own tools.
+// Backup writes a consistent copy of the database to file. A server may use the database meanwhile: the copy is one
+// read transaction, and no writer waits for it. The copy gets its name after it has been verified, so a file of that
+// name is complete, sound, and opened by key. Backup does not replace an existing file, and refuses a Postgres
+// database.
 func Backup(ctx context.Context, at Place, file string, key *Key) (Copied, error) {
 	if at.URL != "" {
 		return Copied{}, fmt.Errorf("the database %s is kept by Postgres. Copy it with its own tools: pg_dump "+
@@ -87,7 +87,7 @@ func copyAndVerify(ctx context.Context, from, to string, key *Key) (Copied, erro
 	return Copied{Listens: look.Listens, Bytes: info.Size()}, nil
 }
 
-// publish gives a finished file its name, once it is sure to be on the disk.
+// publish syncs a finished file to the disk and gives it its name.
 func publish(part, file string) error {
 	f, err := os.OpenFile(part, os.O_RDWR, 0)
 	if err != nil {
@@ -96,24 +96,24 @@ func publish(part, file string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("the copy cannot be written: %w", err)
 	}
-	err = os.Link(part, file) // which never replaces a file
+	err = os.Link(part, file) // never replaces a file
 	switch {
 	case err == nil:
 		err = os.Remove(part)
 	case errors.Is(err, fs.ErrExist):
 		return existsAlready(file)
-	default: // a file system that knows no links, as on many a USB stick
+	default: // the file system has no links, as on many USB sticks
 		err = os.Rename(part, file)
 	}
 	return errors.Join(err, SyncDir(filepath.Dir(file)))
 }
 
-// SyncDir makes sure that the names in a folder are on the disk, where the system can do that.
+// SyncDir syncs the names in a directory to the disk, if the file system can do that.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // some file systems cannot, and say so
+	_ = d.Sync() // some file systems cannot
 	return d.Close()
 }

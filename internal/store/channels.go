@@ -16,33 +16,36 @@ import (
 	"reprise/internal/resilience"
 )
 
-// waitingMessages counts what waits for a channel; what has been solved before it was told counts no more.
-const waitingMessages = `(SELECT count(*) FROM messages m WHERE m.channel_id = channels.id AND m.ended_at = 0
-	AND NOT EXISTS (SELECT 1 FROM messages o
-	WHERE o.channel_id = m.channel_id AND o.notification_id = m.notification_id AND o.opened_at = m.opened_at
-	AND o.event <> m.event AND o.ended_at = 0))`
+// waitingMessages counts the messages that wait for a channel. It leaves out pairs of a notification that was opened
+// and resolved before either message was sent.
+const waitingMessages = `(SELECT count(*) FROM messages m
+	WHERE m.channel_id = channels.id AND m.ended_at = 0 AND NOT EXISTS (
+		SELECT 1 FROM messages o
+		WHERE o.channel_id = m.channel_id AND o.notification_id = m.notification_id AND o.opened_at = m.opened_at
+		AND o.event <> m.event AND o.ended_at = 0))`
 
 const selectChannel = `SELECT id, user_id, kind, name, url, setting <> '', least, quiet_from, quiet_to, zone,
-	errors_at_night, version, stopped_at, category, reason, failures,
-	failing_since, last_sent_at, created_at, ` + waitingMessages + ` FROM channels `
+	errors_at_night, version, stopped_at, category, reason, failures, failing_since, last_sent_at, created_at,
+	` + waitingMessages + `
+	FROM channels `
 
 func (s *Store) scanChannel(r scanner) (c notify.Channel, err error) {
 	var stopped, failing, sent, created int64
 	var sealed string
 	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Name, &sealed, &c.FromSettings, &c.Least, &c.QuietFrom, &c.QuietTo,
-		&c.Zone, &c.ErrorsAtNight, &c.Version, &stopped, &c.Category, &c.Reason,
-		&c.Failures, &failing, &sent, &created, &c.Waiting)
+		&c.Zone, &c.ErrorsAtNight, &c.Version, &stopped, &c.Category, &c.Reason, &c.Failures, &failing, &sent,
+		&created, &c.Waiting)
 	if err != nil {
 		return c, err
 	}
-	c.StoppedAt, c.FailingSince, c.LastSentAt, c.CreatedAt = instant(stopped), instant(failing), instant(sent),
-		instant(created)
+	c.StoppedAt, c.FailingSince = instant(stopped), instant(failing)
+	c.LastSentAt, c.CreatedAt = instant(sent), instant(created)
 	plain, err := s.key.open(sealed, channelPlace(c.ID))
 	c.URL = resilience.Secret(plain)
 	return c, err
 }
 
-// channelPlace is what the address of a channel is sealed for.
+// channelPlace returns the place that the address of a channel is sealed for.
 func channelPlace(id int64) string { return "channels.url." + strconv.FormatInt(id, 10) }
 
 // Channels implements notify.ChannelStore.
@@ -73,20 +76,19 @@ func (s *Store) addChannel(ctx context.Context, tx *sql.Tx, c notify.Channel) (_
 	if c.FromSettings {
 		setting = "notify.urls"
 	}
-	return c, execTx(ctx, tx, `INSERT INTO channels (id, user_id, kind, name, url, setting, least, quiet_from,
-		quiet_to, zone, errors_at_night, last_sent_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, c.ID, c.User, c.Kind, c.Name,
-		s.key.seal([]byte(c.URL), channelPlace(c.ID)), setting,
-		string(c.Least), c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), millis(c.LastSentAt),
-		millis(time.Now()))
+	return c, execTx(ctx, tx, `INSERT INTO channels (id, user_id, kind, name, url, setting, least,
+		quiet_from, quiet_to, zone, errors_at_night, last_sent_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		c.ID, c.User, c.Kind, c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), setting, string(c.Least),
+		c.QuietFrom, c.QuietTo, c.Zone, flag(c.ErrorsAtNight), millis(c.LastSentAt), millis(time.Now()))
 }
 
 // ChangeChannel implements notify.ChannelStore.
 func (s *Store) ChangeChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `UPDATE channels SET name = $1, url = $2, least = $3, quiet_from = $4,
-			quiet_to = $5, zone = $6, errors_at_night = $7,
-			version = version + 1, stopped_at = 0, category = '', reason = '', failures = 0, failing_since = 0
+		err := tx.QueryRowContext(ctx, `UPDATE channels
+			SET name = $1, url = $2, least = $3, quiet_from = $4, quiet_to = $5, zone = $6, errors_at_night = $7,
+				version = version + 1, stopped_at = 0, category = '', reason = '', failures = 0, failing_since = 0
 			WHERE id = $8 AND user_id = $9 RETURNING version`,
 			c.Name, s.key.seal([]byte(c.URL), channelPlace(c.ID)), string(c.Least), c.QuietFrom, c.QuietTo, c.Zone,
 			flag(c.ErrorsAtNight), c.ID, c.User).Scan(&c.Version)
@@ -104,11 +106,11 @@ func (s *Store) ChangeChannel(ctx context.Context, c notify.Channel) (notify.Cha
 	return c, err
 }
 
-// RemoveChannel implements notify.ChannelStore. A delivery of it that is running finds nothing to send any more.
+// RemoveChannel implements notify.ChannelStore. A running delivery to the channel ends without sending anything.
 func (s *Store) RemoveChannel(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		if err := changed(tx.ExecContext(ctx, "DELETE FROM channels WHERE user_id = $1 AND id = $2", user,
-			id)); err != nil {
+		err := changed(tx.ExecContext(ctx, "DELETE FROM channels WHERE user_id = $1 AND id = $2", user, id))
+		if err != nil {
 			return err
 		}
 		return s.dropDeliveries(ctx, tx, user, id)
@@ -168,9 +170,10 @@ func (s *Store) AdoptChannels(ctx context.Context, all []notify.Channel) (adopte
 
 // ChannelFailed implements notify.ChannelStore.
 func (s *Store) ChannelFailed(ctx context.Context, channel int64, category, reason string) (n int, err error) {
-	err = s.writer.QueryRowContext(ctx, `UPDATE channels SET category = $1, reason = $2, failures = failures + 1,
-		failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END WHERE id = $4
-		RETURNING failures`, category, reason, millis(time.Now()), channel).Scan(&n)
+	err = s.writer.QueryRowContext(ctx, `UPDATE channels
+		SET category = $1, reason = $2, failures = failures + 1,
+			failing_since = CASE WHEN failing_since = 0 THEN $3 ELSE failing_since END
+		WHERE id = $4 RETURNING failures`, category, reason, millis(time.Now()), channel).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 		err = nil
 	}
@@ -182,15 +185,15 @@ func (s *Store) ChannelStopped(ctx context.Context, channel, version int64, cate
 	now := millis(time.Now())
 	err := changed(s.writer.ExecContext(ctx, `UPDATE channels
 		SET stopped_at = $1, category = $2, reason = $3, failures = failures + 1,
-		failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END WHERE id = $4 AND version = $5
-		AND stopped_at = 0`, now, category, reason, channel, version))
+			failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END
+		WHERE id = $4 AND version = $5 AND stopped_at = 0`, now, category, reason, channel, version))
 	if errors.Is(err, library.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Vapid returns the key that signs what is pushed to browsers, and makes it when there is none yet.
+// Vapid returns the key that signs pushes to browsers. If there is none yet, it stores the one that make returns.
 func (s *Store) Vapid(ctx context.Context, make func() (string, error)) (string, error) {
 	const name, place = "vapid", "facts.value.vapid"
 	var sealed string

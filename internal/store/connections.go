@@ -22,16 +22,14 @@ func (s *Store) sealCredentials(table string, c library.Connection) (string, err
 }
 
 const selectConnection = `SELECT user_id, connection, account_id, account, app, generation, credentials,
-	authorized_at, expires_at, paused, created_at, name
-	FROM connections `
+	authorized_at, expires_at, paused, created_at, name FROM connections `
 
 func (s *Store) scanConnection(r scanner) (library.Connection, error) {
 	var c library.Connection
 	var sealed string
 	var authorized, expires, created int64
 	err := r.Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &c.Generation, &sealed, &authorized, &expires,
-		&c.Paused, &created,
-		&c.Name)
+		&c.Paused, &created, &c.Name)
 	if err != nil {
 		return c, err
 	}
@@ -52,7 +50,7 @@ func (s *Store) Connections(ctx context.Context) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+"ORDER BY user_id, connection")
 }
 
-// UserConnections returns one user's connections.
+// UserConnections returns the connections of one user.
 func (s *Store) UserConnections(ctx context.Context, user int64) ([]library.Connection, error) {
 	return list(ctx, s.reader, s.scanConnection, selectConnection+"WHERE user_id = $1 ORDER BY connection", user)
 }
@@ -64,52 +62,50 @@ func (s *Store) Connection(ctx context.Context, user int64, conn library.Connect
 	return c, found(err)
 }
 
-// SaveConnection stores a proved connection as the next generation and returns it so. What stood against the old
-// credential is gone with it. When the account is another one than before, reading starts anew, and nothing is
-// taken for known of what is there.
+// otherAccount is the condition that connection $2 of person $1 has another account than $3, or does not exist.
+const otherAccount = ` AND NOT EXISTS (SELECT 1 FROM connections c
+	WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`
+
+// SaveConnection stores a verified connection as its next generation, which is in the result. It removes the stops and
+// holds of the old credential. If the account is another one than before, reading starts from the beginning, and what
+// is known about the content of the account is deleted.
 func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (library.Connection, error) {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return c, fmt.Errorf("encode credentials: %w", err)
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, connection, generation) VALUES ($1, $2, 1)
+		err := tx.QueryRowContext(ctx, `INSERT INTO generations (user_id, connection, generation)
+			VALUES ($1, $2, 1)
 			ON CONFLICT (user_id, connection) DO UPDATE SET generation = generations.generation + 1
-			RETURNING generation`,
-			c.User, c.ID).Scan(&c.Generation)
+			RETURNING generation`, c.User, c.ID).Scan(&c.Generation)
 		if err != nil {
 			return err
 		}
 		return errors.Join(
-			execTx(ctx, tx, `UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND connection = $2
-				AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
+			execTx(ctx, tx, "UPDATE streams SET reading = '', note = '' WHERE user_id = $1 AND connection = $2"+
+				otherAccount, c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM track_matches WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, `DELETE FROM track_matches WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
+			execTx(ctx, tx, "UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2"+
+				otherAccount, c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM gaps WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, `UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2
-				AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
-				c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, `DELETE FROM gaps WHERE user_id = $1 AND connection = $2 AND NOT EXISTS
-				(SELECT 1 FROM connections c WHERE c.user_id = $1 AND c.connection = $2 AND c.account_id = $3)`,
-				c.User, c.ID, c.AccountID),
-			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''", c.User,
-				c.ID),
+			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''",
+				c.User, c.ID),
 			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
 				WHERE user_id = $1 AND connection = $2`, c.User, c.ID),
 			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", c.User, c.ID),
 			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND connection = $2", c.User, c.ID),
 			execTx(ctx, tx, `INSERT INTO connections
-				(user_id, connection, account_id, account, app, generation, credentials, authorized_at,
-				expires_at, paused, created_at, name)
+				(user_id, connection, account_id, account, app, generation, credentials,
+				authorized_at, expires_at, paused, created_at, name)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11)
 				ON CONFLICT (user_id, connection) DO UPDATE
-				SET account_id = excluded.account_id, account = excluded.account,
-				app = excluded.app, generation = excluded.generation, credentials = excluded.credentials,
-				authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0,
-				name = CASE WHEN excluded.name = '' THEN connections.name ELSE excluded.name END`,
+				SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
+					generation = excluded.generation, credentials = excluded.credentials,
+					authorized_at = excluded.authorized_at, expires_at = excluded.expires_at, paused = 0,
+					name = CASE WHEN excluded.name = '' THEN connections.name ELSE excluded.name END`,
 				c.User, c.ID, c.AccountID, c.Account, c.App, c.Generation, sealed, millis(c.AuthorizedAt),
 				millis(c.ExpiresAt), millis(c.CreatedAt), c.Name))
 	})
@@ -117,11 +113,10 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 	return c, err
 }
 
-// RenameConnection gives a connection another name, or returns library.ErrNotFound.
+// RenameConnection changes the name of a connection. It returns library.ErrNotFound if there is none.
 func (s *Store) RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
 	return changed(s.writer.ExecContext(ctx,
-		"UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3",
-		name, user, conn))
+		"UPDATE connections SET name = $1 WHERE user_id = $2 AND connection = $3", name, user, conn))
 }
 
 func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
@@ -129,14 +124,14 @@ func execTx(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	return err
 }
 
-// current is library.ErrReplaced when the connection is of another generation by now. Generation 0 is not checked.
+// current returns library.ErrReplaced if the connection has another generation. It does not check generation 0.
 func current(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, generation int64) error {
 	if generation == 0 {
 		return nil
 	}
 	var now int64
-	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2", user,
-		conn).Scan(&now)
+	err := tx.QueryRowContext(ctx, "SELECT generation FROM connections WHERE user_id = $1 AND connection = $2",
+		user, conn).Scan(&now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -146,20 +141,19 @@ func current(ctx context.Context, tx *sql.Tx, user int64, conn library.Connectio
 	return nil
 }
 
-// SaveCredentials stores renewed credentials of the same generation. When the connection has moved on to another
-// generation meanwhile, it returns library.ErrNotFound and stores nothing.
+// SaveCredentials stores renewed credentials of the same generation. If the connection has another generation by now,
+// it returns library.ErrNotFound and stores nothing.
 func (s *Store) SaveCredentials(ctx context.Context, c library.Connection) error {
 	sealed, err := s.sealCredentials("connections", c)
 	if err != nil {
 		return fmt.Errorf("encode credentials: %w", err)
 	}
-	result, err := s.writer.ExecContext(ctx,
+	return changed(s.writer.ExecContext(ctx,
 		"UPDATE connections SET credentials = $1 WHERE user_id = $2 AND connection = $3 AND generation = $4",
-		sealed, c.User, c.ID, c.Generation)
-	return changed(result, err)
+		sealed, c.User, c.ID, c.Generation))
 }
 
-// changed is library.ErrNotFound when a statement met no row.
+// changed returns library.ErrNotFound if a statement changed no row.
 func changed(result sql.Result, err error) error {
 	if err != nil {
 		return local(err)
@@ -170,15 +164,15 @@ func changed(result sql.Result, err error) error {
 	return nil
 }
 
-// SetPaused pauses a connection or lets it go on.
+// SetPaused pauses or resumes a connection.
 func (s *Store) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
 	return changed(s.writer.ExecContext(ctx,
 		"UPDATE connections SET paused = $1 WHERE user_id = $2 AND connection = $3", flag(paused), user, conn))
 }
 
-// DeleteConnection removes a connection and all that belongs to it. Its listens and playlists stay unless data is
-// set; a listen that another provider also reported stays in any case. Its deliveries are parked, or removed with
-// the data; a delivery that is running stays, and has no listens any more.
+// DeleteConnection removes a connection and its settings. With data it also removes its listens, except those that
+// another connection reported too, its playlists and its deliveries; otherwise the deliveries are parked. A running
+// delivery stays, without listens.
 func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		const connection = "DELETE FROM connections WHERE user_id = $1 AND connection = $2"
@@ -231,8 +225,8 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 }
 
-// parkDeliveries parks the deliveries of a connection that was removed, except those of copies, which nobody wants
-// any more.
+// parkDeliveries parks the deliveries of a connection that was removed. It removes those of copies, which are no longer
+// wanted.
 func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	_, err := queue.In(tx).Remove(ctx, queue.Where(`SELECT id FROM deliveries
 		WHERE user_id = $1 AND connection = $2 AND kind IN ($3, $4)`,
@@ -240,7 +234,7 @@ func parkDeliveries(ctx context.Context, tx *sql.Tx, user int64, conn library.Co
 	return errors.Join(err, queue.In(tx).Park(ctx, queue.Of(user, conn)), dropOrphans(ctx, tx, user, conn))
 }
 
-// execSteps runs statements whose arguments are a person and a provider.
+// execSteps runs statements whose arguments are a person and a connection.
 func execSteps(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, steps ...string) error {
 	for _, step := range steps {
 		if err := execTx(ctx, tx, step, user, conn); err != nil {
@@ -250,8 +244,8 @@ func execSteps(ctx context.Context, tx *sql.Tx, user int64, conn library.Connect
 	return nil
 }
 
-// enqueueDeleted enqueues the months of the archive that change because listens of one provider alone are about to
-// be deleted.
+// enqueueDeleted enqueues the months of the archive that change when the listens that only this connection reported are
+// deleted.
 func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	all, err := rules(ctx, tx, user)
 	for _, r := range all {
@@ -266,14 +260,15 @@ func (s *Store) enqueueDeleted(ctx context.Context, tx *sql.Tx, user int64, conn
 		}
 		plays, e := list(ctx, tx, scan, `SELECT l.played_at FROM listens l
 			JOIN listen_sources s ON s.listen_id = l.id AND s.connection = $2
-			WHERE l.user_id = $1 AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id
-			AND o.connection <> $2)`, user, conn)
+			WHERE l.user_id = $1
+			AND NOT EXISTS (SELECT 1 FROM listen_sources o WHERE o.listen_id = l.id AND o.connection <> $2)`,
+			user, conn)
 		err = errors.Join(err, e, s.enqueueMonths(ctx, tx, user, r.connection, plays))
 	}
 	return err
 }
 
-// SavePending keeps the proved credential of another account until its person has chosen.
+// SavePending stores a verified credential of another account until its person has chosen what to do with it.
 func (s *Store) SavePending(ctx context.Context, c library.Connection) error {
 	sealed, err := s.sealCredentials("pending_connections", c)
 	if err != nil {
@@ -282,10 +277,10 @@ func (s *Store) SavePending(ctx context.Context, c library.Connection) error {
 	return s.exec(ctx, `INSERT INTO pending_connections
 		(user_id, connection, account_id, account, app, credentials, authorized_at, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (user_id, connection) DO UPDATE SET account_id = excluded.account_id,
-		account = excluded.account, app = excluded.app,
-		credentials = excluded.credentials, authorized_at = excluded.authorized_at,
-		expires_at = excluded.expires_at, created_at = excluded.created_at`,
+		ON CONFLICT (user_id, connection) DO UPDATE
+		SET account_id = excluded.account_id, account = excluded.account, app = excluded.app,
+			credentials = excluded.credentials, authorized_at = excluded.authorized_at,
+			expires_at = excluded.expires_at, created_at = excluded.created_at`,
 		c.User, c.ID, c.AccountID, c.Account, c.App, sealed, millis(c.AuthorizedAt), millis(c.ExpiresAt),
 		millis(c.CreatedAt))
 }
@@ -296,8 +291,8 @@ func (s *Store) Pending(ctx context.Context, user int64, conn library.Connection
 	var sealed string
 	var authorized, expires, created int64
 	err := s.reader.QueryRowContext(ctx, `SELECT user_id, connection, account_id, account, app, credentials,
-		authorized_at, expires_at, created_at
-		FROM pending_connections WHERE user_id = $1 AND connection = $2`, user, conn).
+		authorized_at, expires_at, created_at FROM pending_connections
+		WHERE user_id = $1 AND connection = $2`, user, conn).
 		Scan(&c.User, &c.ID, &c.AccountID, &c.Account, &c.App, &sealed, &authorized, &expires, &created)
 	if err != nil {
 		return c, found(err)
@@ -306,7 +301,7 @@ func (s *Store) Pending(ctx context.Context, user int64, conn library.Connection
 	return c, s.openCredentials("pending_connections", sealed, &c)
 }
 
-// DropPending forgets the credential that waits for a choice.
+// DropPending deletes the credential that waits for a choice.
 func (s *Store) DropPending(ctx context.Context, user int64, conn library.ConnectionID) error {
 	return s.exec(ctx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", user, conn)
 }

@@ -14,18 +14,18 @@ import (
 )
 
 // Copy returns a copy, or library.ErrNotFound when none is wanted.
-func (s *Store) Copy(ctx context.Context, user int64, conn library.ConnectionID, kind,
-	ref string) (delivery.Copy, error) {
-	row := s.reader.QueryRowContext(ctx, selectCopy+"WHERE "+thisCopy, user, conn, kind, ref)
-	c, err := scanCopy(row)
+func (s *Store) Copy(
+	ctx context.Context, user int64, conn library.ConnectionID, kind, ref string,
+) (delivery.Copy, error) {
+	c, err := scanCopy(s.reader.QueryRowContext(ctx, selectCopy+"WHERE "+thisCopy, user, conn, kind, ref))
 	return c, found(err)
 }
 
-// thisCopy is the condition for one copy; its arguments are the first four.
+// thisCopy selects one copy by the first four arguments.
 const thisCopy = "user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4"
 
-const selectCopy = "SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at FROM " +
-	"copies "
+const selectCopy = `SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at
+	FROM copies `
 
 func scanCopy(r scanner) (c delivery.Copy, err error) {
 	var at int64
@@ -34,36 +34,34 @@ func scanCopy(r scanner) (c delivery.Copy, err error) {
 	return c, err
 }
 
-// Copies returns all copies of a kind that one person has anywhere.
+// Copies returns all copies of a kind that one person has.
 func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery.Copy, error) {
-	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY connection, ref", user,
-		kind)
+	return list(ctx, s.reader, scanCopy, selectCopy+"WHERE user_id = $1 AND kind = $2 ORDER BY connection, ref",
+		user, kind)
 }
 
-// SaveRemote stores the provider's id of a copy, as soon as that is known, and the report of writing it.
+// SaveRemote stores the id that a copy has at its provider, and the report of writing it.
 func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
 	return s.exec(ctx, "UPDATE copies SET remote_id = $5, report = $6 WHERE "+thisCopy,
 		c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report)
 }
 
-// EndCopy ends the delivery of a copy, as done or as dead, unless ours has changed since c was read: then it
-// returns false, and the delivery has to go on. c.Wanted is what was written when done; nothing is stored of a copy
-// that is dead or not wanted any more. All of it is one transaction, so that no change falls between the last look
-// and the end.
+// EndCopy ends the delivery of a copy, as done or as dead. If the original has changed since c was read, it returns
+// false, and the delivery must go on. With done, c.Wanted is the version that was written; it is stored unless the
+// copy is no longer wanted. EndCopy is one transaction, so that it misses no change.
 func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done bool) (ended bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var wanted int64
-		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy, c.User, c.Connection, c.Kind,
-			c.Ref).
-			Scan(&wanted)
+		err := tx.QueryRowContext(ctx, "SELECT wanted FROM copies WHERE "+thisCopy,
+			c.User, c.Connection, c.Kind, c.Ref).Scan(&wanted)
 		gone := errors.Is(err, sql.ErrNoRows)
 		if err != nil && !gone {
 			return err
 		}
 		if done && !gone {
 			err := execTx(ctx, tx,
-				"UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+
-					thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
+				"UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8 WHERE "+thisCopy,
+				c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, millis(time.Now()))
 			if err != nil {
 				return err
 			}
@@ -76,7 +74,7 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 	return ended && err == nil, err
 }
 
-// WantCopy notes that a provider is to hold a copy, and that it is to be written now.
+// WantCopy adds a copy at a connection, and makes writing it due now.
 func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		id, err := s.enqueueCopy(ctx, tx, d)
@@ -87,37 +85,38 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 	})
 }
 
-// DropCopy notes that a copy is not wanted any more. The provider keeps its copy.
+// DropCopy deletes a copy that is no longer wanted. What was written to the provider stays there.
 func (s *Store) DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error {
 	return s.exec(ctx, "DELETE FROM copies WHERE "+thisCopy, user, conn, kind, ref)
 }
 
-// CopyDelivery returns the latest delivery of a copy, or library.ErrNotFound when there was none, or it is
-// forgotten.
-func (s *Store) CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind,
-	ref string) (delivery.Delivery, error) {
-	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`WHERE d.user_id = $1 AND d.connection = $2
-		AND d.kind = $3 AND d.ref = $4 ORDER BY d.id DESC LIMIT 1`, user, conn, kind, ref))
+// CopyDelivery returns the latest delivery of a copy that is kept, or library.ErrNotFound.
+func (s *Store) CopyDelivery(
+	ctx context.Context, user int64, conn library.ConnectionID, kind, ref string,
+) (delivery.Delivery, error) {
+	d, err := scanDelivery(s.reader.QueryRowContext(ctx, selectDelivery+`
+		WHERE d.user_id = $1 AND d.connection = $2 AND d.kind = $3 AND d.ref = $4
+		ORDER BY d.id DESC LIMIT 1`, user, conn, kind, ref))
 	return d, found(err)
 }
 
-// enqueueCopies enqueues writing the copies of a playlist that has just been stored.
+// enqueueCopies enqueues writing the copies of a playlist that was just stored.
 func (s *Store) enqueueCopies(ctx context.Context, tx *sql.Tx, user int64, ref string) error {
 	scan := func(r scanner) (id library.ConnectionID, err error) { return id, r.Scan(&id) }
 	all, err := list(ctx, tx, scan, "SELECT connection FROM copies WHERE user_id = $1 AND kind = $2 AND ref = $3",
 		user, delivery.WritePlaylist, ref)
-	for _, provider := range all {
-		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: provider, Kind: delivery.WritePlaylist,
+	for _, conn := range all {
+		_, e := s.enqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: delivery.WritePlaylist,
 			Ref: ref})
 		err = errors.Join(err, e)
 	}
 	return err
 }
 
-// matchLife is how long it is remembered that a provider does not have a track.
+// matchLife is how long a search that found no track is not repeated.
 const matchLife = 24 * time.Hour
 
-// Matches returns the known matches of these tracks at a provider, by track.
+// Matches returns the known matches of these tracks at a connection, by track.
 func (s *Store) Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (
 	map[string]match.Result, error) {
 	known := make(map[string]match.Result, len(tracks))
@@ -133,7 +132,8 @@ func (s *Store) Matches(ctx context.Context, user int64, conn library.Connection
 		for _, t := range chunk {
 			args = append(args, t)
 		}
-		rows, err := list(ctx, s.reader, scan, `SELECT track, source_id, title, artist, how, score FROM track_matches
+		rows, err := list(ctx, s.reader, scan, `SELECT track, source_id, title, artist, how, score
+			FROM track_matches
 			WHERE user_id = $1 AND connection = $2 AND (source_id <> '' OR checked_at > $3)
 			AND track IN `+numbered(4, len(chunk)), args...)
 		if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) Matches(ctx context.Context, user int64, conn library.Connection
 	return known, nil
 }
 
-// SaveMatches stores the matches of tracks at a provider.
+// SaveMatches stores the matches of tracks at a connection.
 func (s *Store) SaveMatches(ctx context.Context, user int64, conn library.ConnectionID,
 	found map[string]match.Result) error {
 	if len(found) == 0 {
@@ -162,11 +162,11 @@ func (s *Store) SaveMatches(ctx context.Context, user int64, conn library.Connec
 			(user_id, connection, track, source_id, title, artist, how, score, checked_at)`, 9, args,
 			`ON CONFLICT (user_id, connection, track) DO UPDATE
 			SET source_id = excluded.source_id, title = excluded.title, artist = excluded.artist,
-			how = excluded.how, score = excluded.score, checked_at = excluded.checked_at`)
+				how = excluded.how, score = excluded.score, checked_at = excluded.checked_at`)
 	})
 }
 
-// ForgetMatches deletes the matches with these tracks of a provider, so that they are looked for again.
+// ForgetMatches deletes the matches with these tracks at a connection, so that they are searched for again.
 func (s *Store) ForgetMatches(ctx context.Context, user int64, conn library.ConnectionID, sourceIDs []string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for chunk := range slices.Chunk(sourceIDs, 100) {

@@ -19,7 +19,8 @@ import (
 const withJobs = "deliveries d JOIN " + queue.Table + " j ON j.id = d.id "
 
 const selectDelivery = `SELECT d.id, d.user_id, d.connection, d.kind, d.ref, d.items, j.state, j.attempts,
-	j.max_attempts, j.due, j.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since FROM ` + withJobs
+	j.max_attempts, j.due, j.ended_at, d.created_at, d.category, d.reason, d.answer, d.dead_since
+	FROM ` + withJobs
 
 func scanDelivery(r scanner) (d delivery.Delivery, err error) {
 	var created, dead int64
@@ -63,8 +64,8 @@ func where(f delivery.Filter) (string, []any) {
 	return "WHERE " + strings.Join(clauses, " AND "), args
 }
 
-// Deliveries returns a page of a person's deliveries, the newest first, and the cursor of the next page, empty at
-// the end.
+// Deliveries returns a page of a person's deliveries, the newest first, and the cursor of the next page, empty at the
+// end. An invalid cursor is library.ErrBadCursor.
 func (s *Store) Deliveries(ctx context.Context, f delivery.Filter, before string, limit int) (
 	page []delivery.Delivery, next string, err error) {
 	clause, args := where(f)
@@ -94,8 +95,8 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 		n     int
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.state, &v.n) }
-	rows, err := list(ctx, s.reader, scan, "SELECT j.state, count(*) FROM "+withJobs+clause+" GROUP BY j.state",
-		args...)
+	rows, err := list(ctx, s.reader, scan,
+		"SELECT j.state, count(*) FROM "+withJobs+clause+" GROUP BY j.state", args...)
 	counts := make(map[delivery.State]int, len(rows))
 	for _, r := range rows {
 		counts[r.state] = r.n
@@ -103,8 +104,8 @@ func (s *Store) CountDeliveries(ctx context.Context, f delivery.Filter) (map[del
 	return counts, err
 }
 
-// Redrive makes the deliveries that a filter selects due if they are dead or wait for their next attempt. It
-// returns how many there were; dry only counts them.
+// Redrive makes the selected deliveries due that are dead or wait for their next attempt. It returns their number.
+// With dry it only counts them.
 func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int, err error) {
 	clause, args := where(f)
 	clause = "FROM " + withJobs + clause + " AND " + queue.HasState(queue.Dead, queue.Retrying)
@@ -115,14 +116,13 @@ func (s *Store) Redrive(ctx context.Context, f delivery.Filter, dry bool) (n int
 	return s.jobs.Redrive(ctx, queue.Where("SELECT d.id "+clause, args...))
 }
 
-// Discard removes a person's delivery. It returns library.ErrNotFound when there is none that can be removed: one
-// that is running cannot. Listens that were delivered stay known as sent, so that they are never sent again.
+// Discard removes a person's delivery. It returns library.ErrNotFound if there is none, or if it is running. Delivered
+// listens stay marked as sent, so that they are never sent again.
 func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var state delivery.State
-		err := tx.QueryRowContext(ctx, "SELECT j.state FROM "+withJobs+"WHERE d.id = $1 AND d.user_id = $2", id,
-			user).
-			Scan(&state)
+		err := tx.QueryRowContext(ctx, "SELECT j.state FROM "+withJobs+"WHERE d.id = $1 AND d.user_id = $2",
+			id, user).Scan(&state)
 		if err != nil {
 			return found(err)
 		}
@@ -140,8 +140,8 @@ func (s *Store) Discard(ctx context.Context, user, id int64) error {
 	})
 }
 
-// TryAgain makes dead letters that died before a time due for one more attempt each, at most 1,000 at once. Those
-// that cannot be delivered, because their connection is gone or paused, stay dead.
+// TryAgain makes dead letters that died before a time due for one more attempt each, at most 1,000 at once. Those of
+// connections that are gone or paused stay dead.
 func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err error) {
 	return s.jobs.TryAgain(ctx, queue.Where(`SELECT d.id FROM `+withJobs+`
 		LEFT JOIN connections c ON c.user_id = d.user_id AND c.connection = d.connection AND c.paused = 0
@@ -149,12 +149,12 @@ func (s *Store) TryAgain(ctx context.Context, diedBefore time.Time) (n int, err 
 		ORDER BY d.id LIMIT 1000`, queue.Time(diedBefore)))
 }
 
-// Retire removes the deliveries that were done before one time, and the dead letters that have been dead since
-// before another. It returns the dead letters.
+// Retire removes the deliveries that were done before one time, and the dead letters that died before another, at most
+// 1,000 of each. It returns the removed dead letters.
 func (s *Store) Retire(ctx context.Context, doneBefore, deadBefore time.Time) (dead []delivery.Delivery, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		done, err := list(ctx, tx, scanID, "SELECT id FROM "+queue.Table+" j WHERE "+queue.HasState(queue.Done)+
-			" AND j.ended_at < $1 LIMIT 1000", queue.Time(doneBefore))
+		done, err := list(ctx, tx, scanID, "SELECT id FROM "+queue.Table+" j WHERE "+queue.HasState(queue.Done)+`
+			AND j.ended_at < $1 LIMIT 1000`, queue.Time(doneBefore))
 		if err != nil {
 			return err
 		}
@@ -192,21 +192,22 @@ func forget(ctx context.Context, tx *sql.Tx, ids []int64) error {
 		for i, id := range chunk {
 			args[i] = id
 		}
-		if err := execTx(ctx, tx, "DELETE FROM deliveries WHERE id IN "+numbered(1, len(args)), args...); err != nil {
+		err := execTx(ctx, tx, "DELETE FROM deliveries WHERE id IN "+numbered(1, len(args)), args...)
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dropOrphans deletes the deliveries of one person to one provider whose jobs were removed.
+// dropOrphans deletes the deliveries of a person's connection whose jobs were removed.
 func dropOrphans(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID) error {
 	return execTx(ctx, tx, `DELETE FROM deliveries WHERE user_id = $1 AND connection = $2
 		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, conn)
 }
 
-// Subjects names what deliveries of a person are about, by their ids: the listen if it is a single one, or the
-// playlist. Those without a name are left out.
+// Subjects returns what deliveries of a person are about, by their ids: the listen of a delivery with only one, or the
+// playlist. It leaves out all other deliveries.
 func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int64]delivery.Subject, error) {
 	all := make(map[int64]delivery.Subject, len(ids))
 	type row struct {
@@ -223,7 +224,8 @@ func (s *Store) Subjects(ctx context.Context, user int64, ids []int64) (map[int6
 		rows, err := list(ctx, s.reader, scan, `SELECT d.id, l.title, l.artist FROM deliveries d
 			JOIN forwards f ON f.delivery_id = d.id JOIN listens l ON l.id = f.listen_id
 			WHERE d.user_id = $1 AND d.items = 1 AND d.kind <> $2 AND d.id IN `+these+`
-			UNION ALL SELECT d.id, p.name, '' FROM deliveries d
+			UNION ALL
+			SELECT d.id, p.name, '' FROM deliveries d
 			JOIN playlists p ON p.user_id = d.user_id AND CAST(p.id AS TEXT) = d.ref
 			WHERE d.user_id = $1 AND d.kind = $2 AND d.id IN `+these, args...)
 		if err != nil {

@@ -10,41 +10,40 @@ import (
 	"reprise/internal/providers"
 )
 
-const selectDigest = `SELECT id, user_id, week, state, instructions, prompt, text, model, cut, prompt_tokens,
-	completion_tokens, cost, currency, reason, detail,
-	created_at, written_at FROM digests `
+const selectDigest = `SELECT id, user_id, week, state, instructions, prompt, text, model, cut,
+	prompt_tokens, completion_tokens, cost, currency, reason, detail, created_at, written_at FROM digests `
 
 func scanDigest(r scanner) (d digest.Digest, err error) {
 	var created, written int64
 	err = r.Scan(&d.ID, &d.User, &d.Week, &d.State, &d.Prompt.System, &d.Prompt.User, &d.Text, &d.Model, &d.Cut,
-		&d.PromptTokens, &d.CompletionTokens,
-		&d.Cost.Micros, &d.Cost.Currency, &d.Reason, &d.Detail, &created, &written)
+		&d.PromptTokens, &d.CompletionTokens, &d.Cost.Micros, &d.Cost.Currency, &d.Reason, &d.Detail, &created,
+		&written)
 	d.CreatedAt, d.WrittenAt = instant(created), instant(written)
 	return d, err
 }
 
-// Digests returns a person's latest digests, the newest week first. Those that were deleted are left out.
+// Digests returns a person's latest 104 digests, the newest week first. It leaves out deleted ones.
 func (s *Store) Digests(ctx context.Context, user int64) ([]digest.Digest, error) {
 	return list(ctx, s.reader, scanDigest,
 		selectDigest+"WHERE user_id = $1 AND state <> 'deleted' ORDER BY week DESC LIMIT 104", user)
 }
 
-// Digest returns one digest of a person that was not deleted, or library.ErrNotFound.
+// Digest returns one digest of a person, or library.ErrNotFound if there is none or it was deleted.
 func (s *Store) Digest(ctx context.Context, user, id int64) (digest.Digest, error) {
 	d, err := scanDigest(s.reader.QueryRowContext(ctx,
 		selectDigest+"WHERE user_id = $1 AND id = $2 AND state <> 'deleted'", user, id))
 	return d, found(err)
 }
 
-// DigestsWanted says whether a person wants a digest every week.
+// DigestsWanted reports whether a person wants a digest every week.
 func (s *Store) DigestsWanted(ctx context.Context, user int64) (bool, error) {
 	var n int
 	err := s.reader.QueryRowContext(ctx, "SELECT count(*) FROM digest_people WHERE user_id = $1", user).Scan(&n)
 	return n > 0, local(err)
 }
 
-// DigestsSpent returns what the digests of a person since then have cost, those that were deleted too, the newest
-// first. User 0 stands for everybody.
+// DigestsSpent returns the costs of a person's digests since a time, deleted ones included, the newest first. User 0
+// selects all users.
 func (s *Store) DigestsSpent(ctx context.Context, user int64, since time.Time) ([]digest.Spent, error) {
 	scan := func(r scanner) (v digest.Spent, err error) {
 		var at int64
@@ -52,8 +51,9 @@ func (s *Store) DigestsSpent(ctx context.Context, user int64, since time.Time) (
 		v.At = instant(at)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT written_at, prompt_tokens, completion_tokens, cost, currency FROM digests
-		WHERE written_at >= $1 AND ($2 = 0 OR user_id = $2) AND written_at > 0 ORDER BY written_at DESC`,
+	return list(ctx, s.reader, scan, `SELECT written_at, prompt_tokens, completion_tokens, cost, currency
+		FROM digests WHERE written_at >= $1 AND ($2 = 0 OR user_id = $2) AND written_at > 0
+		ORDER BY written_at DESC`,
 		millis(since), user)
 }
 
@@ -64,20 +64,21 @@ func (s *Store) DueDigests(ctx context.Context, w digest.Week) ([]digest.Due, er
 		UNION ALL
 		SELECT user_id, CAST($1 AS TEXT), 0 FROM digest_people p WHERE since < $2
 			AND NOT EXISTS (SELECT 1 FROM digests d WHERE d.user_id = p.user_id AND d.week = $1)
-			AND EXISTS (SELECT 1 FROM listens l WHERE l.user_id = p.user_id AND l.played_at >= $3
-			AND l.played_at < $4)
+			AND EXISTS (SELECT 1 FROM listens l
+				WHERE l.user_id = p.user_id AND l.played_at >= $3 AND l.played_at < $4)
 		ORDER BY 1, 2`, w.Name(), millis(w.To.AddDate(0, 0, 7)), millis(w.From), millis(w.To))
 }
 
 // Heard implements digest.Store.
-func (s *Store) Heard(ctx context.Context, user int64, w digest.Week,
-	most digest.Limits) (h digest.Heard, err error) {
+func (s *Store) Heard(
+	ctx context.Context, user int64, w digest.Week, most digest.Limits,
+) (h digest.Heard, err error) {
 	from, to := millis(w.From), millis(w.To)
 	var earlier int
-	err = s.reader.QueryRowContext(ctx, `SELECT count(*), (SELECT count(*) FROM (SELECT 1 FROM listens
-		WHERE user_id = $1 AND played_at < $2 LIMIT 1) AS earlier)
-		FROM listens WHERE user_id = $1 AND played_at >= $2 AND played_at < $3`, user, from, to).Scan(&h.Plays,
-		&earlier)
+	err = s.reader.QueryRowContext(ctx, `SELECT count(*),
+			(SELECT count(*) FROM (SELECT 1 FROM listens WHERE user_id = $1 AND played_at < $2 LIMIT 1) AS earlier)
+		FROM listens WHERE user_id = $1 AND played_at >= $2 AND played_at < $3`, user, from, to).
+		Scan(&h.Plays, &earlier)
 	if err != nil || h.Plays == 0 {
 		return h, local(err)
 	}
@@ -86,19 +87,19 @@ func (s *Store) Heard(ctx context.Context, user int64, w digest.Week,
 		if err != nil {
 			return nil
 		}
-		all, err = list(ctx, s.reader, scan, "SELECT "+columns+`, count(*) FROM listens WHERE user_id = $1
-			AND played_at >= $2 AND played_at < $3
+		all, err = list(ctx, s.reader, scan, "SELECT "+columns+`, count(*) FROM listens
+			WHERE user_id = $1 AND played_at >= $2 AND played_at < $3
 			GROUP BY `+groups+" ORDER BY 3 DESC, 1, 2 LIMIT $4", user, from, to, most)
 		return all
 	}
 	h.Artists = count("artist, ''", "artist HAVING artist <> ''", most.Artists)
 	h.Albums = count("artist, album", "artist, album HAVING album <> ''", most.Albums)
 	h.Tracks = count("artist, title", "artist, title", most.Tracks)
-	if err == nil && earlier > 0 { // else everything would be new
-		h.New, err = list(ctx, s.reader, scan, `SELECT artist, '', count(*) FROM listens WHERE user_id = $1
-			AND played_at < $3
-			GROUP BY artist HAVING artist <> '' AND min(played_at) >= $2 ORDER BY 3 DESC, 1 LIMIT $4`, user, from,
-			to, most.New)
+	if err == nil && earlier > 0 { // otherwise everything is new
+		h.New, err = list(ctx, s.reader, scan, `SELECT artist, '', count(*) FROM listens
+			WHERE user_id = $1 AND played_at < $3
+			GROUP BY artist HAVING artist <> '' AND min(played_at) >= $2
+			ORDER BY 3 DESC, 1 LIMIT $4`, user, from, to, most.New)
 	}
 	return h, err
 }
@@ -107,23 +108,23 @@ func (s *Store) Heard(ctx context.Context, user int64, w digest.Week,
 func (s *Store) AskDigest(ctx context.Context, d digest.Digest) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var state digest.State
-		err := tx.QueryRowContext(ctx, "SELECT state FROM digests WHERE user_id = $1 AND week = $2", d.User,
-			d.Week).Scan(&state)
+		err := tx.QueryRowContext(ctx, "SELECT state FROM digests WHERE user_id = $1 AND week = $2",
+			d.User, d.Week).Scan(&state)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			id, err := nextIDs(ctx, tx, "digests", 1)
 			if err != nil {
 				return err
 			}
-			return execTx(ctx, tx, "INSERT INTO digests (id, user_id, week, state, created_at) VALUES ($1, $2, "+
-				"$3, $4, $5)", id, d.User, d.Week, d.State, millis(d.CreatedAt))
+			return execTx(ctx, tx, `INSERT INTO digests (id, user_id, week, state, created_at)
+				VALUES ($1, $2, $3, $4, $5)`, id, d.User, d.Week, d.State, millis(d.CreatedAt))
 		case err != nil:
 			return err
 		case state == digest.Waiting || state == digest.Written:
 			return digest.ErrThere
 		}
-		return execTx(ctx, tx, "UPDATE digests SET state = $1, reason = '', detail = '', created_at = $2 WHERE "+
-			"user_id = $3 AND week = $4", d.State, millis(d.CreatedAt), d.User, d.Week)
+		return execTx(ctx, tx, `UPDATE digests SET state = $1, reason = '', detail = '', created_at = $2
+			WHERE user_id = $3 AND week = $4`, d.State, millis(d.CreatedAt), d.User, d.Week)
 	})
 }
 
@@ -131,36 +132,42 @@ func (s *Store) AskDigest(ctx context.Context, d digest.Digest) error {
 func (s *Store) SaveDigest(ctx context.Context, d digest.Digest) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var deleted int
-		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM digests WHERE user_id = $1 AND week = $2 AND state = "+
-			"'deleted'", d.User, d.Week).Scan(&deleted)
+		err := tx.QueryRowContext(ctx, `SELECT count(*) FROM digests
+			WHERE user_id = $1 AND week = $2 AND state = 'deleted'`, d.User, d.Week).Scan(&deleted)
 		if err != nil {
 			return err
 		}
-		if deleted > 0 { // its person does without it: no word of it stays, but it was paid for
-			d = digest.Digest{User: d.User, Week: d.Week, State: digest.Deleted, Cost: d.Cost, CreatedAt: d.CreatedAt,
-				WrittenAt:  d.WrittenAt,
-				Completion: providers.Completion{PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens}}
+		if deleted > 0 { // store only what it cost
+			d = digest.Digest{
+				User:      d.User,
+				Week:      d.Week,
+				State:     digest.Deleted,
+				Cost:      d.Cost,
+				CreatedAt: d.CreatedAt,
+				WrittenAt: d.WrittenAt,
+				Completion: providers.Completion{
+					PromptTokens: d.PromptTokens, CompletionTokens: d.CompletionTokens},
+			}
 		}
 		id, err := nextIDs(ctx, tx, "digests", 1)
 		if err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO digests (id, user_id, week, state, instructions, prompt, text, model,
-			cut, prompt_tokens, completion_tokens, cost, currency,
-				reason, detail, created_at, written_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-				$13, $14, $15, $16, $17)
-			ON CONFLICT (user_id, week) DO UPDATE SET state = excluded.state,
-			instructions = excluded.instructions, prompt = excluded.prompt, text = excluded.text,
-				model = excluded.model, cut = excluded.cut,
+		return execTx(ctx, tx, `INSERT INTO digests (id, user_id, week, state, instructions, prompt, text, model, cut,
+			prompt_tokens, completion_tokens, cost, currency, reason, detail, created_at, written_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+			ON CONFLICT (user_id, week) DO UPDATE
+			SET state = excluded.state, instructions = excluded.instructions, prompt = excluded.prompt,
+				text = excluded.text, model = excluded.model, cut = excluded.cut,
 				prompt_tokens = digests.prompt_tokens + excluded.prompt_tokens,
 				completion_tokens = digests.completion_tokens + excluded.completion_tokens,
 				cost = digests.cost + excluded.cost,
 				currency = CASE WHEN excluded.currency <> '' THEN excluded.currency ELSE digests.currency END,
 				reason = excluded.reason, detail = excluded.detail,
 				written_at = CASE WHEN excluded.written_at > 0 THEN excluded.written_at ELSE digests.written_at END`,
-			id, d.User, d.Week, d.State, d.Prompt.System, d.Prompt.User, d.Text, d.Model, flag(d.Cut), d.PromptTokens,
-			d.CompletionTokens, d.Cost.Micros, d.Cost.Currency,
-			d.Reason, d.Detail, millis(d.CreatedAt), millis(d.WrittenAt))
+			id, d.User, d.Week, d.State, d.Prompt.System, d.Prompt.User, d.Text, d.Model, flag(d.Cut),
+			d.PromptTokens, d.CompletionTokens, d.Cost.Micros, d.Cost.Currency, d.Reason, d.Detail,
+			millis(d.CreatedAt), millis(d.WrittenAt))
 	})
 }
 
@@ -173,10 +180,10 @@ func (s *Store) SwitchDigests(ctx context.Context, user int64, on bool, at time.
 		user, millis(at))
 }
 
-// DeleteDigest implements digest.Store. Its week and what it cost stay.
+// DeleteDigest implements digest.Store. The week and the cost stay.
 func (s *Store) DeleteDigest(ctx context.Context, user, id int64) error {
 	return changed(s.writer.ExecContext(ctx, `UPDATE digests
-		SET state = 'deleted', instructions = '', prompt = '', text = '', model = '', cut = 0, reason = '',
-		detail = ''
+		SET state = 'deleted', instructions = '', prompt = '', text = '', model = '', cut = 0,
+			reason = '', detail = ''
 		WHERE user_id = $1 AND id = $2 AND state <> 'deleted'`, user, id))
 }

@@ -12,12 +12,12 @@ import (
 	"reprise/internal/library"
 )
 
-// Enqueue puts entities of these kinds that a source has not met into its queue, some thousand at a time: due now,
-// or waiting for the MBID that the source needs finds. It says whether there may be more.
+// Enqueue puts up to queueAtOnce new entities of these kinds into the queue of a source. They are due now, or wait for
+// an MBID if the source needs another one, needs, to find it. It reports whether there may be more.
 func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, needs string) (more bool, err error) {
 	var fresh bool
-	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM entities WHERE id > coalesce((SELECT last "+
-		"FROM enrichment_marks WHERE name = $1), 0))", source).Scan(&fresh)
+	err = s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM entities
+		WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = $1), 0))`, source).Scan(&fresh)
 	if err != nil || !fresh {
 		return false, local(err)
 	}
@@ -28,19 +28,20 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 		}
 		var to sql.NullInt64
 		var n int
-		if err := tx.QueryRowContext(ctx, "SELECT max(id), count(*) FROM (SELECT id FROM entities WHERE id > $1 "+
-			"ORDER BY id LIMIT $2) next", last, queueAtOnce).Scan(&to, &n); err != nil || n == 0 {
+		err = tx.QueryRowContext(ctx, `SELECT max(id), count(*)
+			FROM (SELECT id FROM entities WHERE id > $1 ORDER BY id LIMIT $2) next`, last, queueAtOnce).Scan(&to, &n)
+		if err != nil || n == 0 {
 			return err
 		}
 		more = n == queueAtOnce
-		// Where the source that it needs has been asked already and told of no MBID, there is nothing to ask for.
+		// If the needed source has answered already without an MBID, there is nothing to ask for.
 		args := []any{source, needs, last, to.Int64, millis(time.Now())}
 		for _, k := range kinds {
 			args = append(args, k)
 		}
 		return errors.Join(execTx(ctx, tx, `INSERT INTO enrichment (source, entity_id, state, due_at)
-			SELECT CAST($1 AS TEXT), e.id, CASE WHEN e.mbid = '' AND n.state IN ('done', 'not_there')
-			THEN 'not_there' ELSE 'waiting' END,
+			SELECT CAST($1 AS TEXT), e.id,
+				CASE WHEN e.mbid = '' AND n.state IN ('done', 'not_there') THEN 'not_there' ELSE 'waiting' END,
 				CASE WHEN CAST($2 AS TEXT) <> '' AND e.mbid = '' THEN 0 ELSE CAST($5 AS BIGINT) END
 			FROM entities e LEFT JOIN enrichment n ON n.entity_id = e.id AND n.source = $2
 			WHERE e.id > $3 AND e.id <= $4 AND e.kind IN `+numbered(6, len(kinds)), args...),
@@ -49,33 +50,36 @@ func (s *Store) Enqueue(ctx context.Context, source string, kinds []string, need
 	return more && err == nil, err
 }
 
-// NextTask returns what is due longest at a source, or library.ErrNotFound.
+// NextTask returns the task of a source that has been due longest, or library.ErrNotFound.
 func (s *Store) NextTask(ctx context.Context, source string) (t enrich.Task, err error) {
 	var ms int64
 	t.Source = source
 	err = s.reader.QueryRowContext(ctx, `SELECT e.id, e.kind, e.artist, e.title, e.album, e.duration_ms, e.isrc,
-		e.mbid, r.state, r.failures
-		FROM enrichment r JOIN entities e ON e.id = r.entity_id WHERE r.source = $1 AND r.due_at BETWEEN 1 AND $2
+			e.mbid, r.state, r.failures
+		FROM enrichment r JOIN entities e ON e.id = r.entity_id
+		WHERE r.source = $1 AND r.due_at BETWEEN 1 AND $2
 		ORDER BY r.due_at, r.entity_id LIMIT 1`, source, millis(time.Now())).
 		Scan(&t.ID, &t.Kind, &t.Artist, &t.Title, &t.Album, &ms, &t.ISRC, &t.MBID, &t.State, &t.Failures)
 	t.Duration = time.Duration(ms) * time.Millisecond
 	return t, found(err)
 }
 
-// SaveOutcome stores an outcome. A source that waited for an MBID becomes due when one is found, or another than
-// before; where there is none, it has nothing to ask for.
+// SaveOutcome stores an outcome. A source that waits for an MBID becomes due when one is found, or when the MBID
+// changes. If there is none, the source has nothing to ask for.
 func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
 	now := millis(time.Now())
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if o.Failures > 0 {
-			return execTx(ctx, tx, "UPDATE enrichment SET state = $1, due_at = $2, failures = $3, reason = $4, "+
-				"asked_at = $5 WHERE entity_id = $6 AND source = $7",
+			return execTx(ctx, tx, `UPDATE enrichment
+				SET state = $1, due_at = $2, failures = $3, reason = $4, asked_at = $5
+				WHERE entity_id = $6 AND source = $7`,
 				o.State, millis(o.Due), o.Failures, o.Reason, now, o.ID, o.Source)
 		}
 		f := o.Facts
-		err := execTx(ctx, tx, `UPDATE enrichment SET state = $1, due_at = $2, failures = 0, reason = '',
-			asked_at = $3, mbid = $4,
-			name = $5, tags = $6, released = $7, picture = $8 WHERE entity_id = $9 AND source = $10`,
+		err := execTx(ctx, tx, `UPDATE enrichment
+			SET state = $1, due_at = $2, failures = 0, reason = '', asked_at = $3, mbid = $4, name = $5, tags = $6,
+				released = $7, picture = $8
+			WHERE entity_id = $9 AND source = $10`,
 			o.State, millis(o.Due), now, f.MBID, f.Name, strings.Join(f.Tags, "\n"), f.Released, o.Picture, o.ID,
 			o.Source)
 		if err != nil {
@@ -85,12 +89,12 @@ func (s *Store) SaveOutcome(ctx context.Context, o enrich.Outcome) error {
 	})
 }
 
-// release notes the MBID that was found, and lets the sources go on that need it.
+// release stores the MBID that was found, and makes the sources due that need it.
 func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error {
 	another := int64(0)
 	if o.Facts.MBID != "" {
-		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1", o.Facts.MBID,
-			o.ID)
+		res, err := tx.ExecContext(ctx, "UPDATE entities SET mbid = $1 WHERE id = $2 AND mbid <> $1",
+			o.Facts.MBID, o.ID)
 		if err != nil {
 			return err
 		}
@@ -106,7 +110,7 @@ func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error
 	if o.Facts.MBID != "" {
 		args = []any{o.ID, enrich.Waiting, now}
 	}
-	if another == 0 { // what they know belongs to the same one, or there is none for those that wait for it
+	if another == 0 { // the MBID is the same: only those that wait for one change
 		which += " AND due_at = 0"
 	}
 	for _, name := range o.Then {
@@ -115,13 +119,14 @@ func release(ctx context.Context, tx *sql.Tx, o enrich.Outcome, now int64) error
 	return execTx(ctx, tx, "UPDATE enrichment SET state = $2, failures = 0, due_at = $3"+which, args...)
 }
 
-// RetryFailed makes due what is put off at a source.
+// RetryFailed makes the failed tasks of a source due.
 func (s *Store) RetryFailed(ctx context.Context, source string) error {
 	return s.exec(ctx, "UPDATE enrichment SET due_at = $1 WHERE source = $2 AND failures > 0 AND due_at > $1",
 		millis(time.Now()), source)
 }
 
-// RenewPictures makes due whatever has one of the pictures that are missing, unless it is put off.
+// RenewPictures makes the tasks due whose picture is missing, except failed ones. missing returns those of the names
+// whose picture is not there.
 func (s *Store) RenewPictures(ctx context.Context, missing func(names []string) []string) error {
 	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
 	now := millis(time.Now())
@@ -140,8 +145,8 @@ func (s *Store) RenewPictures(ctx context.Context, missing func(names []string) 
 			for _, name := range some {
 				args = append(args, name)
 			}
-			err := execTx(ctx, tx, "UPDATE enrichment SET due_at = $1 WHERE picture <> '' AND failures = 0 AND "+
-				"due_at > $1 AND picture IN "+numbered(2, len(some)), args...)
+			err := execTx(ctx, tx, `UPDATE enrichment SET due_at = $1
+				WHERE picture <> '' AND failures = 0 AND due_at > $1 AND picture IN `+numbered(2, len(some)), args...)
 			if err != nil {
 				return err
 			}
@@ -150,7 +155,7 @@ func (s *Store) RenewPictures(ctx context.Context, missing func(names []string) 
 	})
 }
 
-// EnrichmentProgress is how far each source has got.
+// EnrichmentProgress returns the progress of each source.
 func (s *Store) EnrichmentProgress(ctx context.Context) (map[string]enrich.Progress, error) {
 	type row struct {
 		source string
@@ -161,7 +166,7 @@ func (s *Store) EnrichmentProgress(ctx context.Context) (map[string]enrich.Progr
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.source, &v.state, &v.failed, &v.n, &v.next) }
 	rows, err := list(ctx, s.reader, scan, `SELECT source, state, failures, count(*),
-		coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0)
+			coalesce(min(CASE WHEN due_at > 0 THEN due_at END), 0)
 		FROM enrichment GROUP BY source, state, failures`)
 	all := map[string]enrich.Progress{}
 	for _, v := range rows {
@@ -177,7 +182,7 @@ func (s *Store) EnrichmentProgress(ctx context.Context) (map[string]enrich.Progr
 	return all, err
 }
 
-// earlier is the earlier one of two times, of which a zero one stands for never.
+// earlier returns the earlier of two times; zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -191,13 +196,13 @@ func (s *Store) People(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users ORDER BY id")
 }
 
-// Music returns what is known of an entity that a person has heard, or library.ErrNotFound.
+// Music returns what is known of an entity. It returns library.ErrNotFound if the person has not heard it.
 func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m enrich.Music, err error) {
 	e, err := scanEntity(s.reader.QueryRowContext(ctx, selectEntity+"WHERE id = $1 AND kind = $2", id, kind))
 	if err != nil {
 		return m, found(err)
 	}
-	// The names lead to the index by artists; two tracks of one artist are told apart by the key.
+	// The artist is for the index. The key separates the tracks of one artist.
 	heard := "artist IN (SELECT artist FROM entity_names WHERE kind = $2 AND match_key = $3)"
 	switch kind {
 	case library.KindAlbum:
@@ -206,8 +211,8 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 		heard += " AND match_key = $3"
 	}
 	var last int64
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*), coalesce(max(played_at), 0) FROM listens WHERE user_id "+
-		"= $1 AND "+heard, user, kind, e.key).Scan(&m.Plays, &last)
+	err = s.reader.QueryRowContext(ctx, `SELECT count(*), coalesce(max(played_at), 0) FROM listens
+		WHERE user_id = $1 AND `+heard, user, kind, e.key).Scan(&m.Plays, &last)
 	if err != nil {
 		return m, local(err)
 	}
@@ -216,7 +221,7 @@ func (s *Store) Music(ctx context.Context, user int64, kind string, id int64) (m
 	}
 	m.ID, m.Entity, m.LastHeard = e.id, e.Entity, instant(last)
 	m.Told, err = list(ctx, s.reader, scanTold, `SELECT source, state, asked_at, due_at, reason, mbid, name, tags,
-		released, picture
+			released, picture
 		FROM enrichment WHERE entity_id = $1 ORDER BY source`, id)
 	return m, err
 }
@@ -232,7 +237,7 @@ func scanTold(r scanner) (t enrich.Told, err error) {
 	return t, err
 }
 
-// Links returns, for each of these tracks, where it leads and the picture that goes with it.
+// Links returns the entities and the picture of each of these tracks.
 func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error) {
 	var keys []entityKey
 	for _, t := range tracks {
@@ -269,7 +274,7 @@ func (s *Store) Links(ctx context.Context, tracks []library.Track) ([]enrich.Lin
 	return links, err
 }
 
-// pictures returns the pictures of those entities that have one, by their IDs.
+// pictures returns the pictures of these entities by their IDs. Entities without one are left out.
 func (s *Store) pictures(ctx context.Context, known map[entityKey]*keyed) (map[int64]string, error) {
 	args := make([]any, 0, len(known))
 	for k, e := range known {
@@ -286,8 +291,8 @@ func (s *Store) pictures(ctx context.Context, known map[entityKey]*keyed) (map[i
 		name string
 	}
 	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.id, &v.name) }
-	rows, err := list(ctx, s.reader, scan, "SELECT entity_id, picture FROM enrichment WHERE picture <> '' AND "+
-		"entity_id IN "+numbered(1, len(args))+" ORDER BY source DESC", args...)
+	rows, err := list(ctx, s.reader, scan, `SELECT entity_id, picture FROM enrichment
+		WHERE picture <> '' AND entity_id IN `+numbered(1, len(args))+" ORDER BY source DESC", args...)
 	for _, r := range rows {
 		all[r.id] = r.name
 	}

@@ -12,17 +12,17 @@ import (
 	"reprise/internal/library"
 )
 
-// How many listens are looked through, and entities put into a queue, in one transaction.
+// These are the numbers of listens read, and of entities queued, in one transaction.
 const (
 	lookAtOnce  = 2000
 	queueAtOnce = 5000
 )
 
-// leadMarks stand between an artist and a guest, or between artists as tags list them, and never within a name, as
-// "&", "and" and a comma do.
+// leadMarks separate an artist from a guest, or artists in a tag. They leave out "&", "and" and the comma, which also
+// occur in names.
 var leadMarks = []string{"; ", " feat", " ft.", " ft ", " • "}
 
-// leadArtist is the artist without guests, as it was written.
+// leadArtist returns the artist without guests, in the original spelling.
 func leadArtist(artist string) string {
 	lower := strings.ToLower(artist)
 	if cut := firstOf(lower, leadMarks); cut < len(lower) && len(lower) == len(artist) {
@@ -37,7 +37,7 @@ func artistKey(artist string) int64 {
 	return int64(h.Sum64())
 }
 
-// keyed is an entity with its key, and the names by which a listen tells of it.
+// keyed is an entity with its key and the names that a listen has for it.
 type keyed struct {
 	library.Entity
 	id, key       int64
@@ -54,7 +54,7 @@ type entityName struct {
 	artist, album string
 }
 
-// entitiesOf are the artist, album and track of a listen.
+// entitiesOf returns the artist, album and track of a listen.
 func entitiesOf(t library.Track) []keyed {
 	var all []keyed
 	if t.Artist == "" {
@@ -75,8 +75,8 @@ func entitiesOf(t library.Track) []keyed {
 	return all
 }
 
-// FindEntities looks at listens that it has not looked at before, some thousand at a time, for entities that are
-// new. It says whether there may be more.
+// FindEntities reads up to lookAtOnce new listens and stores the entities in them. It reports whether there may be
+// more.
 func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 	if fresh, err := s.unlooked(ctx); err != nil || !fresh {
 		return false, err
@@ -87,7 +87,7 @@ func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 			return err
 		}
 		heard, err := list(ctx, tx, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc,
-			recording_mbid, approximate
+				recording_mbid, approximate
 			FROM listens WHERE id > $1 ORDER BY id LIMIT $2`, last, lookAtOnce)
 		if err != nil || len(heard) == 0 {
 			return err
@@ -98,11 +98,10 @@ func (s *Store) FindEntities(ctx context.Context) (more bool, err error) {
 	return more && err == nil, err
 }
 
-// unlooked says whether there are listens that have not been looked at, without standing in the way of those who
-// write.
+// unlooked reports whether there are listens that FindEntities has not read. It does not block writers.
 func (s *Store) unlooked(ctx context.Context) (fresh bool, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM listens WHERE id > coalesce((SELECT last "+
-		"FROM enrichment_marks WHERE name = ''), 0))").Scan(&fresh)
+	err = s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM listens
+		WHERE id > coalesce((SELECT last FROM enrichment_marks WHERE name = ''), 0))`).Scan(&fresh)
 	return fresh, local(err)
 }
 
@@ -115,12 +114,11 @@ func mark(ctx context.Context, tx *sql.Tx, name string) (last int64, err error) 
 }
 
 func setMark(ctx context.Context, tx *sql.Tx, name string, last int64) error {
-	return execTx(ctx, tx, "INSERT INTO enrichment_marks (name, last) VALUES ($1, $2) ON CONFLICT (name) DO "+
-		"UPDATE SET last = excluded.last", name, last)
+	return execTx(ctx, tx, `INSERT INTO enrichment_marks (name, last) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET last = excluded.last`, name, last)
 }
 
-// addEntities stores what listens tell of: entities that are new, what is new of those that are known, and their
-// names.
+// addEntities stores the entities of these listens: new ones, new facts about known ones, and their names.
 func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) error {
 	var order []entityKey
 	told, names, called := map[entityKey]*keyed{}, []any{}, map[entityName]bool{}
@@ -154,17 +152,18 @@ func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) 
 		rows = append(rows, next+int64(i), e.Kind, e.key, e.Artist, e.Title, e.Album, e.Duration.Milliseconds(),
 			e.ISRC, e.MBID)
 	}
-	if err := insertRows(ctx, tx, "INSERT INTO entities (id, kind, match_key, artist, title, album, duration_ms, "+
-		"isrc, mbid)", 9, rows, ""); err != nil {
+	err = insertRows(ctx, tx, `INSERT INTO entities
+		(id, kind, match_key, artist, title, album, duration_ms, isrc, mbid)`, 9, rows, "")
+	if err != nil {
 		return err
 	}
 	for k, e := range known {
 		if !e.learn(told[k].Entity) {
 			continue
 		}
-		if err := execTx(ctx, tx,
-			"UPDATE entities SET album = $1, duration_ms = $2, isrc = $3, mbid = $4 WHERE id = $5",
-			e.Album, e.Duration.Milliseconds(), e.ISRC, e.MBID, e.id); err != nil {
+		err := execTx(ctx, tx, "UPDATE entities SET album = $1, duration_ms = $2, isrc = $3, mbid = $4 WHERE id = $5",
+			e.Album, e.Duration.Milliseconds(), e.ISRC, e.MBID, e.id)
+		if err != nil {
 			return err
 		}
 	}
@@ -172,7 +171,7 @@ func addEntities(ctx context.Context, tx *sql.Tx, heard []library.StoredListen) 
 		"ON CONFLICT DO NOTHING")
 }
 
-// learn takes over what is not known of a track yet, and says whether that was anything.
+// learn copies the facts of a track that e lacks from o, and reports whether there were any.
 func (e *keyed) learn(o library.Entity) (learned bool) {
 	if e.Kind != library.KindTrack {
 		return false
@@ -201,7 +200,7 @@ func scanEntity(r scanner) (*keyed, error) {
 	return &e, err
 }
 
-// knownEntities returns those of the entities that are stored.
+// knownEntities returns the entities with these keys that are stored.
 func knownEntities(ctx context.Context, q querier, keys []entityKey) (map[entityKey]*keyed, error) {
 	byKind := map[string][]any{}
 	for _, k := range keys {
@@ -210,8 +209,9 @@ func knownEntities(ctx context.Context, q querier, keys []entityKey) (map[entity
 	known := make(map[entityKey]*keyed, len(keys))
 	for kind, all := range byKind {
 		for chunk := range slices.Chunk(all, 200) {
-			found, err := list(ctx, q, scanEntity, selectEntity+"WHERE kind = $1 AND match_key IN "+numbered(2,
-				len(chunk)), append([]any{kind}, chunk...)...)
+			found, err := list(ctx, q, scanEntity,
+				selectEntity+"WHERE kind = $1 AND match_key IN "+numbered(2, len(chunk)),
+				append([]any{kind}, chunk...)...)
 			if err != nil {
 				return nil, err
 			}

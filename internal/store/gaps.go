@@ -9,10 +9,10 @@ import (
 	"reprise/internal/library"
 )
 
-// gapsKept is how many gaps of a connection are remembered.
+// gapsKept is the number of gaps that are kept of each connection.
 const gapsKept = 20
 
-// noteGap writes down a gap that has come to its end. What its provider told of it has been stored before.
+// noteGap stores a gap that has ended. The listens that the provider still offered of it are stored already.
 func noteGap(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, g library.Gap) error {
 	return errors.Join(
 		execTx(ctx, tx, `INSERT INTO gaps (user_id, connection, from_at, to_at, lost_to, noticed_at, recovered)
@@ -26,7 +26,7 @@ func noteGap(ctx context.Context, tx *sql.Tx, user int64, conn library.Connectio
 			user, conn, gapsKept))
 }
 
-// fillGaps notes which gaps imported plays have filled, or begun to.
+// fillGaps counts the imported listens that lie in gaps of a connection.
 func fillGaps(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen) error {
 	if len(fresh) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func fillGaps(ctx context.Context, tx *sql.Tx, user int64, conn library.Connecti
 		if n == 0 {
 			continue
 		}
-		err := execTx(ctx, tx, "UPDATE gaps SET filled = filled + $1, filled_at = $2 WHERE user_id = $3 AND "+
-			"connection = $4 AND from_at = $5",
+		err := execTx(ctx, tx, `UPDATE gaps SET filled = filled + $1, filled_at = $2
+			WHERE user_id = $3 AND connection = $4 AND from_at = $5`,
 			n, millis(time.Now()), user, conn, millis(g.From))
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func scanGap(r scanner) (g library.Gap, err error) {
 	return g, err
 }
 
-// Gaps returns when a connection was not read for a while, the latest first.
+// Gaps returns the gaps of a connection, the latest first.
 func (s *Store) Gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error) {
 	return list(ctx, s.reader, scanGap, selectGap+"WHERE user_id = $1 AND connection = $2 ORDER BY from_at DESC",
 		user, conn)

@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Look is what a database tells of itself.
+// Look is what is known about a database without opening it as a Store.
 type Look struct {
-	Sound        bool  // nothing in the file contradicts itself; without it, nothing else was read
-	Step, Newest int64 // the database's version, and the one that this program brings databases to
-	Opens        bool  // the key opens what is sealed in it; also true when nothing is
+	Sound        bool  // the file is consistent; if not, nothing else was read
+	Step, Newest int64 // the database's version, and the newest one that this program knows
+	Opens        bool  // the key opens its secrets; also true if it has none
 	Listens      int64
 }
 
-// How a database is looked at.
+// looking says how to look at a database.
 type looking int
 
 const (
-	still looking = iota // nobody uses it
+	still looking = iota // no server uses it
 	live                 // a server uses it
-	quick                // a server may use it, and only its version is asked for
+	quick                // a server may use it, and only its version is wanted
 )
 
-// LookAt reads a database and changes nothing: not it, nor files beside it. busy says that a server is using it.
-// key may be nil; then it opens nothing.
+// LookAt reads a database without changing it or the files beside it. busy says that a server is using it. A nil key
+// opens no secrets.
 func LookAt(ctx context.Context, at Place, busy bool, key *Key) (Look, error) {
 	e, err := at.engine()
 	if err != nil {
@@ -40,7 +40,7 @@ func LookAt(ctx context.Context, at Place, busy bool, key *Key) (Look, error) {
 	return e.look(ctx, how, key)
 }
 
-// read reads what a sound database tells. tables is a query for the number of those tables that it has of three.
+// read fills l from a sound database. tables is a query that counts how many of three tables exist.
 func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (err error) {
 	l.Sound = true
 	if l.Newest, err = newestStep(); err != nil {
@@ -48,12 +48,13 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 	}
 	var there int
 	err = db.QueryRowContext(ctx, tables).Scan(&there)
-	if err != nil || there < 3 { // made, and not filled yet
+	if err != nil || there < 3 { // created, and still empty
 		l.Opens = true
 		return local(err)
 	}
-	err = db.QueryRowContext(ctx, "SELECT (SELECT coalesce(max(version_id), 0) FROM goose_db_version), (SELECT "+
-		"count(*) FROM listens)").Scan(&l.Step, &l.Listens)
+	err = db.QueryRowContext(ctx, `SELECT
+		(SELECT coalesce(max(version_id), 0) FROM goose_db_version),
+		(SELECT count(*) FROM listens)`).Scan(&l.Step, &l.Listens)
 	if err != nil {
 		return local(err)
 	}
@@ -61,7 +62,7 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 	return err
 }
 
-// opens says whether the key opens what is sealed in the database.
+// opens reports whether the key opens the secrets of the database.
 func opens(ctx context.Context, db *sql.DB, key *Key) (bool, error) {
 	var sealed string
 	err := db.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", keyCheck).Scan(&sealed)
@@ -75,7 +76,7 @@ func opens(ctx context.Context, db *sql.DB, key *Key) (bool, error) {
 	return err == nil, nil
 }
 
-// newestStep is the number of the last migration.
+// newestStep returns the number of the last migration.
 func newestStep() (newest int64, err error) {
 	files, err := migrations.ReadDir("migrations")
 	for _, f := range files {

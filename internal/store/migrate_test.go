@@ -138,7 +138,8 @@ func TestAnUpgradeWithTheWrongKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := atThisVersion(t)
 	before := snapshot(t, dir)
-	_, err := openWith(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), Options{}, steps(t, moods))
+	_, err := openWith(t.Context(), in(t, dir), testKey(t, "some-other-key-of-another-place"), Options{},
+		steps(t, moods))
 	require.ErrorIs(t, err, ErrWrongKey)
 	require.Equal(t, before, snapshot(t, dir))
 }

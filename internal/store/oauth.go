@@ -8,8 +8,9 @@ import (
 
 // SaveState implements oauth.StateStore.
 func (s *Store) SaveState(ctx context.Context, v oauth.State) error {
-	return s.exec(ctx, "INSERT INTO oauth_states (id, session, user_id, connection, verifier, return_to, "+
-		"created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+	return s.exec(ctx, `INSERT INTO oauth_states
+		(id, session, user_id, connection, verifier, return_to, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		v.ID, v.Session, v.User, v.Connection, s.key.seal([]byte(v.Verifier), "oauth_states.verifier."+v.ID),
 		v.ReturnTo, millis(v.CreatedAt))
 }
@@ -19,8 +20,8 @@ func (s *Store) TakeState(ctx context.Context, id string) (oauth.State, error) {
 	v := oauth.State{ID: id}
 	var sealed string
 	var created int64
-	err := s.writer.QueryRowContext(ctx, "DELETE FROM oauth_states WHERE id = $1 RETURNING session, user_id, "+
-		"connection, verifier, return_to, created_at", id).
+	err := s.writer.QueryRowContext(ctx, `DELETE FROM oauth_states WHERE id = $1
+		RETURNING session, user_id, connection, verifier, return_to, created_at`, id).
 		Scan(&v.Session, &v.User, &v.Connection, &sealed, &v.ReturnTo, &created)
 	if err != nil {
 		return v, found(err)

@@ -31,7 +31,7 @@ const connectWithin = 10 * time.Second
 
 func newPostgres(address string) (postgres, error) {
 	c, err := pgx.ParseConfig(address)
-	if err != nil { // whose text may hold the password
+	if err != nil { // its text may hold the password
 		return postgres{}, errors.New("database_url is no address of a Postgres server, or something behind its ? " +
 			"is wrong, such as sslmode or the file of a certificate. It looks like " +
 			"postgres://user:password@host:5432/database")
@@ -39,10 +39,10 @@ func newPostgres(address string) (postgres, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectWithin
 	}
-	// A connection whose other end has vanished is noticed within a minute, on either side.
+	// Both sides notice a dead connection within a minute.
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second,
 		Interval: 10 * time.Second, Count: 3}}).DialContext
-	// River's times are texts without a zone.
+	// River stores times as text without a zone.
 	maps.Copy(c.RuntimeParams, map[string]string{"timezone": "UTC", "application_name": "reprise",
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"})
 	return postgres{c}, nil
@@ -52,8 +52,8 @@ func (p postgres) String() string {
 	return p.config.Database + " at " + net.JoinHostPort(p.config.Host, strconv.Itoa(int(p.config.Port)))
 }
 
-// oneServer takes the lock that a server has on the schema that it keeps everything in, and says whether there is
-// none. The number makes it our own.
+// oneServer takes the lock of a server on its schema. It returns true if there is no schema. The number is an arbitrary
+// one that keeps the lock apart from those of other programs.
 const oneServer = "SELECT pg_advisory_lock(hashtextextended(current_schema(), 8420)) IS NULL"
 
 func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error) {
@@ -61,8 +61,8 @@ func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.
 		if !alone {
 			return nil
 		}
-		// The lock belongs to the connection that writes: whoever does not have it cannot write, also after a
-		// connection was lost and made anew. The server may take a moment to notice that the one before is gone.
+		// The lock belongs to the connection that writes, so that a server without it cannot write, also after its
+		// connection was lost. Postgres may need a moment to notice that the previous connection is gone.
 		if _, err := c.Exec(ctx, "SET lock_timeout = '5s'"); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (p postgres) connect(ctx context.Context, alone bool) (writer, reader *sql.
 	return writer, reader, local(writer.PingContext(ctx))
 }
 
-// pool makes a pool whose connections are prepared by a function.
+// pool returns a pool that calls prepare on each new connection.
 func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 	after := func(ctx context.Context, c *pgx.Conn) error {
 		if err := prepare(ctx, c); err != nil {
@@ -94,7 +94,7 @@ func (p postgres) pool(prepare func(context.Context, *pgx.Conn) error) *sql.DB {
 	return sql.OpenDB(connector{stdlib.GetConnector(*p.config, stdlib.OptionAfterConnect(after))})
 }
 
-// connector makes connections that take every text.
+// connector returns connections that accept every text; see pgConn.
 type connector struct{ driver.Connector }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -105,8 +105,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return pgConn{made.(*stdlib.Conn)}, nil
 }
 
-// pgConn stores texts of upstreams without the characters that Postgres refuses and SQLite keeps: a single one
-// would hold up everything behind it.
+// pgConn removes from texts the characters that Postgres refuses and SQLite accepts. One such character in an
+// upstream's answer would otherwise block everything after it.
 type pgConn struct{ *stdlib.Conn }
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -117,7 +117,7 @@ func (c pgConn) CheckNamedValue(v *driver.NamedValue) error {
 	return c.Conn.CheckNamedValue(v)
 }
 
-// exists says whether the tables are there.
+// exists reports whether the tables are there.
 func (p postgres) exists(ctx context.Context) (there bool, err error) {
 	err = p.ask(ctx, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, "SELECT to_regclass('facts') IS NOT NULL").Scan(&there)
@@ -125,7 +125,7 @@ func (p postgres) exists(ctx context.Context) (there bool, err error) {
 	return there, err
 }
 
-// ask runs fn with connections that cannot write and are gone afterwards.
+// ask calls fn with a read-only pool, which it closes afterwards.
 func (p postgres) ask(ctx context.Context, fn func(*sql.DB) error) error {
 	writer, reader, err := p.connect(ctx, false)
 	if err == nil {
@@ -134,7 +134,7 @@ func (p postgres) ask(ctx context.Context, fn func(*sql.DB) error) error {
 	return errors.Join(local(err), writer.Close(), reader.Close())
 }
 
-// intact has nothing to do: Postgres checks its own pages.
+// intact does nothing: Postgres checks its own pages.
 func (p postgres) intact(context.Context, *sql.DB) error { return nil }
 
 func (p postgres) look(ctx context.Context, _ looking, key *Key) (l Look, err error) {
@@ -146,7 +146,7 @@ func (p postgres) look(ctx context.Context, _ looking, key *Key) (l Look, err er
 
 func (p postgres) dialect() goose.Dialect { return goose.DialectPostgres }
 
-// steps are the migrations with whole numbers as long as SQLite's.
+// steps returns the migrations with integers of 64 bits, as SQLite has them.
 func (p postgres) steps(files fs.FS) (fs.FS, error) {
 	names, err := fs.Glob(files, "*.sql")
 	all := fstest.MapFS{}
@@ -161,13 +161,13 @@ func (p postgres) steps(files fs.FS) (fs.FS, error) {
 	return all, nil
 }
 
-// keep has nothing to do: each step is one transaction, and copies are made by the server's own tools.
+// keep does nothing: each step is one transaction, and backups are made with Postgres' own tools.
 func (p postgres) keep(context.Context, *sql.DB, int64) error { return nil }
 
-// driver returns one that polls, as on SQLite: no other process writes.
+// driver returns a driver that polls, as on SQLite: no other process writes.
 func (p postgres) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riverdatabasesql.New(writer)
 }
 
-// shred has nothing to do: what the server frees is its own to clean.
+// shred does nothing: Postgres cleans what it frees.
 func (p postgres) shred(context.Context, *sql.DB) error { return nil }

@@ -21,8 +21,8 @@ import (
 // FileName is the database's name in the data directory.
 const FileName = "reprise.db"
 
-// sqliteFile is a database in a file, with a write-ahead log beside it. That only one server uses it is for the
-// data directory to see to.
+// sqliteFile is a database in a file, with a write-ahead log beside it. The lock of the data directory makes sure that
+// only one server uses it.
 type sqliteFile struct{ path string }
 
 func newSQLite(dir string) sqliteFile { return sqliteFile{filepath.Join(dir, FileName)} }
@@ -35,8 +35,8 @@ func (f sqliteFile) exists(context.Context) (bool, error) {
 }
 
 func (f sqliteFile) connect(context.Context, bool) (writer, reader *sql.DB, err error) {
-	// SQLite gives what it makes beside the file the same permissions. Where there is a file that may not be
-	// written, or none can be made, SQLite says so when it is used.
+	// SQLite gives the files that it creates beside this one the same permissions. The error is ignored because SQLite
+	// reports the same problem on first use.
 	_ = private(f.path)
 	if writer, err = openSQLite(dsn(f.path, "_txlock=immediate")); err != nil {
 		return nil, nil, fmt.Errorf("open database: %w", err)
@@ -56,12 +56,12 @@ func dsn(path, more string) string {
 		more
 }
 
-// address is a path as SQLite's URLs have it.
+// address returns the URL of a path for SQLite.
 func address(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 
 const quickCheck = "PRAGMA quick_check(1)"
 
-// intact reads the whole file once, so that damage is found at start and not in the middle of somebody's history.
+// intact reads the whole file once, so that damage is found at start.
 func (f sqliteFile) intact(ctx context.Context, writer *sql.DB) error {
 	var answer string
 	err := writer.QueryRowContext(ctx, quickCheck).Scan(&answer)
@@ -82,14 +82,14 @@ func (f sqliteFile) driver(writer *sql.DB) riverdriver.Driver[*sql.Tx] {
 	return riversqlite.New(writer)
 }
 
-// shred writes zeros over what is freed, so that it does not linger in free pages.
+// shred makes SQLite overwrite freed data with zeros, so that it does not remain in free pages.
 func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {
 	_, err := writer.ExecContext(ctx, "PRAGMA secure_delete = 1")
 	return local(err)
 }
 
-// keep writes a consistent copy of the database beside it, <name>.<step>.bak, that is there whole or not at all.
-// One left by an upgrade that broke off is replaced.
+// keep writes a consistent copy of the database to the file <name>.<step>.bak beside it. The file exists only when it
+// is complete. It replaces the copy of an interrupted upgrade.
 func (f sqliteFile) keep(ctx context.Context, writer *sql.DB, step int64) error {
 	path := fmt.Sprintf("%s.%d.bak", f.path, step)
 	part := path + ".part"
@@ -105,7 +105,7 @@ func (f sqliteFile) keep(ctx context.Context, writer *sql.DB, step int64) error 
 	return os.Rename(part, path)
 }
 
-// private makes an empty file that only its owner reads, where there is none.
+// private creates an empty file that only its owner can read, if there is none.
 func private(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -114,8 +114,8 @@ func private(path string) error {
 	return f.Close()
 }
 
-// look reads a database that was not closed, as after a power cut, as a copy in the folder for temporary files:
-// reading it in its place would change the files beside it.
+// look copies a database that was not closed, as after a power cut, to the directory for temporary files before it
+// reads it: reading it in place would change the files beside it.
 func (f sqliteFile) look(ctx context.Context, how looking, key *Key) (Look, error) {
 	switch how {
 	case quick:

@@ -85,8 +85,8 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return s.Ping(ctx)
 }
 
-// OpenBeside opens a database beside a server that may be using it, for accounts only: it has no key and no queue.
-// It is taken as it is, and one that this program would first have to bring up to date is refused.
+// OpenBeside opens a database that a server may be using, for work on accounts: the store has no key and no queue.
+// It does not change the schema, and refuses a database of another version.
 func OpenBeside(ctx context.Context, at Place) (*Store, error) {
 	e, err := at.engine()
 	if err != nil {
@@ -116,10 +116,11 @@ func damaged(e engine) error {
 		"copies made before an upgrade), or move it away to start anew", e)
 }
 
-// The fact that tells whether a key is the right one.
+// keyCheck is the name of the fact that is sealed to check the key, and keyCheckPlace what it is sealed for.
 const keyCheck, keyCheckPlace = "key_check", "facts.value.key_check"
 
-// checkKey makes sure that the key opens what is sealed here, before anything is sealed with another one.
+// checkKey returns ErrWrongKey if the secrets of the database are sealed with another key. It marks a new database with
+// this one.
 func (s *Store) checkKey(ctx context.Context) error {
 	var sealed string
 	err := s.reader.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = $1", keyCheck).Scan(&sealed)
@@ -140,7 +141,8 @@ func (s *Store) checkKey(ctx context.Context) error {
 // Close closes the database. It may be called more than once.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.reader, s.writer} { // the writer last: it folds the write-ahead log into the file
+	// The writer is closed last because that merges the write-ahead log into the file.
+	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -148,31 +150,31 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ping says whether the database can be read and written.
+// Ping checks that the database can be read and written.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.reader.PingContext(ctx); err != nil {
 		return local(err)
 	}
-	return s.exec(ctx, "DELETE FROM facts WHERE name = ''") // there is none: it asks for the right to write, no more
+	return s.exec(ctx, "DELETE FROM facts WHERE name = ''") // matches no row; checks the right to write
 }
 
-// write runs fn in one transaction: all of it is stored, or nothing.
+// write runs fn in one transaction.
 func (s *Store) write(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return local(err)
 	}
-	defer tx.Rollback() // after Commit it does nothing; before, the error that led here counts
+	defer tx.Rollback() // does nothing after Commit; its own error would hide the first one
 	if err = fn(tx); err == nil {
 		err = tx.Commit()
 	}
-	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the end of ctx was faster in rolling back
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql rolled back because ctx ended
 		err = ctx.Err()
 	}
 	return local(err)
 }
 
-// exec runs one statement that stands for itself.
+// exec runs one statement in a transaction of its own.
 func (s *Store) exec(ctx context.Context, query string, args ...any) error {
 	_, err := s.writer.ExecContext(ctx, query, args...)
 	return local(err)

@@ -27,6 +27,10 @@ func Describe() providers.Description {
 			Name: tokenField, Label: "User token", Kind: "password",
 			Help: "Sign in at ListenBrainz and open https://listenbrainz.org/settings/: the user token stands " +
 				"there, to be copied.",
+		}, {
+			Name: urlField, Label: "Address of a compatible server", Kind: "url", Optional: true,
+			Help: "For Koito, Maloja and others that speak ListenBrainz' API, with the token of that server: for " +
+				"example https://koito.example.org/apis/listenbrainz. Leave it empty for ListenBrainz itself.",
 		}},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",
@@ -43,12 +47,16 @@ func Describe() providers.Description {
 
 func build(s providers.Settings, _ providers.Installation) (providers.Provider, error) {
 	base := strings.TrimRight(s.Text("api_url"), "/")
-	host := cmp.Or(resilience.HostOf(base), base)
+	installation := server{base: base, host: cmp.Or(resilience.HostOf(base), base)}
 	return providers.Provider{
-		App: func(library.Credentials) string { return host },
+		App: func(cred library.Credentials) string {
+			at, _ := serverAt(cred[urlField], installation)
+			return at.host
+		},
 		Open: func(c *http.Client, cred library.Credentials) providers.Adapter {
+			at, err := serverAt(cred[urlField], installation)
 			token := strings.Join(strings.Fields(cred[tokenField]), "")
-			return &adapter{client: c, base: base, token: token, user: cred[userField]}
+			return &adapter{client: c, server: at, err: err, token: token, user: cred[userField]}
 		},
 	}, nil
 }

@@ -91,12 +91,15 @@ func tables() providers.Tables {
 		Own: map[string]string{
 			invalidToken: "`valid` is `false` in the answer about the token",
 			notFound:     "ListenBrainz' own words, and not that it does not know the address",
+			noRoute: "404, 405 or 501 from a compatible server; reading then finds nothing there, and sending " +
+				"stops",
 		},
 		Of: []providers.NamedTable{
 			{Calls: "all calls", Table: table},
 			{Calls: "calls about the own user", Table: userTable},
 			{Calls: "calls about one playlist", Table: playlistTable},
 			{Calls: "submitting listens", Table: submitTable},
+			{Calls: "compatible servers, before all others", Table: elsewhereTable},
 		},
 	}
 }

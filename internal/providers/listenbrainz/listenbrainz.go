@@ -25,7 +25,8 @@ const (
 
 type adapter struct {
 	client *http.Client
-	base   string // without a trailing slash
+	server server
+	err    error // of the address
 	token  string
 	user   string // empty before Prove
 }
@@ -42,7 +43,10 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 // send sends one request with an optional JSON body.
 func (a *adapter) send(ctx context.Context, method, route, path string, body []byte,
 	t providers.Table) (*resilience.Answer, error) {
-	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
+	if a.err != nil {
+		return nil, a.err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, a.server.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &resilience.SettingError{Setting: "providers.listenbrainz.api_url",
 			Problem: "This is not a web address."}
@@ -52,7 +56,7 @@ func (a *adapter) send(ctx context.Context, method, route, path string, body []b
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return providers.Call(a.client, req, method+" "+route, t, explain)
+	return providers.Call(a.client, req, method+" "+route, a.server.tableOf(t), a.server.explain)
 }
 
 // getUser sends one GET about the connection's own user; route contains "{name}" in the place of the name.
@@ -86,11 +90,15 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	case body.Valid == nil || *body.Valid && body.User == "":
 		return providers.Account{}, broken(validateRoute, "neither a user nor a refusal")
 	case !*body.Valid:
-		return providers.Account{}, table.Apply(&resilience.AnswerError{
+		return providers.Account{}, a.server.tableOf(table).Apply(&resilience.AnswerError{
 			Endpoint: endpoint(validateRoute), Status: answer.Status, Code: invalidToken,
 			Message: resilience.Excerpt(body.Message), Body: answer.Body,
 		})
 	}
 	a.user = body.User
-	return providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}, nil
+	account := providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}
+	if a.server.own {
+		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
+	}
+	return account, nil
 }

@@ -117,7 +117,7 @@ func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 	}
 	answer, err := a.getUser(ctx, listensRoute, query)
 	if err != nil {
-		return nil, err
+		return nil, offered(err)
 	}
 	var body listensBody
 	if answer.Empty() {

@@ -101,7 +101,7 @@ func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]library
 func (a *adapter) listingPage(ctx context.Context, route string, query url.Values) ([]library.Playlist, int, error) {
 	answer, err := a.getUser(ctx, route, query)
 	if err != nil || answer.Empty() {
-		return nil, 0, err
+		return nil, 0, offered(err)
 	}
 	var body struct {
 		Total     int    `json:"playlist_count"`

@@ -5,43 +5,18 @@ import (
 	"net/url"
 	"strings"
 
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
-// normalise turns a typed or copied server address into the base URL: scheme, host in lower case, path without a
-// trailing slash. Its error is a [resilience.SettingError] that does not contain the input.
+// normalise is [providers.ServerAddress] without the paths of the API and of Navidrome's pages.
 func normalise(typed string) (*url.URL, error) {
-	typed = strings.TrimSpace(typed)
-	if typed == "" {
-		return nil, badAddress("Enter the address of your server, for example https://music.example.org.")
+	base, err := providers.ServerAddress(credURL, typed)
+	if err != nil {
+		return nil, err
 	}
-	guess := !strings.Contains(typed, "://")
-	if guess {
-		typed = "https://" + typed
-	}
-	u, err := url.Parse(typed)
-	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Hostname(), " ,;<>\"'\\|@") || u.Opaque != "" {
-		return nil, badAddress("This is not a web address. Enter it as you open it in the browser, for example " +
-			"https://music.example.org.")
-	}
-	if u.User != nil {
-		return nil, badAddress("Leave the user name and password out of the address; they have fields of their own.")
-	}
-	if u.Scheme != "https" && u.Scheme != "http" {
-		return nil, badAddress("The address must begin with https:// or http://.")
-	}
-	if guess && atHome(u.Hostname()) {
-		u.Scheme = "http"
-	}
-	base := &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: basePath(u.Path)}
-	if p := u.Port(); p == "" || p == "443" && u.Scheme == "https" || p == "80" && u.Scheme == "http" {
-		base.Host = strings.TrimSuffix(strings.TrimSuffix(base.Host, p), ":")
-	}
+	base.Path = basePath(base.Path)
 	return base, nil
-}
-
-func badAddress(problem string) error {
-	return &resilience.SettingError{Setting: credURL, Problem: problem}
 }
 
 // basePath removes the paths of the API (/rest/ping.view) and of Navidrome's pages (/app/) from a copied address.
@@ -60,13 +35,11 @@ func basePath(path string) string {
 	return "/" + strings.Join(parts, "/")
 }
 
-// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
-func atHome(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return loopback(host) || err == nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast())
-}
-
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func badAddress(problem string) error {
+	return &resilience.SettingError{Setting: credURL, Problem: problem}
 }

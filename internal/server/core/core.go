@@ -35,19 +35,18 @@ type Store interface {
 
 // Options are what a Core is made from.
 type Options struct {
-	BaseURL     string            // as browsers reach it, without a trailing slash
-	Version     string            // of the program
-	SetupCode   string            // one-time code for the first account; empty when there is an account
-	AdminToken  resilience.Secret // of the operator; empty: none
-	Digests     bool              // whether there is a model to write digests
-	Demo        bool              // whether the pages link to the demo
-	DemoUser    int64             // signed in without a password; zero: nobody
-	Store       Store
-	Sessions    scs.CtxStore
-	Registry    *providers.Registry   // the providers that people connect
-	Unconnected []*providers.Provider // those that only the installation calls
-	Bus         *events.Bus
-	Log         *slog.Logger
+	BaseURL    string            // as browsers reach it, without a trailing slash
+	Version    string            // of the program
+	SetupCode  string            // one-time code for the first account; empty when there is an account
+	AdminToken resilience.Secret // of the operator; empty: none
+	Demo       bool              // whether the pages link to the demo
+	DemoUser   int64             // signed in without a password; zero: nobody
+	Store      Store
+	Sessions   scs.CtxStore
+	Registry   *providers.Registry // the providers that people connect
+	Services   *providers.Registry // those that only the installation calls
+	Bus        *events.Bus
+	Log        *slog.Logger
 }
 
 // Core is shared by all resources. Make it with New.
@@ -63,7 +62,7 @@ type Core struct {
 	store  Store
 	pages  *web.Pages
 
-	unconnected []*providers.Provider
+	services *providers.Registry
 }
 
 // New returns a Core.
@@ -78,10 +77,10 @@ func New(o Options) (*Core, error) {
 		Sessions: sessions,
 		Access:   &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log},
 		base:     base,
-		layout:   layout{Version: o.Version, digests: o.Digests, demo: o.Demo},
+		layout:   layout{Version: o.Version, demo: o.Demo},
 		store:    o.Store,
 
-		unconnected: o.Unconnected,
+		services: o.Services,
 	}
 	if k.pages, err = web.Load(func(name string) string { return k.NameOf(library.ConnectionID(name)) }); err != nil {
 		return nil, err
@@ -118,9 +117,16 @@ func (k *Core) ConnectionIn(c echo.Context, param string) (library.ConnectionID,
 	return "", nil, NotFound("There is no service of that name here.")
 }
 
-// Services returns all providers: those that people connect, and those that only the installation calls.
+// Services returns all providers: those that people connect, and those that only the installation calls. A language
+// model is one of them only if it is set up.
 func (k *Core) Services() []*providers.Provider {
-	return slices.Concat(k.Registry.All(), k.unconnected)
+	all, model := slices.Clone(k.Registry.All()), k.services.Model()
+	for _, p := range k.services.All() {
+		if !p.Writes() || p == model {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // NameOf returns what people read for a connection, a provider or a kind of channel, without a name that its person may

@@ -17,7 +17,7 @@ import (
 func (k *Core) Render(c echo.Context, status int, name, title string, page any) error {
 	ctx := c.Request().Context()
 	l := k.layout
-	l.Title, l.Page = title, page
+	l.Title, l.Page, l.digests = title, page, k.services.Model() != nil
 	path := c.Request().URL.Path
 	if u := UserOf(c); u.ID != 0 {
 		l.User = &u

@@ -110,9 +110,11 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	week, admin := h.digests.Week().Name(), user.Role == accounts.Admin
-	v := pageView{Configured: h.digests.Provider() != nil, Host: h.digests.Options().Host,
-		Digests: core.ViewAll(all, viewDigest), Obstacle: h.obstacle(admin),
+	v := pageView{Digests: core.ViewAll(all, viewDigest), Obstacle: h.obstacle(admin),
 		Week: weekName(week), Monday: week}
+	if p := h.digests.Provider(); p != nil {
+		v.Configured, v.Host = true, p.APIHost(p.Settings)
+	}
 	if v.Enabled, err = h.store.DigestsWanted(ctx, user.ID); err != nil {
 		return err
 	}

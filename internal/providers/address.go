@@ -1,0 +1,54 @@
+package providers
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"reprise/internal/resilience"
+)
+
+// ServerAddress turns a typed or copied server address into the base URL: scheme, host in lower case, path without a
+// trailing slash. Its error is a [resilience.SettingError] about the field that does not contain the input.
+func ServerAddress(field, typed string) (*url.URL, error) {
+	problem := func(text string) (*url.URL, error) {
+		return nil, &resilience.SettingError{Setting: field, Problem: text}
+	}
+	typed = strings.TrimSpace(typed)
+	if typed == "" {
+		return problem("Enter the address of your server, for example https://music.example.org.")
+	}
+	guess := !strings.Contains(typed, "://")
+	if guess {
+		typed = "https://" + typed
+	}
+	u, err := url.Parse(typed)
+	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Hostname(), " ,;<>\"'\\|@") || u.Opaque != "" {
+		return problem("This is not a web address. Enter it as you open it in the browser, for example " +
+			"https://music.example.org.")
+	}
+	if u.User != nil {
+		return problem("Leave the user name and password out of the address; they have fields of their own.")
+	}
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return problem("The address must begin with https:// or http://.")
+	}
+	if guess && atHome(u.Hostname()) {
+		u.Scheme = "http"
+	}
+	path := strings.Trim(u.Path, "/")
+	if path != "" {
+		path = "/" + path
+	}
+	base := &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: path}
+	if p := u.Port(); p == "" || p == "443" && u.Scheme == "https" || p == "80" && u.Scheme == "http" {
+		base.Host = strings.TrimSuffix(strings.TrimSuffix(base.Host, p), ":")
+	}
+	return base, nil
+}
+
+// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
+func atHome(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
+}
