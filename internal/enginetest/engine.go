@@ -72,7 +72,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 			providertest.New(registry.Describe("spotify"), "client_id", "client"),
 			providertest.New(registry.Describe("listenbrainz")))}
 	log := slog.New(slog.NewJSONHandler(&e.log, nil))
-	e.newYouTube(ctx, db, client)
+	e.Registry.Replace(e.NewYouTube(YouTubeKeys))
 	stops, err := db.Stops(ctx)
 	require.NoError(t, err)
 	holds, err := db.Holds(ctx)

@@ -16,7 +16,6 @@ import (
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	"reprise/internal/resilience"
-	"reprise/internal/store"
 )
 
 const youtubeHost = "www.googleapis.com"
@@ -97,17 +96,17 @@ func (u *Upstreams) youtubeLocked(req *http.Request, account string) (*http.Resp
 		"pageInfo": map[string]any{"totalResults": len(items)}}), nil
 }
 
-// newYouTube adds YouTube with its keys to the engine, as the server's wiring does.
-func (e *Engine) newYouTube(ctx context.Context, db *store.Store, client *http.Client) {
-	waits, err := db.Cooldowns(ctx)
+// NewYouTube returns YouTube with these keys and further settings, as the server's wiring does.
+func (e *Engine) NewYouTube(keys []resilience.PoolKey, settings ...string) *providers.Provider {
+	waits, err := e.Store.Cooldowns(context.Background())
 	require.NoError(e.t, err)
-	pool := resilience.NewKeyPool("youtube", YouTubeKeys, resilience.Options{})
+	pool := resilience.NewKeyPool("youtube", keys, resilience.Options{})
 	pool.Restore(waits)
 	d := registry.Describe("youtube")
-	keyed := resilience.NewClient(&resilience.KeyTransport{Base: client.Transport, Pool: pool, Put: d.Pool.Put,
-		Advice: d.Pool.Advice, Spent: d.Pool.Spent, Save: db.SaveCooldowns})
-	in := providers.Installation{Client: client, Keyed: keyed, Keys: pool}
-	e.Registry.Replace(providertest.NewIn(in, d, "client_id", "client"))
+	keyed := resilience.NewClient(&resilience.KeyTransport{Base: e.Client.Transport, Pool: pool, Put: d.Pool.Put,
+		Advice: d.Pool.Advice, Spent: d.Pool.Spent, Save: e.Store.SaveCooldowns})
+	in := providers.Installation{Client: e.Client, Keyed: keyed, Keys: pool}
+	return providertest.NewIn(in, d, append(settings, "client_id", "client")...)
 }
 
 // ConnectYouTube connects the user's account at Google by a new consent.

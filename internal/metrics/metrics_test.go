@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,4 +199,28 @@ func TestNoMetricsCountNothing(t *testing.T) {
 	m.Redriven("due", 1)
 	m.Told("info", "browser", "sent")
 	m.Unclassified("radio")
+}
+
+func TestAMovedProviderIsCountedAtBothHosts(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(catalogue)
+	now := metrics.Provider{Name: "radio", Endpoints: []metrics.Endpoint{{Host: "new.example.org", Name: "GET /plays"}}}
+	var calls sync.WaitGroup
+	calls.Go(func() { m.Follow(now) })
+	for range 10 { // of a run under way
+		calls.Go(func() {
+			m.Attempt(resilience.Attempt{Provider: "radio", Host: "api.example.org", Endpoint: "GET /plays",
+				Outcome: resilience.Success})
+		})
+	}
+	calls.Wait()
+	m.Follow(now)
+	at := func(host string) string {
+		return `upstream_attempts_total{endpoint="GET ` + host + `/plays",outcome="success",provider="radio"}`
+	}
+	require.Equal(t, "10", scrape(t, m)[at("api.example.org")])
+	require.Equal(t, "0", scrape(t, m)[at("new.example.org")])
+	m.Attempt(resilience.Attempt{Provider: "radio", Host: "new.example.org", Endpoint: "GET /plays",
+		Outcome: resilience.Success})
+	require.Equal(t, "1", scrape(t, m)[at("new.example.org")])
 }

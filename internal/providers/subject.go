@@ -52,6 +52,17 @@ func (s Subject) AppKey() resilience.Key {
 	return AppKey(s.Connection)
 }
 
+// KeyFor returns the key of the subject's state in that scope: the app, the connection, or the stream.
+func (s Subject) KeyFor(scope resilience.Scope) resilience.Key {
+	switch scope {
+	case resilience.ScopeApp:
+		return s.AppKey()
+	case resilience.ScopeConnection:
+		return KeyOf(s.Connection, "")
+	}
+	return s.Key()
+}
+
 // KeyOf returns the key of a connection's stream in a backoff; an empty stream means the whole connection.
 func KeyOf(c library.Connection, stream string) resilience.Key {
 	return resilience.Key{User: c.User, Connection: string(c.ID), Provider: c.Provider(), App: c.App,

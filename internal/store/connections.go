@@ -164,6 +164,12 @@ func changed(result sql.Result, err error) error {
 	return nil
 }
 
+// SetApp changes whose limits a connection shares.
+func (s *Store) SetApp(ctx context.Context, user int64, conn library.ConnectionID, app string) error {
+	return changed(s.writer.ExecContext(ctx,
+		"UPDATE connections SET app = $1 WHERE user_id = $2 AND connection = $3", app, user, conn))
+}
+
 // SetPaused pauses or resumes a connection.
 func (s *Store) SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error {
 	return changed(s.writer.ExecContext(ctx,

@@ -24,7 +24,7 @@ func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord
 		FROM streams WHERE user_id = $1 ORDER BY connection, stream`, user)
 }
 
-// Reading returns how far reading a stream has come; empty before the first page.
+// Position returns how far reading a stream has come; empty before the first page.
 func (s *Store) Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error) {
 	var reading string
 	err := s.reader.QueryRowContext(ctx,

@@ -21,6 +21,7 @@ type ConnectionStore interface {
 	SaveHold(context.Context, resilience.Hold) error
 	SaveConnection(context.Context, library.Connection) (library.Connection, error)
 	DeleteConnection(ctx context.Context, user int64, conn library.ConnectionID, data bool) error
+	SetApp(ctx context.Context, user int64, conn library.ConnectionID, app string) error
 	SetPaused(ctx context.Context, user int64, conn library.ConnectionID, paused bool) error
 	ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error
 	SavePending(context.Context, library.Connection) error

@@ -40,16 +40,44 @@ func (m *Connections) ResetKey(
 	if before.State() == resilience.KeyReady {
 		return before, nil
 	}
-	g := m.guard
-	if err := g.opt.Keys.ForgetCooldowns(ctx, which); err != nil {
+	if err := m.guard.opt.Keys.ForgetCooldowns(ctx, which); err != nil {
 		return before, err
 	}
+	err = m.callAgain(ctx, p)
+	m.guard.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.KeyReset, Connection: library.ConnectionID(p.Name),
+		Subject: lastFour})
+	return before, err
+}
+
+// Replace puts a provider with new settings in the place of the one of the same name in r. A run under way finishes
+// with the old settings. What kept everybody from calling has ended, since it may have been the fault of these.
+func (m *Connections) Replace(ctx context.Context, r *providers.Registry, p *providers.Provider) error {
+	ctx = context.WithoutCancel(ctx)
+	r.Replace(p)
+	all, err := m.store.Connections(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.Provider() != p.Name || p.App(c.Credentials) == c.App {
+			continue
+		}
+		if err := m.store.SetApp(ctx, c.User, c.ID, p.App(c.Credentials)); err != nil {
+			return err
+		}
+	}
+	return m.callAgain(ctx, p)
+}
+
+// callAgain ends what keeps everybody from calling a provider, except for waits that it dictated, and has every
+// connection to it call.
+func (m *Connections) callAgain(ctx context.Context, p *providers.Provider) error {
+	g := m.guard
 	holds, err := g.opt.Keys.Holds(ctx)
 	if err != nil {
-		return before, err
+		return err
 	}
 	g.opt.Backoff.KeysBack(p.Name, holds)
-	g.opt.Alerts.Acted(ctx, activity.Entry{Action: activity.KeyReset, Connection: library.ConnectionID(p.Name), Subject: lastFour})
 	g.hurry(p, library.Connection{ID: library.ConnectionID(p.Name)})
 	all, err := m.store.Connections(ctx)
 	for _, c := range all {
@@ -61,5 +89,5 @@ func (m *Connections) ResetKey(
 			m.publish(c.User, c.ID)
 		}
 	}
-	return before, err
+	return err
 }
