@@ -203,3 +203,15 @@ func TestASecondSpotifyHasTheSameCallback(t *testing.T) {
 	v.becomes("spotify-2", "healthy")
 	require.Equal(t, "Alice", v.call("GET", "/connections/spotify", nil, 200)["account"])
 }
+
+func TestReconnectingKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	w, koito := newWorld(t, demo.Options{Plays: 60}), newWorld(t, demo.Options{Plays: 60, Seed: 7})
+	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": koito.ListenBrainz.Token(demo.Bob),
+		"url": koito.ListenBrainz.URL + "/1/"}, 200)
+	form := v.page("/connect/listenbrainz", 200)
+	require.Contains(t, form, `value="`+koito.ListenBrainz.URL+`"`)
+	require.NotContains(t, form, koito.ListenBrainz.Token(demo.Bob))
+	require.NotContains(t, v.page("/connect/listenbrainz-2", 200), koito.ListenBrainz.URL)
+}
