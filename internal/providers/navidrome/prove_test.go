@@ -49,7 +49,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	require.Len(t, all(pages), 10)
 	require.Equal(t, 1, s.signIns, "the session of the proof serves the first run")
 	pages, err = listens(t.Context(), p.Open(s.client, creds), library.Span{})
-	require.NoError(t, err, "without what was learned")
+	require.NoError(t, err, "without learned credentials")
 	require.Len(t, all(pages), 10)
 
 	s.password = "another"
@@ -119,20 +119,19 @@ func TestWayToSignIn(t *testing.T) {
 		"password never unprotected": {library.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm,
 			[]string{"GET t"}, "", "tick"},
 		"no forms": {library.Credentials{"url": "https://m.example.org"}, "error_10.json",
-			func(req *http.Request) bool { return req.URL.Query().Has("p") }, []string{"GET t", "POST p",
-				"GET p"}, "password", ""},
+			func(req *http.Request) bool { return req.URL.Query().Has("p") },
+			[]string{"GET t", "POST p", "GET p"}, "password", ""},
 		"key": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
 			func(req *http.Request) bool {
 				return req.PostForm.Get("apiKey") == "key-of-geoff" && !req.Form.Has("u")
 			}, []string{"POST apiKey"}, "apikey", ""},
-		"key refused, token taken": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"},
-			"error_42.json",
-			func(req *http.Request) bool { return req.Form.Has("t") }, []string{"POST apiKey", "GET apiKey",
-				"GET t"}, "token", ""},
-		"only a key, and not taken": {library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff",
-			"password": ""}, "error_42.json",
-			never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
-		"nothing taken": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never,
+		"key refused, token accepted": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"},
+			"error_42.json", func(req *http.Request) bool { return req.Form.Has("t") },
+			[]string{"POST apiKey", "GET apiKey", "GET t"}, "token", ""},
+		"only a key, refused": {
+			library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff", "password": ""},
+			"error_42.json", never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
+		"all refused": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never,
 			[]string{"GET t", "POST p", "GET p"}, "", "API key"},
 	}
 	for name, c := range cases {
@@ -152,9 +151,10 @@ func TestWayToSignIn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.auth, account.Learned["auth"])
 			*ways = nil
-			_, _ = playlists(t.Context(), providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
-				merge(creds, account.Learned)))
-			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run goes the learned way at once")
+			a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+				merge(creds, account.Learned))
+			_, _ = playlists(t.Context(), a)
+			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run starts with the learned way")
 		})
 	}
 }

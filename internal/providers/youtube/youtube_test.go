@@ -292,7 +292,7 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 	require.Equal(t, first, read("geoff"))
 	require.Equal(t, 3, unchanged, "two pages of playlists, one of liked videos")
 	require.Equal(t, first, read("somebody else"))
-	require.Equal(t, 3, unchanged, "pages are nobody else's")
+	require.Equal(t, 3, unchanged, "pages are not shared")
 }
 
 // TestAnUnexpectedNotModified has a 304 for a request without an ETag.
