@@ -31,7 +31,7 @@ func TestAReplacedProviderKeepsItsPlace(t *testing.T) {
 	require.Nil(t, (*providers.Registry)(nil).Get("a"))
 }
 
-// The race detector sees what this test cannot.
+// TestARegistryIsSafeForConcurrentUse relies on the race detector.
 func TestARegistryIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	r := providers.NewRegistry(named("a", ""), named("b", ""))

@@ -10,9 +10,9 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Describe returns what ListenBrainz says of itself.
+// Describe returns the description of ListenBrainz.
 func Describe() providers.Description {
-	// It documents its limit in the headers of its answers only; one a second is within it at any time.
+	// ListenBrainz documents its limit only in response headers; one request a second always stays below it.
 	pace := providers.Pace{PerSecond: 1, Per: "IP address"}
 	return providers.Description{
 		Name: "listenbrainz", DisplayName: "ListenBrainz",

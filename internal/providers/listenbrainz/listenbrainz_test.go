@@ -21,7 +21,7 @@ import (
 
 const (
 	token  = "5f9c1d2e-0000-4000-8000-00000000beef"
-	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from a mail that broke its lines
+	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from an e-mail with broken lines
 )
 
 var geoff = library.Credentials{tokenField: pasted, userField: "geoff"}
@@ -101,7 +101,7 @@ func TestProve(t *testing.T) {
 	require.Len(t, pages, 1)
 }
 
-// header is the headers of these names, each followed by its value.
+// header returns a header from names, each followed by its value.
 func header(names ...string) http.Header {
 	h := http.Header{}
 	for pair := range slices.Chunk(names, 2) {
@@ -275,7 +275,7 @@ func TestPlaylistsPaged(t *testing.T) {
 	}
 }
 
-// listing is one page of n playlists.
+// listing returns one page of n playlists.
 func listing(u *url.URL, n int, withTotal bool) string {
 	var count, offset int
 	fmt.Sscan(u.Query().Get("count"), &count)

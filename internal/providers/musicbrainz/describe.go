@@ -8,7 +8,7 @@ import (
 	"reprise/internal/providers"
 )
 
-// Describe returns what MusicBrainz says of itself.
+// Describe returns the description of MusicBrainz.
 func Describe() providers.Description {
 	// https://musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting
 	pace := providers.Pace{PerSecond: 1, Per: "IP address"}
@@ -32,7 +32,7 @@ func Describe() providers.Description {
 		Contact: providers.Contact{Always: true, Domains: []string{"musicbrainz.org"}},
 		Enriches: &providers.Enriches{
 			Kinds:    []string{library.KindArtist, library.KindAlbum, library.KindTrack},
-			NotThere: 30 * 24 * time.Hour, // people add to it slowly
+			NotThere: 30 * 24 * time.Hour, // its data grow slowly
 			SettingUp: "MusicBrainz tells of ids, tags and dates, and wants to know whom to write to when " +
 				"something goes wrong. Set your e-mail or web address as contact, and start Reprise again; until " +
 				"then MusicBrainz is not asked.",

@@ -57,7 +57,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	requireVerdict(t, deadCredential, err)
 }
 
-// TestProveWithoutOwnAPI connects where only /rest/ can be reached, and where the own API is overwhelmed.
+// TestProveWithoutOwnAPI connects when only /rest/ can be reached, and when Navidrome's own API is overloaded.
 func TestProveWithoutOwnAPI(t *testing.T) {
 	t.Parallel()
 	for want, answer := range map[string]providertest.Respond{
@@ -76,7 +76,7 @@ func TestProveWithoutOwnAPI(t *testing.T) {
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category, "an outage is no answer to the question")
 }
 
-// picky is a server that refuses all ways to sign in but some, with that golden answer.
+// picky is a server that refuses unaccepted ways to sign in with a golden answer.
 func picky(t *testing.T, refusal string, accepts func(*http.Request) bool) (providertest.Respond, *[]string) {
 	t.Helper()
 	var ways []string
@@ -159,7 +159,7 @@ func TestWayToSignIn(t *testing.T) {
 	}
 }
 
-// TestWayChanges has a server that stops taking tokens between two runs.
+// TestWayChanges has a server that stops accepting tokens between two runs.
 func TestWayChanges(t *testing.T) {
 	t.Parallel()
 	accepted := "t"
@@ -180,8 +180,8 @@ func TestWayChanges(t *testing.T) {
 	require.Equal(t, []string{"GET t", "GET t", "POST p", "POST p"}, *ways)
 }
 
-// TestAServerThatTakesNoWayIsAskedOnce: a run of hundreds of calls does not look for another way with each of them.
-func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
+// TestARefusedLoginIsNotNegotiatedAgain expects one negotiation in a run of hundreds of calls.
+func TestARefusedLoginIsNotNegotiatedAgain(t *testing.T) {
 	t.Parallel()
 	pings := 0
 	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
@@ -201,7 +201,7 @@ func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
 	require.Equal(t, 1, pings)
 }
 
-// TestAServerAtHomeIsTriedAgainSoon: it was probably restarted.
+// TestAServerAtHomeIsTriedAgainSoon expects a short first delay, because the server was probably restarted.
 func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	t.Parallel()
 	far := httptest.NewServer(nil)
@@ -253,7 +253,7 @@ func TestNoSubsonicServer(t *testing.T) {
 // TestServerMoved follows a redirect to https or to another path of the same server, once, and remembers it.
 func TestServerMoved(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"", "key-of-geoff"} { // in the URL, and in a form, which a redirect loses
+	for _, key := range []string{"", "key-of-geoff"} { // in the URL, and in a form, which a redirect drops
 		var seen []string
 		upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 			seen = append(seen, req.Method+" "+req.URL.Scheme+" "+req.URL.Path)
@@ -273,7 +273,7 @@ func TestServerMoved(t *testing.T) {
 	}
 }
 
-// TestATokenIsNewWithEveryCall, so that one that was overheard opens nothing else.
+// TestATokenIsNewWithEveryCall expects that an intercepted token is useless for other calls.
 func TestATokenIsNewWithEveryCall(t *testing.T) {
 	t.Parallel()
 	salts := map[string]bool{}
@@ -293,8 +293,8 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 	require.Len(t, salts, 3)
 }
 
-// TestNoStepBackFromTLS: a redirect must not make us send credentials where anyone on the way can read them.
-func TestNoStepBackFromTLS(t *testing.T) {
+// TestNoDowngradeFromTLS expects that credentials do not follow a redirect to plain HTTP.
+func TestNoDowngradeFromTLS(t *testing.T) {
 	t.Parallel()
 	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		require.Equal(t, "https", req.URL.Scheme)
@@ -409,7 +409,7 @@ func TestPlaylists(t *testing.T) {
 	require.Equal(t, []string{"2oLgAYDkWcN0LNPHGM5nLr", "L211c2ljL1JhaW4.bTN1-", "12"}, asked)
 }
 
-// TestAPlaylistWithoutAnID cannot be told apart from others, nor asked for.
+// TestAPlaylistWithoutAnID expects a contract error, because such a playlist cannot be read.
 func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
 	const body = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` +
@@ -420,7 +420,7 @@ func TestAPlaylistWithoutAnID(t *testing.T) {
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
-// TestSecretsAreNotRepeated has a server that says the password in its answer.
+// TestSecretsAreNotRepeated has a server whose answer contains the password.
 func TestSecretsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	const body = `{"subsonic-response":{"status":"failed","error":` +

@@ -12,14 +12,14 @@ import (
 	"reprise/internal/providers/s3"
 )
 
-// with is geoff's credentials with one of them changed.
+// with returns geoff's credentials with one of them changed.
 func with(field, typed string) library.Credentials {
 	c := maps.Clone(geoff)
 	c[field] = typed
 	return c
 }
 
-// TestAddresses go to where a person meant.
+// TestAddresses checks the URL of requests for typed addresses.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]struct{ app, asked string }{
@@ -62,7 +62,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// asked is the address of the first request.
+// asked returns the URL of the first request.
 func asked(t *testing.T, c library.Credentials) string {
 	t.Helper()
 	address := ""

@@ -113,8 +113,8 @@ func TestRealServerKeeps(t *testing.T) {
 	require.Contains(t, r.Objects("music"), "empty.jsonl")
 }
 
-// TestRealServerSomebodyElseWrites between our look and our write: what they wrote is seen, and only then replaced.
-func TestRealServerSomebodyElseWrites(t *testing.T) {
+// TestRealServerConcurrentWrites changes the object between our read and our write. It is read before it is replaced.
+func TestRealServerConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	for name, there := range map[string]string{"where there was nothing": "", "over what was there": "old"} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestRealServerGoneForAWhile(t *testing.T) {
 	require.NoError(t, err)
 	r.Stop()
 	r.requests.take()
-	for range 2 { // first on the connection that was open, then on none
+	for range 2 { // first on the open connection, then without one
 		began := time.Now()
 		_, err = keep(t.Context(), a, "x", november)
 		requireNetwork(t, err)
@@ -229,7 +229,7 @@ func requireNetwork(t *testing.T, err error) {
 	require.NotContains(t, err.Error(), "reprise/x")
 }
 
-// TestRealServerBehindTheDialGuard is not reached where private addresses are not allowed.
+// TestRealServerBehindTheDialGuard expects no connection when private addresses are not allowed.
 func TestRealServerBehindTheDialGuard(t *testing.T) {
 	t.Parallel()
 	r := setupReal(t)

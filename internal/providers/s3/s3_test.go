@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestTable has a golden answer for each row, at each kind of request whose answer has a body.
+// TestTable has a golden answer for each row, for each kind of request whose answer has a body.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -157,8 +157,8 @@ func requireNoSecret(t *testing.T, err error) {
 	}
 }
 
-// TestWordsThatRepeatSecrets are cut out, wherever the server puts them.
-func TestWordsThatRepeatSecrets(t *testing.T) {
+// TestSecretsAreRedacted has a server that repeats the credentials in its message.
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	const body = `<Error><Code>InvalidRequest</Code>` +
 		`<Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
@@ -168,7 +168,7 @@ func TestWordsThatRepeatSecrets(t *testing.T) {
 	require.Contains(t, err.Error(), "are not welcome")
 }
 
-// TestNoPauseAfterAFailure: the library would wait before it gives up; when to try again is not its business.
+// TestNoPauseAfterAFailure checks that the library neither waits nor retries.
 func TestNoPauseAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 	})
 }
 
-// TestOurOwnEnd is no failure of the storage's; a deadline is.
-func TestOurOwnEnd(t *testing.T) {
+// TestCancellation is not a failure of the storage; a deadline is.
+func TestCancellation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		silent := func() (*http.Client, func() int) {
@@ -221,8 +221,8 @@ func TestOurOwnEnd(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatEnds keeps its type, also where the library replaces what says EOF by words with the address.
-func TestAConnectionThatEnds(t *testing.T) {
+// TestConnectionErrorsKeepTheirType includes EOF, which the library replaces by a text with the URL.
+func TestConnectionErrorsKeepTheirType(t *testing.T) {
 	t.Parallel()
 	for _, end := range []error{
 		errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"),
@@ -275,7 +275,7 @@ func TestProveLearnsTheRegion(t *testing.T) {
 	}
 }
 
-// TestProveComparesWhatItReads with what it wrote: a storage that answers from a memory of its own proves nothing.
+// TestProveComparesWhatItReads has a storage that answers from a stale cache.
 func TestProveComparesWhatItReads(t *testing.T) {
 	t.Parallel()
 	stale := ""
@@ -297,7 +297,7 @@ func TestProveComparesWhatItReads(t *testing.T) {
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
-// TestProveAcceptsEveryWayToSayRemoved, also that of a server that answers 200.
+// TestProveAcceptsEveryWayToSayRemoved includes servers that answer a removal with 200.
 func TestProveAcceptsEveryWayToSayRemoved(t *testing.T) {
 	t.Parallel()
 	s := &storage{before: func(req *http.Request) (int, http.Header, string) {
@@ -318,7 +318,7 @@ func golden(code string) string {
 	return string(b)
 }
 
-// TestProveAdvises where no S3 storage answers.
+// TestProveAdvises connects to addresses without an S3 storage.
 func TestProveAdvises(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,10 +10,10 @@ import (
 	"reprise/internal/providers"
 )
 
-// name is the provider's name, also in the paths of its settings.
+// name is the provider's name.
 const name = "spotify"
 
-// Describe returns what Spotify says of itself.
+// Describe returns the description of Spotify.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: name, DisplayName: "Spotify",
@@ -58,10 +58,10 @@ func Describe() providers.Description {
 
 const dashboard = "https://developer.spotify.com/dashboard"
 
-// scopes are the permissions that reading needs.
+// scopes lists the permissions for reading.
 var scopes = []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"}
 
-// authorizationMonths is how long an authorization lasts. Since 2026 refreshing does not extend it, see
+// authorizationMonths is the lifetime of an authorization. Refreshing does not extend it since 2026; see
 // https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.
 const authorizationMonths = 6
 
@@ -85,7 +85,7 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 	}, nil
 }
 
-// try asks for a token of the app's own, which needs no person.
+// try asks for a token of the app itself, which needs no consent.
 func try(ctx context.Context, t providers.Trying) error {
 	return providers.TryToken(ctx, t, url.Values{"grant_type": {"client_credentials"}})
 }

@@ -129,7 +129,7 @@ func TestTable(t *testing.T) {
 	providertest.Rows(t, tables(), met)
 }
 
-// checkRefusal shows that err is an answer with that verdict, Spotify's words, and advice that holds a part of it, or
+// checkRefusal checks that err is an answer with that verdict, Spotify's message, and advice that contains advice, or
 // none.
 func checkRefusal(t *testing.T, err error, want resilience.Verdict, advice string) {
 	t.Helper()
@@ -207,7 +207,7 @@ func TestListens(t *testing.T) {
 	require.Empty(t, readListens(t, open(providertest.Always(200, `{"items":[]}`)), library.Span{}))
 }
 
-// plays is an answer with n plays a minute apart, the oldest at first.
+// plays returns an answer with n plays, one minute apart, starting with the oldest at first.
 func plays(n int, first time.Time) string {
 	rows := make([]string, n)
 	for i := range rows {
@@ -276,7 +276,7 @@ func TestPlaylists(t *testing.T) {
 	}, urls, "next leads to another host and is not followed")
 }
 
-// tagged gives the answers of far an ETag, which is the offset and what version says, and answers 304 to it.
+// tagged adds an ETag to the answers of far, made of the offset and version, and answers 304 when it matches.
 func tagged(far providertest.Respond, version *string) (_ providertest.Respond, unchanged *int) {
 	unchanged = new(int)
 	return func(r *http.Request) (int, http.Header, string) {
@@ -378,7 +378,7 @@ func TestBrokenShapes(t *testing.T) {
 	}
 }
 
-// last is the error that ends a sequence.
+// last returns the error that ends a sequence.
 func last[V any](seq iter.Seq2[V, error]) error {
 	for _, err := range seq {
 		if err != nil {

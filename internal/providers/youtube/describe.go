@@ -11,7 +11,7 @@ import (
 
 const console = "https://console.cloud.google.com"
 
-// Describe returns what YouTube says of itself.
+// Describe returns the description of YouTube.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "youtube", DisplayName: "YouTube",
