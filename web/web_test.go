@@ -164,7 +164,8 @@ func deliveries() object {
 		all = append(all, delivery(state, state))
 	}
 	options := []object{{"Value": "lastfm", "Label": "Last.fm"}}
-	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Kind": "", "Category": "item"},
+	return object{"Filter": object{"State": "dead", "Provider": "lastfm", "Connection": "lastfm-2", "Kind": "",
+		"Category": "item"},
 		"Empty": false, "Chips": chips, "Providers": options, "Kinds": options,
 		"Deliveries": all, "Newest": "/deliveries", "Earlier": "/deliveries?before=3", "Redrivable": 2,
 		"RedriveAll": "/deliveries/redrive", "Takers": nil}
@@ -255,14 +256,15 @@ func layouts() map[string][]any {
 	ms := int64(241_000)
 	listens := []object{{"ID": "7", "Track": "Svefn-g-englar", "Artist": "Sigur Rós", "Album": "Ágætis byrjun",
 		"PlayedAt": stamp, "Approximate": true,
-		"Sources": []object{{"Provider": "spotify"}, {"Provider": "lastfm"}}, "Links": object{"Artist": 1,
+		"From": []string{"Spotify", "Last.fm 2"}, "Links": object{"Artist": 1,
 			"Album": 2, "Track": 3, "Picture": "0a1b", "Portrait": false}},
 		{"ID": "8", "Track": "Rain", "Artist": "Nobody", "Album": "", "PlayedAt": stamp, "Approximate": false,
-			"Sources": nil,
-			"Links":   object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
+			"From":  nil,
+			"Links": object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
 	register := provider("spotify", true)
 	ready := provider("navidrome", false)
-	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "TrackCount": 1, "Active": false,
+	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "From": "Navidrome", "TrackCount": 1,
+		"Active": false,
 		"Copies": copies(),
 		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
@@ -300,7 +302,7 @@ func layouts() map[string][]any {
 			"Connected": false, "Problem": ""}},
 		"deliveries": {deliveries(), without(deliveries(), "Deliveries", nil),
 			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}}, "Takers",
-				[]object{{"Name": "lastfm", "DisplayName": "Last.fm"}}),
+				[]object{{"Value": "lastfm", "Label": "Last.fm"}}),
 			without(deliveries(), "Empty", true, "Chips", []object{{"State": "", "Count": 0}})},
 		"confirm": {object{"Title": "Discard this delivery?", "Lead": "It stays here.",
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
@@ -311,8 +313,9 @@ func layouts() map[string][]any {
 			object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
 		"music":     music(),
 		"playlists": {[]object{list}, nil},
-		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "TrackCount": 0,
-			"Active": true, "Copies": nil, "Tracks": nil}},
+		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
+			"TrackCount": 0,
+			"Active":     true, "Copies": nil, "Tracks": nil}},
 		"notifications": {[]object{notification("1", "error", nil), notification("2", "warning", stamp)},
 			nil},
 		"settings": {object{"Keys": []object{{"Provider": "youtube", "DisplayName": "YouTube", "Project": "",
@@ -328,8 +331,9 @@ func layouts() map[string][]any {
 			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.",
 			"Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback",
-					"Missing": []string{"providers.spotify.client_id"}, "Connection": nil},
-				{"Provider": ready, "RedirectURI": "", "Missing": nil, "Connection": connection("healthy", nil)}}}},
+					"Missing": []string{"providers.spotify.client_id"}, "Connections": nil},
+				{"Provider": ready, "RedirectURI": "", "Missing": nil,
+					"Connections": []object{connection("healthy", nil)}}}}},
 		"channels": {channels(), without(channels(), "Channels", nil, "Open", "url")},
 		"channel": {object{"Channel": object{"Name": "My phone", "Kind": "ntfy", "Address": "ntfy.sh/…opic"},
 			"Problem": "Give it a name.", "Form": wishes()},
@@ -342,10 +346,13 @@ func layouts() map[string][]any {
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},
 			object{"Code": "c", "Name": "", "Problem": ""}},
 		"activity": {object{"Entries": happened(), "Services": []object{{"Value": "spotify", "Label": "Spotify"}},
-			"Provider": "spotify", "First": false, "Newest": "/activity", "Earlier": "/activity?before=3"},
-			object{"Entries": nil, "Services": nil, "Provider": "", "First": true, "Newest": "/activity",
+			"Provider": "spotify", "About": nil, "First": false, "Newest": "/activity",
+			"Earlier": "/activity?before=3"},
+			object{"Entries": nil, "Services": nil, "Provider": "",
+				"About": object{"Value": "lastfm", "Label": "Last.fm"}, "First": true, "Newest": "/activity",
 				"Earlier": ""},
-			object{"Entries": nil, "Services": nil, "Provider": "spotify", "First": true, "Newest": "/activity",
+			object{"Entries": nil, "Services": nil, "Provider": "spotify", "About": nil, "First": true,
+				"Newest":  "/activity",
 				"Earlier": ""}},
 		"token": {token("read", nil, nil, false), token("operate", nil, stamp, false),
 			token("admin", nil, nil, false)},

@@ -65,6 +65,14 @@ type Entry struct {
 	Detail     string               // whole sentences, unless the action says otherwise
 }
 
+// Filter selects entries. An empty field selects all.
+type Filter struct {
+	User         int64
+	Installation bool // those about the installation, too
+	Provider     string
+	Connection   library.ConnectionID
+}
+
 // Actor is a person who acts.
 type Actor struct {
 	ID   int64 // of the account; 0 without one

@@ -148,15 +148,12 @@ func (a *Alerts) consequences(ctx context.Context, s providers.Subject, f *resil
 	return errors.Join(errs...)
 }
 
-// keyOfScope returns the key of what a state is about: a stream, a connection, or all connections that share an app.
+// keyOfScope returns the key of what a state is about. The installation has one for all its streams.
 func keyOfScope(s providers.Subject, scope resilience.Scope) resilience.Key {
-	switch {
-	case scope == resilience.ScopeApp, s.Installation():
-		return s.AppKey()
-	case scope == resilience.ScopeConnection:
-		return providers.KeyOf(s.Connection, "")
+	if s.Installation() {
+		scope = resilience.ScopeApp
 	}
-	return s.Key()
+	return s.KeyFor(scope)
 }
 
 // Advice returns what the latest failure of a connection's app said should be done about it; empty for nothing.

@@ -42,7 +42,7 @@ func (j *journal) note(ctx context.Context, e activity.Entry) {
 func (j *journal) trouble(
 	ctx context.Context, s providers.Subject, st resilience.State, what activity.Action, detail string,
 ) {
-	about := troubleOf(s, st)
+	about := s.KeyFor(st.Scope)
 	j.mu.Lock()
 	known := j.down[about] == what
 	j.down[about] = what
@@ -53,19 +53,8 @@ func (j *journal) trouble(
 }
 
 func entry(about resilience.Key, what activity.Action, detail string) activity.Entry {
-	return activity.Entry{User: about.User, Action: what, Connection: library.ConnectionID(about.Connection), Subject: about.Stream,
-		Detail: detail}
-}
-
-// troubleOf returns the key of what a state is about.
-func troubleOf(s providers.Subject, st resilience.State) resilience.Key {
-	switch st.Scope {
-	case resilience.ScopeApp:
-		return s.AppKey()
-	case resilience.ScopeConnection:
-		return providers.KeyOf(s.Connection, "")
-	}
-	return s.Key()
+	return activity.Entry{User: about.User, Action: what, Connection: library.ConnectionID(about.Connection),
+		Subject: about.Stream, Detail: detail}
 }
 
 // held notes a dictated wait if it is a long one.
@@ -78,7 +67,7 @@ func (j *journal) held(ctx context.Context, s providers.Subject, st resilience.S
 // recovered notes the end of troubles that were noted, or of one that took long. The state of ch is the oldest of those
 // that stood against the stream.
 func (j *journal) recovered(ctx context.Context, s providers.Subject, ch resilience.Change) {
-	about := troubleOf(s, ch.State)
+	about := s.KeyFor(ch.State.Scope)
 	ended := []resilience.Key{about}
 	if ch.After.Kind == resilience.Ready { // nothing else stands against it
 		c := s.Connection

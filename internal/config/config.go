@@ -1,8 +1,8 @@
 // Package config reads the settings: defaults, then a YAML file, then the environment, then the command line.
 //
 // settings.go lists every setting with its default and its check; those of the providers come from their descriptions.
-// An empty value in the file or the environment does not count. Load reports everything that is wrong, not the first
-// problem only. Nothing here is global; other packages take values, never the Config.
+// An empty value in the file or the environment is ignored. Load reports all problems, not only the first. Nothing
+// here is global, and other packages take values, not the Config.
 package config
 
 import (
@@ -24,7 +24,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Config is every setting. See configs/reprise.yaml for what each means.
+// Config holds all settings. configs/reprise.yaml explains each.
 type Config struct {
 	Listen          string
 	BaseURL         string
@@ -67,17 +67,17 @@ type Config struct {
 
 	Providers map[string]providers.Settings // by the provider's name, one for every description given to Load
 
-	// Simulated is no setting: it makes the demo's services on loopback count as services on the internet.
+	// Simulated makes the demo's services on loopback count as services on the internet. It cannot be set.
 	Simulated bool
 }
 
-// Problems is everything that is wrong with the settings, a sentence each.
+// Problems lists what is wrong with the settings, one sentence per problem.
 type Problems []string
 
 func (p Problems) Error() string { return strings.Join(p, "\n") }
 
-// Load reads the settings. file may be empty; overrides are settings given on the command line, by path. known are the
-// providers, whose settings have the path providers.<name>.<setting>. The error is a Problems.
+// Load reads the settings. file may be empty; overrides holds the settings of the command line by path; known holds
+// the providers, whose settings have the path providers.<name>.<setting>. The error is a Problems.
 func Load(file string, environ []string, overrides map[string]string, known []providers.Description) (Config, error) {
 	var c Config
 	var problems Problems
@@ -89,7 +89,7 @@ func Load(file string, environ []string, overrides map[string]string, known []pr
 	problems = append(problems, fromFile(file, table, values)...)
 	problems = append(problems, fromEnvironment(environ, table, values)...)
 	for path, text := range overrides {
-		values[path] = value{text, "the command line"} // also an empty one: it takes a setting back
+		values[path] = value{text, "the command line"} // even an empty one: it resets the setting
 	}
 	for _, s := range table {
 		v := values[s.path]
@@ -116,7 +116,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// value is a setting's text and where it came from.
+// value is the text of a setting and its origin.
 type value struct{ text, from string }
 
 func give(values map[string]value, path, text, from string) {
@@ -159,7 +159,7 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 	return problems
 }
 
-// node is a part of the file. Its text is as it was written: what looks like a number may be a key, whose zeros count.
+// node is a part of the file. It keeps the text as written, because a key of digits may begin with zeros.
 type node struct {
 	text     string
 	items    []node
@@ -185,7 +185,7 @@ func (n *node) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal(&n.text)
 }
 
-// flatten turns nested settings into paths with dots; a list becomes a text with commas.
+// flatten turns nested settings into dotted paths, and lists into comma-separated text.
 func flatten(prefix string, nodes map[string]node, out map[string]string) {
 	for name, n := range nodes {
 		switch {
@@ -246,7 +246,7 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 	return problems
 }
 
-// secretFile reads the file that a variable names; without a name there is no secret.
+// secretFile reads the file that an environment variable names. It returns "" when file is empty.
 func secretFile(variable, file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -265,7 +265,7 @@ func listed(table []setting, path string) bool {
 	return slices.ContainsFunc(table, func(s setting) bool { return s.path == path })
 }
 
-// section says whether a path is only the beginning of others.
+// section reports whether a path is a section that contains settings.
 func section(table []setting, path string) bool {
 	return slices.ContainsFunc(table, func(s setting) bool { return strings.HasPrefix(s.path, path+".") })
 }

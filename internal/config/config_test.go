@@ -19,7 +19,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// write puts a file with this text into a folder of the test and returns its path.
+// write writes text to a file in a temporary directory and returns its path.
 func write(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "reprise.yaml")
@@ -27,7 +27,7 @@ func write(t testing.TB, text string) string {
 	return path
 }
 
-// load loads with the providers of the program.
+// load calls Load with the providers of the registry.
 func load(file string, environ []string, overrides map[string]string) (Config, error) {
 	return Load(file, environ, overrides, registry.Descriptions())
 }
@@ -79,7 +79,7 @@ func TestDefaults(t *testing.T) {
 	}, defaults(t))
 }
 
-// everything sets every setting to something else than its default.
+// everything sets each setting to a value other than its default.
 const everything = `
 listen: ":9000"
 base_url: https://music.example.org/
@@ -239,7 +239,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	require.Equal(t, given, environ, "the caller's list stays as it is")
 }
 
-func TestWhatCountsMore(t *testing.T) {
+func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: file:1\ndata_dir: file\ncontact: file@example.org\nsync: {workers: 2}")
 	c, err := load(file, []string{"REPRISE_DATA_DIR=environment", "REPRISE_CONTACT=environment@example.org"},
@@ -250,7 +250,7 @@ func TestWhatCountsMore(t *testing.T) {
 	require.Equal(t, want, c)
 }
 
-func TestAnEmptyValueIsNone(t *testing.T) {
+func TestEmptyValuesAreIgnored(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "# nothing\n", "---\n", "listen:\nlog:\nsync: {}\n",
@@ -273,8 +273,8 @@ func TestAnEmptyValueIsNone(t *testing.T) {
 	require.Empty(t, string(c.Providers["spotify"].Secret("client_secret")), "the command line takes it back")
 }
 
-// A key of digits only is no number, however a reader of YAML would take it.
-func TestATextOfDigitsStaysAsItIsWritten(t *testing.T) {
+// TestDigitsAreKeptAsWritten uses a key that YAML would read as a number.
+func TestDigitsAreKeptAsWritten(t *testing.T) {
 	t.Parallel()
 	file := write(t, "secret_key: 1234567890123456789012345\nadmin_token: 0012345670123456\nproviders:\n  lastfm: "+
 		"{client_id: 12345678901e5, client_secret: 0x1234567}\n"+
@@ -480,7 +480,7 @@ func TestLoopbackFor(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsNoneIsNotRepeated(t *testing.T) {
+func TestAnInvalidKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	_, err := load("", []string{"REPRISE_PROVIDERS_YOUTUBE_KEYS=home:key-one-1,short"}, nil)
 	require.ErrorContains(t, err, "providers.youtube.keys")

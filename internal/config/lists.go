@@ -7,8 +7,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// channelURLs reads URLs separated by commas or spaces. A comma may also be inside a URL: what follows it begins
-// another only when it begins like a URL.
+// channelURLs splits a list of URLs at commas and spaces. A comma inside a URL is kept: it only separates when a URL
+// follows.
 func channelURLs(to *[]resilience.Secret) func(string) error {
 	return func(s string) error {
 		*to = nil

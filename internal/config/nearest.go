@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// Nearest returns the name of a list that is most like the one given, when it is alike enough to be what was meant;
-// else the empty text.
+// Nearest returns the name that is most similar to the given one, or "" when none is similar enough to be a typing
+// mistake.
 func Nearest(name string, names []string) string {
 	best, bestDistance := "", len(name)/3+2
 	for _, n := range names {
@@ -21,7 +21,7 @@ func nearest(name string, names []string) string {
 	return "."
 }
 
-// distance is how many characters have to be put in, left out or exchanged to turn a into b (Levenshtein).
+// distance returns the Levenshtein distance of a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -18,7 +18,7 @@ import (
 
 const sample = "../../configs/reprise.yaml"
 
-// entry is a setting as the sample file shows it.
+// entry is a setting in the sample file.
 type entry struct {
 	path, value string
 	commented   bool // in the lines right above it

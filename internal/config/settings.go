@@ -16,7 +16,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// setting is one row of the table: a path, its default, and how a text becomes the field.
+// setting is one row of the table: a path, its default, and the function that sets the field from text.
 type setting struct {
 	path   string
 	def    string
@@ -24,7 +24,7 @@ type setting struct {
 	set    func(string) error
 }
 
-// settings is the table of all settings, bound to the fields of c.
+// settings returns the table of all settings, bound to the fields of c.
 func (c *Config) settings() []setting {
 	return []setting{
 		{path: "listen", def: "127.0.0.1:8420", set: address(&c.Listen)},
@@ -61,7 +61,7 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// providerSettings are the rows of the providers' settings, which their descriptions give.
+// providerSettings returns the rows of the providers' settings, from their descriptions.
 func (c *Config) providerSettings(all []providers.Description) (table []setting) {
 	c.Providers = make(map[string]providers.Settings, len(all))
 	for _, d := range all {
@@ -79,7 +79,7 @@ func (c *Config) providerSettings(all []providers.Description) (table []setting)
 	return table
 }
 
-// validate checks what concerns more than one setting; those that are wrong by themselves are zero here.
+// validate checks rules that span several settings. A setting that failed its own check is zero here.
 func (c *Config) validate() (problems Problems) {
 	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).",
@@ -92,7 +92,7 @@ func (c *Config) validate() (problems Problems) {
 	return problems
 }
 
-// LoopbackFor is the address at which a browser on this machine reaches a server that listens there.
+// LoopbackFor returns the address at which a browser on this machine reaches a server with this listen address.
 func LoopbackFor(listen string) string {
 	host, port, _ := net.SplitHostPort(listen)
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
@@ -105,15 +105,15 @@ func plainText(to *string) func(string) error {
 	return func(s string) error { *to = strings.TrimSpace(s); return nil }
 }
 
-// contact is how services reach the administrator, in a form that fits into a header's comment: an e-mail or web
-// address.
+// contact returns a setter for the administrator's e-mail or web address, which must fit into the comment of a
+// User-Agent header.
 func contact(to *string) func(string) error {
 	return func(s string) error {
 		s = strings.TrimSpace(s)
 		at, err := mail.ParseAddress(s)
 		isMail := err == nil && at.Address == s
 		_, err = providers.PageURL.Parse(s)
-		isPage := err == nil // also the empty one
+		isPage := err == nil // also for the empty text
 		unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("()\\", r) }
 		if !isMail && !isPage || strings.ContainsFunc(s, unfit) {
 			return errors.New("this is neither an e-mail address such as me@example.org nor a web address such as " +
@@ -128,10 +128,10 @@ func (c *Config) setDatabaseURL(s string) error {
 	if s = strings.TrimSpace(s); s == "" {
 		return nil
 	}
-	// The driver finds the password's end in its own way: at the first @, or where the host ends. What it would take
-	// for the host's or the database's name is told to people.
+	// The driver ends the password at the first @. The rest of a password with an @ would become the host or database
+	// name, which messages show.
 	address, _, _ := strings.Cut(s, "?")
-	u, err := url.Parse(s) // whose error would hold the password
+	u, err := url.Parse(s) // the error would contain the password
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Trim(u.Path, "/") == "" ||
 		strings.Count(address, "@") > 1 || strings.Contains(u.EscapedPath(), "@") {
 		return errors.New("it has to look like postgres://user:password@host:5432/database, with what is special " +
@@ -232,7 +232,7 @@ func address(to *string) func(string) error {
 	}
 }
 
-// addressOf reads an address of that kind.
+// addressOf returns a setter for an address of this kind.
 func addressOf(kind providers.Kind, to *string) func(string) error {
 	return func(s string) error {
 		v, err := kind.Parse(s)

@@ -8,7 +8,7 @@
 //
 // At least once: a delivery is done when its provider has taken it, and is attempted again when the process dies before
 // that. A provider that would count a listen twice is asked what it has before a second attempt. What is asked for
-// twice is one delivery: its idempotency key is a hash of provider, person, kind and payload.
+// twice is one delivery: its idempotency key is a hash of connection, person, kind and payload.
 //
 // In order: the deliveries to one connection are made one after the other, the oldest first, and history after what is
 // new.

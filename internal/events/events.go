@@ -17,15 +17,15 @@ type Type string
 
 // The types of events.
 const (
-	Connection   Type = "connection"   // a connection's state may have changed: Provider
+	Connection   Type = "connection"   // a connection's state may have changed: Connection
 	Notification Type = "notification" // a notification was opened, acknowledged or resolved: ID
-	Progress     Type = "progress"     // Provider, Stream, Done, Total
+	Progress     Type = "progress"     // Connection, Stream, Done, Total
 	Listens      Type = "listens"      // new listens were stored: Done is their number
-	Deliveries   Type = "deliveries"   // deliveries to Provider may have changed; to any provider when it is empty
-	Imports      Type = "imports"      // an import from a file of Provider began or ended
+	Deliveries   Type = "deliveries"   // deliveries to Connection may have changed; to any connection when it is empty
+	Imports      Type = "imports"      // an import for Connection began or ended
 	Breakers     Type = "breakers"     // a breaker opened or closed; for administrators
 	Digest       Type = "digest"       // a digest was requested, written, postponed or deleted
-	Enrichment   Type = "enrichment"   // Provider has told more about the music
+	Enrichment   Type = "enrichment"   // the provider that Connection names has told more about the music
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 

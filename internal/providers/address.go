@@ -8,9 +8,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// ServerAddress turns what a person typed or copied as the address of a server into its base URL: scheme, host in
-// lower case, path without a slash at its end. The error is a [resilience.SettingError] about the field and does not
-// repeat what was typed.
+// ServerAddress turns a typed or copied server address into the base URL: scheme, host in lower case, path without a
+// trailing slash. Its error is a [resilience.SettingError] about the field that does not contain the input.
 func ServerAddress(field, typed string) (*url.URL, error) {
 	problem := func(text string) (*url.URL, error) {
 		return nil, &resilience.SettingError{Setting: field, Problem: text}
@@ -48,8 +47,7 @@ func ServerAddress(field, typed string) (*url.URL, error) {
 	return base, nil
 }
 
-// atHome reports whether host is this machine or a literal address of a private network, where TLS is not to be
-// expected.
+// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
 func atHome(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())

@@ -2,19 +2,19 @@ package providers
 
 import "context"
 
-// Prompt is what a language model is asked to write.
+// Prompt is a request to a language model.
 type Prompt struct {
-	System string // how to write; the same every time
-	User   string // what about
+	System string // how to write; constant
+	User   string // what to write about
 }
 
-// Completion is what a language model has written. Beside an error it says only what that took.
+// Completion is the answer of a language model. When it comes with an error, only the token counts are set.
 type Completion struct {
 	Text             string // plain text, never empty without an error
-	Model            string // which wrote it, as the server calls it
-	PromptTokens     int    // as the server counts them; 0 when it does not say
+	Model            string // the name of the model, from the server
+	PromptTokens     int    // counted by the server; 0 when unknown
 	CompletionTokens int
-	Cut              bool // it ended at a limit of length, not where it should
+	Cut              bool // the text ends at a length limit
 }
 
 // Model is a language model. It is safe for concurrent use.

@@ -10,45 +10,46 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Description is what a provider says of itself before it has settings. It is constant data and safe to copy.
-// internal/providers/registry has the list of all.
+// Description describes a provider independently of its settings. It is constant data and safe to copy.
+// internal/providers/registry lists all of them.
 type Description struct {
-	Name        string   // lower case, also its settings' and its folder's name: "spotify"
-	DisplayName string   // as a person writes it: "Spotify"
+	Name        string   // lower case, also the name of its settings and its package: "spotify"
+	DisplayName string   // for people: "Spotify"
 	Icon        string   // the d attribute of an SVG path in a box of 24 by 24
 	Purpose     string   // what Reprise uses it for, in one sentence
-	Streams     []string // what is pulled, in the order in which a first sync should run
-	Takes       Takes    // what can be carried there
-	// what its adapter calls, each a method and route template; see [TokenEndpoint] for that of OAuth
+	Streams     []string // the pulled streams, in the order of a first sync
+	Takes       Takes    // what can be delivered to it
+	// Endpoints lists what the adapter calls, each as method and route template. For OAuth see [TokenEndpoint].
 	Endpoints []string
-	Fields    []Field // what a person fills in to connect; empty where the person consents in the browser
+	Fields    []Field // the connect form; empty when people consent in the browser
 	Settings  []Setting
-	// Owner is who runs the hosts in Settings; two providers of one owner share it. [OwnServer] where each person
-	// names a server of their own.
+	// Owner names the operator of the hosts in Settings. Providers of one operator have the same Owner. It is
+	// [OwnServer] when people name their own server.
 	Owner string
-	Pace  Pace // the default limit of requests; zero where the pace is learned from the answers alone
-	// Contact says whether the provider is asked only when the installation names a contact.
+	Pace  Pace // the default request limit; zero when it is learned from the answers
+	// Contact says when the provider requires the administrator's contact address.
 	Contact      Contact
-	Registration *Registration // how the installation is registered there; nil where it needs no registration
-	Pool         *Pool         // the keys of the installation; nil without
-	Enriches     *Enriches     // the facts it tells; nil for a provider that is no source of facts
+	Registration *Registration // how to register the installation; nil when it needs no registration
+	Pool         *Pool         // the pool of API keys; nil without
+	Enriches     *Enriches     // the facts that it has; nil for other providers
 	Tables       Tables        // its error tables, for docs/providers.md
-	// Build makes the live parts of a provider from its settings. Others call [Description.New].
+	// Build returns the live parts of a provider with these settings. Only [Description.New] calls it.
 	Build func(Settings, Installation) (Provider, error)
 }
 
-// OwnServer is the owner of a provider whose server each person names when connecting.
+// OwnServer is the Owner of a provider when people name their own server.
 const OwnServer = "each person"
 
-// Pace is a provider's documented limit of requests.
+// Pace is the request limit that a provider documents.
 type Pace struct {
 	PerSecond float64
 	Per       string // what the limit counts: "IP address"
 }
 
-// Contact is a provider's wish to know how to reach the administrator.
+// Contact says when a provider requires the administrator's contact address. The zero value means never. The zero
+// value means never. The zero value means never. The zero value means never.
 type Contact struct {
-	Always  bool     // the provider is not used without a contact, whatever its address
+	Always  bool     // the provider is not used without a contact, at any address
 	Domains []string // hosts in these domains are not called without one
 }
 
@@ -65,47 +66,47 @@ func WantContact(all []Description) (names []string) {
 // Registration is how an administrator registers the installation with a provider.
 type Registration struct {
 	Page  string // where to begin
-	Steps string // what to do, in whole sentences
-	// Identity is what registering gives, as the provider calls it: "client id and secret".
+	Steps string // what to do, in full sentences
+	// Identity names what registering gives, in the provider's words: "client id and secret".
 	Identity string
-	// Source is where to copy it from again, after "from".
+	// Source names the place to copy it from, following "from".
 	Source string
-	// RedirectAs is where and as what the redirect URI is registered: "at https://…, as redirect URI".
+	// RedirectAs names the place and field of the redirect URI: "at https://…, as redirect URI".
 	RedirectAs string
 	Redirect   RedirectRules
 	// Try makes a call that shows whether the provider accepts the identity, without a person's consent.
 	Try func(context.Context, Trying) error
 }
 
-// RedirectRules are what a provider demands of the address that it sends a browser back to.
+// RedirectRules are a provider's rules for redirect URIs.
 type RedirectRules struct {
 	Secure      bool // https, or http on this machine
 	NoLocalhost bool // loopback only as an IP address, not as "localhost"
 }
 
-// Pool is a provider's pool of API keys, which the setting "keys" fills.
+// Pool describes a provider's pool of API keys, which the setting "keys" fills.
 type Pool struct {
 	KeyName string // one of them, at the beginning of a sentence: "YouTube's key"
 	With    string // the setting without which the keys are not used; empty for none
-	// Put writes a key onto a request, where no log or error of a URL shows it.
+	// Put adds a key to a request, but not to its URL, which logs and errors show.
 	Put    func(*http.Request, resilience.Secret)
-	Advice string // what to do about keys that are refused, in whole sentences
-	Spent  string // what to know about keys that are used up, in whole sentences; empty where they never are
+	Advice string // what to do about refused keys, in full sentences
+	Spent  string // what to do about used-up keys, in full sentences; empty when keys have no quota
 	// Try makes a cheap call with a client that adds one key.
 	Try func(context.Context, Trying) error
 }
 
-// Enriches is what a source of facts knows.
+// Enriches describes a source of facts.
 type Enriches struct {
-	Kinds    []string      // of the entities that it knows
-	Needs    string        // the provider without whose MBID it cannot be asked; empty for none
-	NotThere time.Duration // how long a "not there" is believed
-	Pictures []string      // domains that its pictures come from; empty for a source without pictures
-	// SettingUp tells an administrator what it gives and how to set it up, in whole sentences.
+	Kinds    []string      // kinds of entities
+	Needs    string        // the provider that has to find the MBID first; empty for none
+	NotThere time.Duration // how long to remember that an entity is not there
+	Pictures []string      // domains of its pictures; empty without pictures
+	// SettingUp tells an administrator what the source offers and how to set it up, in full sentences.
 	SettingUp string
 }
 
-// Installation is what the server gives every provider beside its settings.
+// Installation is what every provider gets from the server besides its settings.
 type Installation struct {
 	Client  *http.Client        // calls on behalf of the installation
 	Keyed   *http.Client        // the same with a key of Keys on every request; nil without keys
@@ -113,8 +114,8 @@ type Installation struct {
 	Contact string
 }
 
-// New returns the live provider with these settings. It makes no call. Settings that are missing are no error: they
-// make a provider that says so in [Provider.Missing].
+// New returns the live provider with these settings. It makes no call. Missing settings are not an error;
+// [Provider.Missing] lists them.
 func (d Description) New(s Settings, in Installation) (*Provider, error) {
 	p, err := d.Build(s, in)
 	if err != nil {
@@ -130,8 +131,8 @@ func (d Description) New(s Settings, in Installation) (*Provider, error) {
 
 const contactSetting = "contact"
 
-// Lacks returns the paths of the settings that the provider needs, when one of them is empty: all of those that
-// belong together, or "contact". It returns nil when the provider can be used.
+// Lacks returns the paths of the required settings when at least one of them is empty, or "contact". It returns nil
+// when the provider can be used.
 func (d Description) Lacks(s Settings, contact string) (paths []string) {
 	empty := false
 	for _, setting := range d.Settings {
@@ -150,7 +151,7 @@ func (d Description) Lacks(s Settings, contact string) (paths []string) {
 	return nil
 }
 
-// Keys returns the installation's keys for the provider, where they are used.
+// Keys returns the installation's keys for the provider, or nil when they are not used.
 func (d Description) Keys(s Settings) []resilience.PoolKey {
 	if d.Pool == nil || d.Pool.With != "" && s[d.Pool.With].Empty() {
 		return nil
@@ -181,7 +182,7 @@ func (d Description) Hosts(s Settings) (all []string) {
 	return all
 }
 
-// APIHost returns the host that the endpoints are at, with its port; empty where each person names a server.
+// APIHost returns the host and port of the endpoints, or "" when people name their own server.
 func (d Description) APIHost(s Settings) string {
 	if hosts := d.Hosts(s); len(hosts) > 0 {
 		return hosts[0]
@@ -189,13 +190,13 @@ func (d Description) APIHost(s Settings) string {
 	return ""
 }
 
-// NamesServer reports whether a person can name a server when connecting.
+// NamesServer reports whether the connect form asks for a server.
 func (d Description) NamesServer() bool {
 	return slices.ContainsFunc(d.Fields, func(f Field) bool { return f.Kind == "url" })
 }
 
-// Connects says whether people connect to the provider, or the installation as a whole uses it.
+// Connects reports whether people connect to the provider. Otherwise only the installation uses it.
 func (d Description) Connects() bool { return d.Enriches == nil && !d.Writes() }
 
-// Writes says whether the provider is a language model.
+// Writes reports whether the provider is a language model.
 func (d Description) Writes() bool { return slices.Contains(d.Streams, library.Digest) }

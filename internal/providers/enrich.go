@@ -8,6 +8,6 @@ import (
 
 // Enricher is a source of facts about music. It is safe for concurrent use.
 type Enricher interface {
-	// Enrich looks an entity up. [ErrNotThere] says that the source has definitely nothing about it.
+	// Enrich looks up an entity. It returns [library.ErrNotThere] when the source has nothing about it.
 	Enrich(context.Context, library.Entity) (library.Facts, error)
 }

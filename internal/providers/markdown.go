@@ -13,27 +13,27 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Tables are a provider's error tables for the documentation: docs/providers.md holds what Markdown makes of them.
+// Tables describes a provider's error tables for docs/providers.md.
 type Tables struct {
 	Provider string
-	Sources  []string // addresses at which the provider documents its errors
-	// Reading says where an answer has its code, and what is not in the tables, in whole sentences.
+	Sources  []string // URLs of the provider's documentation of its errors
+	// Reading says where the code is in an answer, and what the tables leave out, in full sentences.
 	Reading string
-	// Own are the codes that are ours and not the provider's, with their meaning.
+	// Own explains the codes that are ours and not the provider's.
 	Own map[string]string
 	Of  []NamedTable
 }
 
 // NamedTable is one of a provider's tables.
 type NamedTable struct {
-	Calls string // which calls it is about: "all calls"
+	Calls string // the calls that it applies to: "all calls"
 	Table Table
 }
 
 const tableHead = "| status | code | verdict | wait | what a person is told |\n| --- | --- | --- | --- | --- |\n"
 
-// Markdown renders the tables in the order in which their rows count. Neighbours that differ in their code only share a
-// line, and a table that holds the whole of the first names it.
+// Markdown renders the tables, each with its rows in order of precedence. Adjacent rows that differ only in their code
+// share a line, and a table that contains the first one refers to it.
 func (t Tables) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\nDocumented at %s.\n", t.Provider, t.Reading,
@@ -63,12 +63,12 @@ func (t Tables) Markdown() string {
 	return b.String()
 }
 
-// sharesLine says whether two rows differ in their code only.
+// sharesLine reports whether two rows differ only in their code.
 func sharesLine(a, b Row) bool {
 	return a.Status == b.Status && a.Meaning == b.Meaning && a.Code != "" && b.Code != ""
 }
 
-// indexOf returns where all of part is in whole, or -1.
+// indexOf returns the index of part in whole, or -1.
 func indexOf(whole, part Table) int {
 	for i := range len(whole) - len(part) + 1 {
 		if len(part) > 0 && slices.Equal(whole[i:i+len(part)], part) {
@@ -78,7 +78,7 @@ func indexOf(whole, part Table) int {
 	return -1
 }
 
-// line renders rows that differ in their code only.
+// line renders rows that differ only in their code.
 func (t Tables) line(rows Table) string {
 	status, codes := "any", make([]string, len(rows))
 	if rows[0].Status != 0 {
@@ -109,7 +109,7 @@ func verdictOf(m resilience.Meaning) string {
 	return text
 }
 
-// waitOf is the wait that counts when the answer names none.
+// waitOf returns the wait for answers that name none.
 func waitOf(m resilience.Meaning) string {
 	switch {
 	case m.Hold == 0:
@@ -139,7 +139,7 @@ func links(addresses []string) []string {
 	return out
 }
 
-// Overview renders a table of what each provider is for, whose servers it calls, how often, and what it needs.
+// Overview renders a table of the providers: purpose, operator, pace and required settings.
 func Overview(all []Description) string {
 	var b strings.Builder
 	b.WriteString("| service | name | what for | servers of | requests per second | needs |\n" +
@@ -155,7 +155,7 @@ func Overview(all []Description) string {
 	return b.String()
 }
 
-// needs renders the settings without which a provider is not used, with where to get them.
+// needs renders the required settings of a provider and where to get them.
 func (d Description) needs() string {
 	var all []string
 	for _, s := range d.Settings {
@@ -169,8 +169,8 @@ func (d Description) needs() string {
 	return strings.Join(all, ", ")
 }
 
-// GeneralMarkdown renders what counts for every provider: the general table by status, that of a token endpoint, and
-// what is no answer at all. It asks those who judge, so that it says what they do.
+// GeneralMarkdown renders the rules for all providers: the general table by status, the table of token endpoints, and
+// failures without an answer. It calls the functions that classify, so that it cannot differ from them.
 func GeneralMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## Every provider\n\n### Every provider: by status\n\n| status | verdict |\n| --- | --- |\n")
@@ -218,7 +218,7 @@ type meant struct {
 	statuses []int
 }
 
-// byMeaning groups all statuses by what they mean, in the order of their first.
+// byMeaning groups all statuses by their meaning, ordered by the first status of each group.
 func byMeaning(meaning func(int) resilience.Meaning) (groups []meant) {
 	for status := 100; status <= 599; status++ {
 		m := meaning(status)
@@ -232,7 +232,7 @@ func byMeaning(meaning func(int) resilience.Meaning) (groups []meant) {
 	return groups
 }
 
-// ranges writes ascending numbers with what lies between left out: "408, 425, 500–599".
+// ranges formats ascending numbers and joins runs: "408, 425, 500–599".
 func ranges(numbers []int) string {
 	var parts []string
 	for i := 0; i < len(numbers); {

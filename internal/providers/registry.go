@@ -6,8 +6,8 @@ import (
 )
 
 // Registry holds the live providers of the installation, in the order in which people see them. A provider can be
-// replaced while the server runs: a run that is under way finishes with the one it got, and the next one gets the new
-// one. Whatever depends on a provider's settings reads them here at each use, or follows the registry. Safe for
+// replaced while the server runs: current runs finish with the old one, and later runs get the new one. Code that
+// depends on a provider's settings reads them here at each use, or follows the registry. A Registry is safe for
 // concurrent use.
 type Registry struct {
 	replacing sync.Mutex // held around followers, so that they see changes in their order
@@ -20,7 +20,7 @@ type Registry struct {
 // NewRegistry returns a registry of these providers, in this order.
 func NewRegistry(all ...*Provider) *Registry { return &Registry{all: all} }
 
-// All returns the providers in their order; none of a nil registry. The caller must not change the slice.
+// All returns the providers in order, or nil for a nil Registry. The caller must not change the slice.
 func (r *Registry) All() []*Provider {
 	if r == nil {
 		return nil
@@ -30,7 +30,7 @@ func (r *Registry) All() []*Provider {
 	return r.all
 }
 
-// Get returns the provider of that name as it is now, or nil.
+// Get returns the current provider of that name, or nil.
 func (r *Registry) Get(name string) *Provider {
 	for _, p := range r.All() {
 		if p.Name == name {
@@ -40,7 +40,7 @@ func (r *Registry) Get(name string) *Provider {
 	return nil
 }
 
-// DisplayName returns a provider's name as people know it, or name itself when there is no such provider.
+// DisplayName returns a provider's name for people, or name itself when there is no such provider.
 func (r *Registry) DisplayName(name string) string {
 	if p := r.Get(name); p != nil {
 		return p.DisplayName
@@ -48,7 +48,7 @@ func (r *Registry) DisplayName(name string) string {
 	return name
 }
 
-// Model returns the language model's provider; nil when none is set up.
+// Model returns the provider of the language model, or nil when none is configured.
 func (r *Registry) Model() *Provider {
 	for _, p := range r.All() {
 		if p.Model != nil && len(p.Missing) == 0 {
@@ -58,7 +58,7 @@ func (r *Registry) Model() *Provider {
 	return nil
 }
 
-// PictureHosts returns where pictures come from: domains, and hosts with a port.
+// PictureHosts returns the domains, and hosts with ports, that pictures come from.
 func (r *Registry) PictureHosts() (hosts []string) {
 	for _, p := range r.All() {
 		if p.Enriches != nil && len(p.Enriches.Pictures) > 0 {
@@ -68,23 +68,23 @@ func (r *Registry) PictureHosts() (hosts []string) {
 	return hosts
 }
 
-// Follow calls told with every provider: those that are there now, and each later one before anybody can get it. It
-// must not use the registry.
-func (r *Registry) Follow(told func(*Provider)) {
+// Follow calls f with every current provider, and with each later one before Get returns it. f must not use the
+// registry.
+func (r *Registry) Follow(f func(*Provider)) {
 	r.replacing.Lock()
 	defer r.replacing.Unlock()
 	for _, p := range r.All() {
-		told(p)
+		f(p)
 	}
-	r.followers = append(r.followers, told)
+	r.followers = append(r.followers, f)
 }
 
-// Replace puts p in the place of the provider of the same name, or at the end when there is none.
+// Replace replaces the provider of the same name by p, or appends p.
 func (r *Registry) Replace(p *Provider) {
 	r.replacing.Lock()
 	defer r.replacing.Unlock()
-	for _, told := range r.followers {
-		told(p)
+	for _, f := range r.followers {
+		f(p)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

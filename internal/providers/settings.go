@@ -13,39 +13,39 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Setting is one setting of the installation for a provider. Its full name is providers.<provider>.<name>.
+// Setting describes one setting of a provider. Its path is providers.<provider>.<name>.
 type Setting struct {
 	Name     string
 	Kind     Kind
 	Default  string
-	Help     string // one sentence or two, as configs/reprise.yaml has it
-	From     string // where an administrator gets the value; empty where there is nothing to get
+	Help     string // one or two sentences, for configs/reprise.yaml
+	From     string // where to get the value; empty when it is free
 	Required bool   // the provider is not used without it
-	Called   bool   // an address that requests go to
-	With     string // the setting that must be set with it, or neither; empty for none
+	Called   bool   // requests go to this address
+	With     string // the setting that must be set together with it; empty for none
 }
 
-// Kind is what a setting holds, and so how its text is read.
+// Kind is the type of a setting. It determines how its text is parsed.
 type Kind int
 
 // The kinds of settings.
 const (
 	Text    Kind = iota // any text
-	Secret              // a text that is shown nowhere
+	Secret              // text that is never shown
 	Keys                // a list of API keys, each KEY or PROJECT:KEY
-	BaseURL             // an address that others are built from, kept without a slash at its end
-	PageURL             // a whole address
+	BaseURL             // a URL prefix, stored without a trailing slash
+	PageURL             // a complete URL
 	Rate                // requests per second; 0 for no limit
-	Price               // an amount of money; unknown when it is empty
+	Price               // an amount of money; unknown when empty
 )
 
-// Secret says whether a setting's text must be shown nowhere.
+// Secret reports whether the setting's text must never be shown.
 func (s Setting) Secret() bool { return s.Kind == Secret || s.Kind == Keys }
 
-// List says whether a setting holds several values.
+// List reports whether the setting holds several values.
 func (s Setting) List() bool { return s.Kind == Keys }
 
-// Value is a setting's value. Its kind says which field holds it.
+// Value is the value of a setting. The setting's kind determines which field holds it.
 type Value struct {
 	Text   string // Text, BaseURL, PageURL
 	Secret resilience.Secret
@@ -53,24 +53,24 @@ type Value struct {
 	Number *float64 // Rate, Price; nil for an unknown price
 }
 
-// Empty says whether nothing is set.
+// Empty reports whether nothing is set.
 func (v Value) Empty() bool {
 	return v.Text == "" && v.Secret == "" && len(v.Keys) == 0 && v.Number == nil
 }
 
-// Settings are the values of one provider's settings, by name. They are never changed once they are read.
+// Settings holds the values of one provider's settings by name. It is immutable after Read.
 type Settings map[string]Value
 
-// Text returns a text or an address, empty when it is not set.
+// Text returns a text or an address, or "" when it is not set.
 func (s Settings) Text(name string) string { return s[name].Text }
 
-// Secret returns a secret, empty when it is not set.
+// Secret returns a secret, or "" when it is not set.
 func (s Settings) Secret(name string) resilience.Secret { return s[name].Secret }
 
-// Keys returns API keys, without doubles.
+// Keys returns API keys without duplicates.
 func (s Settings) Keys(name string) []resilience.PoolKey { return s[name].Keys }
 
-// Number returns a rate or a price; false when it is not known.
+// Number returns a rate or a price, and false when it is unknown.
 func (s Settings) Number(name string) (float64, bool) {
 	if n := s[name].Number; n != nil {
 		return *n, true
@@ -78,19 +78,19 @@ func (s Settings) Number(name string) (float64, bool) {
 	return 0, false
 }
 
-// Rate returns the requests per second that the settings allow; 0 for no limit.
+// Rate returns the limit in requests per second; 0 for no limit.
 func (s Settings) Rate() float64 {
 	n, _ := s.Number("rate")
 	return n
 }
 
-// Setting returns the setting of that pace, for a provider's Settings.
+// Setting returns the setting for this pace, for a provider's Settings.
 func (p Pace) Setting(help string) Setting {
 	return Setting{Name: "rate", Kind: Rate, Default: strconv.FormatFloat(p.PerSecond, 'f', -1, 64), Help: help}
 }
 
-// Read turns texts into settings, with the defaults where there is none. The error lists every problem, a line each,
-// with the path of its setting.
+// Read parses the texts of settings and adds the defaults. Its error lists all problems, one per line, each with the
+// path of its setting.
 func (d Description) Read(texts map[string]string) (Settings, error) {
 	s := Settings{}
 	var errs []error
@@ -113,7 +113,7 @@ func (d Description) Read(texts map[string]string) (Settings, error) {
 	return s, errors.Join(append(errs, d.Together(s))...)
 }
 
-// Together reports settings that are set without the one that belongs to them.
+// Together reports settings that are set without the one that must be set with them.
 func (d Description) Together(s Settings) error {
 	for _, setting := range d.Settings {
 		if setting.With != "" && s[setting.Name].Empty() != s[setting.With].Empty() {
@@ -124,7 +124,7 @@ func (d Description) Together(s Settings) error {
 	return nil
 }
 
-// Parse reads the setting's text. An address that is empty is the default.
+// Parse parses the setting's text. An empty address means the default.
 func (s Setting) Parse(text string) (Value, error) {
 	if (s.Kind == BaseURL || s.Kind == PageURL) && strings.TrimSpace(text) == "" {
 		text = s.Default
@@ -132,7 +132,7 @@ func (s Setting) Parse(text string) (Value, error) {
 	return s.Kind.Parse(text)
 }
 
-// Parse reads a text of this kind.
+// Parse parses a text of this kind.
 func (k Kind) Parse(text string) (v Value, err error) {
 	text = strings.TrimSpace(text)
 	switch k {
@@ -186,7 +186,7 @@ func parsePageURL(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	switch {
-	case err == nil && u.User != nil: // first, since the other error repeats what was given
+	case err == nil && u.User != nil: // first, because the other error contains the text
 		return "", errors.New("an address must not hold a name or password")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return "", fmt.Errorf("%q is not an address that begins with http:// or https://", text)

@@ -8,8 +8,8 @@ import (
 // Subject is what a call is made for: a stream of a person's connection, the installation as a whole, or a channel of a
 // person.
 type Subject struct {
-	Provider   *Provider          // nil stands for the one of the connection
-	Connection library.Connection // of a channel its owner, name and version; of the installation no user
+	Provider   *Provider          // nil for the connection's provider
+	Connection library.Connection // for a channel its owner, name and version; for the installation no user
 	Stream     string
 	Channel    bool
 }
@@ -38,7 +38,7 @@ func (s Subject) Installation() bool { return s.Connection.User == 0 }
 // Key returns the key of the subject's state in a backoff.
 func (s Subject) Key() resilience.Key {
 	k := KeyOf(s.Connection, s.Stream)
-	if s.Channel { // each is an app of its own
+	if s.Channel { // each channel is its own app
 		k.Provider = k.Connection
 	}
 	return k
@@ -52,7 +52,18 @@ func (s Subject) AppKey() resilience.Key {
 	return AppKey(s.Connection)
 }
 
-// KeyOf returns the key of a connection's stream in a backoff; an empty stream stands for the whole connection.
+// KeyFor returns the key of the subject's state in that scope: the app, the connection, or the stream.
+func (s Subject) KeyFor(scope resilience.Scope) resilience.Key {
+	switch scope {
+	case resilience.ScopeApp:
+		return s.AppKey()
+	case resilience.ScopeConnection:
+		return KeyOf(s.Connection, "")
+	}
+	return s.Key()
+}
+
+// KeyOf returns the key of a connection's stream in a backoff; an empty stream means the whole connection.
 func KeyOf(c library.Connection, stream string) resilience.Key {
 	return resilience.Key{User: c.User, Connection: string(c.ID), Provider: c.Provider(), App: c.App,
 		Stream: stream}

@@ -16,10 +16,10 @@ type Row struct {
 	Meaning resilience.Meaning
 }
 
-// Table is a provider's error table. The first row that matches counts; without one the general table by status does.
+// Table is a provider's error table. The first matching row applies, or else the general table by status.
 type Table []Row
 
-// Apply notes on e what the table says about it and returns e.
+// Apply sets the meaning of e from the table and returns e.
 func (t Table) Apply(e *resilience.AnswerError) *resilience.AnswerError {
 	for i := range t {
 		if r := &t[i]; (r.Status == 0 || r.Status == e.Status) && (r.Code == "" || r.Code == e.Code) {
@@ -30,7 +30,7 @@ func (t Table) Apply(e *resilience.AnswerError) *resilience.AnswerError {
 	return e
 }
 
-// DecodeJSON reads a successful answer into v; a body of another shape is a broken contract.
+// DecodeJSON decodes a successful answer into v. A body of another shape is a contract error.
 func DecodeJSON(a *resilience.Answer, v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
 		what := "not valid JSON"
@@ -42,18 +42,18 @@ func DecodeJSON(a *resilience.Answer, v any) error {
 	return nil
 }
 
-// Refusals is how a provider refuses a call. The transport reads it, so that the attempt gets the right meaning.
+// Refusals describes how a provider refuses calls. The transport uses it, so that the attempt gets the right meaning.
 type Refusals struct {
 	Table Table
-	// Explain reads the provider's code and words from the body of a failed answer, before the table gives them their
-	// meaning; nil when there are none.
+	// Explain reads the provider's code and message from the body of a failed answer, before the table is applied; nil
+	// when there are none.
 	Explain func(*resilience.AnswerError)
-	// InSuccess does the same with an answer whose status is a success, and says whether it is a refusal; nil when the
-	// provider does not refuse so.
+	// InSuccess does the same for an answer with a successful status and reports whether it is a refusal; nil when the
+	// provider never does that.
 	InSuccess func(*resilience.AnswerError) bool
 }
 
-// Call sends req and returns the answer. An upstream that refuses makes it a *resilience.AnswerError.
+// Call sends req and returns the answer. A refusal is a *resilience.AnswerError.
 func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) (*resilience.Answer, error) {
 	reader := resilience.Reader{Explain: func(e *resilience.AnswerError) {
 		if r.Explain != nil {
@@ -73,7 +73,7 @@ func (r Refusals) Call(client *http.Client, req *http.Request, endpoint string) 
 	return resilience.Send(client, req.WithContext(resilience.WithReader(req.Context(), reader)), endpoint)
 }
 
-// Call is the call of a provider that refuses with a status of its own.
+// Call is Refusals.Call for a provider that refuses with an HTTP status.
 func Call(client *http.Client, req *http.Request, endpoint string, t Table,
 	explain func(*resilience.AnswerError)) (*resilience.Answer, error) {
 	return Refusals{Table: t, Explain: explain}.Call(client, req, endpoint)

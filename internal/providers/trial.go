@@ -10,23 +10,23 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Trying is what a trial works with.
+// Trying holds the inputs of a trial.
 type Trying struct {
-	Client   *http.Client // in a trial of a key it adds that key
+	Client   *http.Client // adds the key in a trial of a key
 	Settings Settings
-	Redirect string // the address that the provider sends browsers back to
+	Redirect string // the redirect URI
 }
 
-// Trial is one thing that the installation identifies itself with, and the call that shows whether the provider
-// accepts it.
+// Trial tests one identity of the installation: a registration or a key.
 type Trial struct {
-	// What begins a sentence: "Last.fm's API key and shared secret". It names a key by its last four characters.
+	// What names the identity at the beginning of a sentence: "Last.fm's API key and shared secret". Keys are named by
+	// their last four characters.
 	What   string
 	Advice string // what to do when it is refused and the provider's error table does not say
 	Try    func(context.Context) error
 }
 
-// Trials returns a trial of the installation's registration, where it is complete, and of each of its keys.
+// Trials returns a trial of the installation's registration, if it is complete, and of each key.
 func (d Description) Trials(s Settings, client *http.Client, redirect string) (all []Trial) {
 	if r := d.Registration; r != nil && d.complete(s) {
 		all = append(all, Trial{What: d.DisplayName + "'s " + r.Identity,
@@ -46,7 +46,7 @@ func (d Description) Trials(s Settings, client *http.Client, redirect string) (a
 	return all
 }
 
-// isIdentity says whether registering gives the setting.
+// isIdentity reports whether the setting comes from the registration.
 func isIdentity(s Setting) bool { return s.Name == "client_id" || s.Name == "client_secret" }
 
 func (d Description) paths(which func(Setting) bool) (all []string) {
@@ -58,7 +58,7 @@ func (d Description) paths(which func(Setting) bool) (all []string) {
 	return all
 }
 
-// complete says whether everything that registering gives is set.
+// complete reports whether all settings of the registration are set.
 func (d Description) complete(s Settings) bool {
 	for _, setting := range d.Settings {
 		if isIdentity(setting) && s[setting.Name].Empty() {
@@ -79,13 +79,13 @@ func Listed(paths []string) string {
 	return strings.Join(short, " and ")
 }
 
-// TryToken asks a token endpoint in the name of the installation, to see whether it is known there.
+// TryToken calls a token endpoint with the installation's registration, to test whether it is known.
 func TryToken(ctx context.Context, t Trying, form url.Values) error {
 	ctx = resilience.WithReader(ctx, resilience.Reader{Explain: func(e *resilience.AnswerError) {
 		var body struct {
 			Error string `json:"error"`
 		}
-		_ = json.Unmarshal(e.Body, &body) // without a code the status counts
+		_ = json.Unmarshal(e.Body, &body) // without a code the status applies
 		m := resilience.TokenMeaning(e.Status, body.Error)
 		e.Code, e.Meaning = body.Error, &m
 	}})

@@ -73,7 +73,7 @@ func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources
 	}
 	statuses := connections.NewStatuses(k, c.Store, c.Connections, c.Syncer)
 	names := deliveries.NewNamer(k, c.Store, c.Connections, c.Courier)
-	rows := music.NewRows(c.Store, c.Art)
+	rows := music.NewRows(k, c.Store, c.Art)
 	sources := music.NewSources(k, c.Store, c.Enrichment, c.Guard)
 	files := imports.New(k, c.Store, c.Imports)
 	entries := activity.New(k, c.Store)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"reprise/internal/library"
@@ -61,4 +62,9 @@ func (a account) args(before ...any) []any {
 		before = append(before, id)
 	}
 	return before
+}
+
+// ofProvider returns the condition that a column holds a connection to the provider $n; an empty one is any.
+func ofProvider(column string, n int) string {
+	return fmt.Sprintf("($%[2]d = '' OR %[1]s = $%[2]d OR %[1]s LIKE CAST($%[2]d AS TEXT) || '-%%')", column, n)
 }

@@ -44,11 +44,10 @@ func cut(text string, most int) string {
 	return text
 }
 
-// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end. The log has
-// the entries about the user, and with installation those about the installation too. An empty conn selects the entries
-// about all connections. An invalid cursor is library.ErrBadCursor.
-func (s *Store) Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string,
-	limit int) (page []activity.Entry, next string, err error) {
+// Activity returns a page of the log, the newest first, and the cursor of the next page, empty at the end. An invalid
+// cursor is library.ErrBadCursor.
+func (s *Store) Activity(ctx context.Context, f activity.Filter, before string, limit int) (
+	page []activity.Entry, next string, err error) {
 	last := int64(math.MaxInt64)
 	if before != "" {
 		if last, err = strconv.ParseInt(before, 10, 64); err != nil || last < 0 {
@@ -61,14 +60,14 @@ func (s *Store) Activity(ctx context.Context, user int64, installation bool, con
 		e.At = instant(at)
 		return e, err
 	}
-	other := user
-	if installation {
+	other := f.User
+	if f.Installation {
 		other = 0
 	}
-	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject, detail
-		FROM activity
-		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND id < $4
-		ORDER BY id DESC LIMIT $5`, user, other, conn, last, limit+1)
+	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject,
+		detail FROM activity
+		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND `+ofProvider("connection", 4)+`
+		AND id < $5 ORDER BY id DESC LIMIT $6`, f.User, other, f.Connection, f.Provider, last, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].ID, 10)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/activity"
+	"reprise/internal/delivery"
 	"reprise/internal/library"
 )
 
@@ -29,28 +30,28 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	require.NoError(t, s.Note(ended, activity.Entry{User: 1, Action: activity.Synced, Connection: "lastfm"}),
 		"the request may have ended")
 
-	page, next, err := s.Activity(t.Context(), 1, false, "", "", 4)
+	page, next, err := s.Activity(t.Context(), activity.Filter{User: 1}, "", 4)
 	require.NoError(t, err)
 	require.Len(t, page, 4)
 	require.Equal(t, activity.Synced, page[0].Action)
 	require.Equal(t, "4", page[1].Subject)
 	require.Equal(t, []any{int64(7), "Alice"}, []any{page[1].ActorID, page[1].Actor})
 	require.Equal(t, 501, len([]rune(page[1].Detail)))
-	rest, next, err := s.Activity(t.Context(), 1, false, "", next, 4)
+	rest, next, err := s.Activity(t.Context(), activity.Filter{User: 1}, next, 4)
 	require.NoError(t, err)
 	require.Empty(t, next)
 	require.Len(t, rest, 2)
-	all, _, err := s.Activity(t.Context(), 1, true, "", "", 10)
+	all, _, err := s.Activity(t.Context(), activity.Filter{User: 1, Installation: true}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, all, 7, "with what is about the installation")
-	all, _, err = s.Activity(t.Context(), 1, true, "", "99999999999", 10)
+	all, _, err = s.Activity(t.Context(), activity.Filter{User: 1, Installation: true}, "99999999999", 10)
 	require.NoError(t, err)
 	require.Len(t, all, 7, "a cursor beyond the end")
-	one, _, err := s.Activity(t.Context(), 1, true, "lastfm", "", 10)
+	one, _, err := s.Activity(t.Context(), activity.Filter{User: 1, Installation: true, Connection: "lastfm"}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, one, 1)
 	for _, bad := range []string{"x", "-1"} {
-		_, _, err = s.Activity(t.Context(), 1, false, "", bad, 4)
+		_, _, err = s.Activity(t.Context(), activity.Filter{User: 1}, bad, 4)
 		require.ErrorIs(t, err, library.ErrBadCursor)
 	}
 
@@ -75,13 +76,46 @@ func TestTheLogForgetsAfter90Days(t *testing.T) {
 		require.NoError(t, s.Note(t.Context(), activity.Entry{User: 1, Action: activity.Synced}))
 		time.Sleep(89 * 24 * time.Hour)
 		require.NoError(t, s.Tidy(t.Context()))
-		page, _, err := s.Activity(t.Context(), 1, false, "", "", 10)
+		page, _, err := s.Activity(t.Context(), activity.Filter{User: 1}, "", 10)
 		require.NoError(t, err)
 		require.Len(t, page, 1)
 		time.Sleep(24 * time.Hour)
 		require.NoError(t, s.Tidy(t.Context()))
-		page, _, err = s.Activity(t.Context(), 1, false, "", "", 10)
+		page, _, err = s.Activity(t.Context(), activity.Filter{User: 1}, "", 10)
 		require.NoError(t, err)
 		require.Empty(t, page)
 	})
+}
+
+func TestActivityOfOneProviderOrConnection(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	for _, id := range []library.ConnectionID{"lastfm", "lastfm-2", "listenbrainz", "lastfm-2"} {
+		require.NoError(t, s.Note(t.Context(), activity.Entry{User: 1, Connection: id, Action: activity.Paused}))
+	}
+	about := func(f activity.Filter) int {
+		f.User = 1
+		page, _, err := s.Activity(t.Context(), f, "", 10)
+		require.NoError(t, err)
+		return len(page)
+	}
+	require.Equal(t, 4, about(activity.Filter{}))
+	require.Equal(t, 3, about(activity.Filter{Provider: "lastfm"}), "all connections to it")
+	require.Equal(t, 2, about(activity.Filter{Connection: "lastfm-2"}))
+	require.Equal(t, 1, about(activity.Filter{Connection: "lastfm"}))
+}
+
+func TestDeliveriesOfAProviderOrConnection(t *testing.T) {
+	t.Parallel()
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 10, 0)
+	forward(t, s, user, "lastfm-2", 10, 0)
+	save(t, s, user, "spotify", track("A", 10))
+	for want, f := range map[int]delivery.Filter{2: {Provider: "lastfm"}, 1: {Connection: "lastfm-2"},
+		0: {Provider: "spotify"}} {
+		f.User = user
+		page, _, err := s.Deliveries(t.Context(), f, "", 10)
+		require.NoError(t, err)
+		require.Len(t, page, want)
+	}
 }

@@ -113,6 +113,22 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 	return c, err
 }
 
+// ConnectionNames returns the names that a user gave to connections.
+func (s *Store) ConnectionNames(ctx context.Context, user int64) (map[library.ConnectionID]string, error) {
+	type row struct {
+		connection library.ConnectionID
+		name       string
+	}
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.connection, &v.name) }
+	rows, err := list(ctx, s.reader, scan,
+		"SELECT connection, name FROM connections WHERE user_id = $1 AND name <> ''", user)
+	names := make(map[library.ConnectionID]string, len(rows))
+	for _, r := range rows {
+		names[r.connection] = r.name
+	}
+	return names, err
+}
+
 // RenameConnection changes the name of a connection. It returns library.ErrNotFound if there is none.
 func (s *Store) RenameConnection(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
 	return changed(s.writer.ExecContext(ctx,

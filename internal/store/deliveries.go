@@ -48,7 +48,8 @@ func where(f delivery.Filter) (string, []any) {
 		add("d.connection = $%d", f.Connection)
 	}
 	if f.Provider != "" {
-		add(`(d.connection = $%[1]d OR d.kind = 'notify' AND EXISTS
+		add(`(d.connection = $%[1]d OR d.connection LIKE CAST($%[1]d AS TEXT) || '-%%' OR
+			d.kind = 'notify' AND EXISTS
 			(SELECT 1 FROM channels c WHERE c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref
 			AND c.kind = $%[1]d))`, f.Provider)
 	}

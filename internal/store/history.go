@@ -13,21 +13,21 @@ import (
 	"reprise/internal/metrics"
 )
 
-// keepRuns is longer than the day that people see.
+// keepRuns is how long a run is kept: longer than the day that the pages show.
 const keepRuns = 48 * time.Hour
 
-// SaveRun keeps what a run came to.
+// SaveRun stores the outcome of a run.
 func (s *Store) SaveRun(ctx context.Context, r library.Run) error {
-	return s.exec(ctx, `INSERT INTO runs (user_id, connection, stream, started_at, took_ms, row_count, result,
-		category, words, detail)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_id, connection, stream, started_at)
-		DO NOTHING`,
+	return s.exec(ctx, `INSERT INTO runs
+		(user_id, connection, stream, started_at, took_ms, row_count, result, category, words, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (user_id, connection, stream, started_at) DO NOTHING`,
 		r.User, r.Connection, r.Stream, millis(r.Started), r.Took.Milliseconds(), r.Rows, r.Result, r.Category,
 		r.Words, r.Detail)
 }
 
-// Runs returns a page of the runs of a person's connection that began at an instant or later, newest first, and the
-// cursor of the next page, empty at the end. limit is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
+// Runs returns a page of the runs of a person's connection that began at since or later, the newest first, and the
+// cursor of the next page, empty at the end. limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
 func (s *Store) Runs(ctx context.Context, user int64, conn library.ConnectionID, since time.Time, before string,
 	limit int) (page []library.Run, next string, err error) {
 	at, stream := int64(1<<62), ""
@@ -49,7 +49,8 @@ func (s *Store) Runs(ctx context.Context, user int64, conn library.ConnectionID,
 		return v, err
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT stream, started_at, took_ms, row_count, result, category, words,
-		detail FROM runs
+			detail
+		FROM runs
 		WHERE user_id = $1 AND connection = $2 AND started_at >= $3 AND (started_at, stream) < ($4, $5)
 		ORDER BY started_at DESC, stream DESC LIMIT $6`, user, conn, millis(since), at, stream, limit+1)
 	if err != nil {
@@ -63,8 +64,7 @@ func (s *Store) Runs(ctx context.Context, user int64, conn library.ConnectionID,
 	return page, next, nil
 }
 
-// RunQuarters adds up the runs of a person's connection by the quarter of an hour in which they began, from an
-// instant on.
+// RunQuarters adds up the runs of a person's connection since a time by the quarter of an hour in which they began.
 func (s *Store) RunQuarters(ctx context.Context, user int64, conn library.ConnectionID,
 	since time.Time) ([]library.RunQuarter, error) {
 	const quarter = int64(metrics.QuarterLength / time.Millisecond)
@@ -75,11 +75,10 @@ func (s *Store) RunQuarters(ctx context.Context, user int64, conn library.Connec
 		return v, err
 	}
 	return list(ctx, s.reader, scan, `SELECT stream, started_at / $4 AS quarter, count(*),
-		sum(CASE WHEN row_count > 0 THEN 1 ELSE 0 END), sum(row_count),
-		sum(CASE WHEN result = 'retriable' THEN 1 ELSE 0 END), sum(CASE WHEN result = 'fatal' THEN 1 ELSE 0 END)
-		FROM runs WHERE user_id = $1 AND connection = $2 AND started_at >= $3 GROUP BY stream, quarter
-		ORDER BY stream, quarter`,
-		user, conn, millis(since), quarter)
+			sum(CASE WHEN row_count > 0 THEN 1 ELSE 0 END), sum(row_count),
+			sum(CASE WHEN result = 'retriable' THEN 1 ELSE 0 END), sum(CASE WHEN result = 'fatal' THEN 1 ELSE 0 END)
+		FROM runs WHERE user_id = $1 AND connection = $2 AND started_at >= $3
+		GROUP BY stream, quarter ORDER BY stream, quarter`, user, conn, millis(since), quarter)
 }
 
 // AddQuarters implements metrics.RollupStore.
@@ -91,13 +90,12 @@ func (s *Store) AddQuarters(ctx context.Context, all []metrics.Quarter) error {
 			args = append(args, millis(q.Start), q.Provider, q.Endpoint, q.Attempts, q.Failures, q.Refused,
 				q.Took.Milliseconds(), q.Open.Milliseconds())
 		}
-		return insertRows(ctx, tx, "INSERT INTO quarters (start_at, provider, endpoint, attempts, failures, "+
-			"refused, took_ms, open_ms)", width, args,
+		return insertRows(ctx, tx, `INSERT INTO quarters
+			(start_at, provider, endpoint, attempts, failures, refused, took_ms, open_ms)`, width, args,
 			`ON CONFLICT (start_at, provider, endpoint) DO UPDATE
-				SET attempts = quarters.attempts + excluded.attempts,
-				failures = quarters.failures + excluded.failures,
-			refused = quarters.refused + excluded.refused, took_ms = quarters.took_ms + excluded.took_ms,
-			open_ms = quarters.open_ms + excluded.open_ms`)
+			SET attempts = quarters.attempts + excluded.attempts, failures = quarters.failures + excluded.failures,
+				refused = quarters.refused + excluded.refused, took_ms = quarters.took_ms + excluded.took_ms,
+				open_ms = quarters.open_ms + excluded.open_ms`)
 	})
 }
 
@@ -106,21 +104,22 @@ func (s *Store) Quarters(ctx context.Context, usual, from, to time.Time) ([]metr
 	scan := func(r scanner) (q metrics.Quarter, err error) {
 		var start, took, open int64
 		err = r.Scan(&start, &q.Provider, &q.Endpoint, &q.Attempts, &q.Failures, &q.Refused, &took, &open)
-		q.Start, q.Took, q.Open = instant(start), time.Duration(took)*time.Millisecond,
-			time.Duration(open)*time.Millisecond
+		q.Start = instant(start)
+		q.Took, q.Open = time.Duration(took)*time.Millisecond, time.Duration(open)*time.Millisecond
 		return q, err
 	}
-	// On Postgres the sum of whole numbers is none itself.
-	return list(ctx, s.reader, scan, `SELECT start_at, provider, endpoint, attempts, failures, refused, took_ms,
-		open_ms FROM quarters WHERE start_at >= $2 AND start_at < $3
-		UNION ALL SELECT CAST($1 AS BIGINT), provider, endpoint, CAST(sum(attempts) AS BIGINT),
-		CAST(sum(failures) AS BIGINT), CAST(sum(refused) AS BIGINT),
-		CAST(sum(took_ms) AS BIGINT), CAST(sum(open_ms) AS BIGINT) FROM quarters WHERE start_at >= $1
-		AND start_at < $2 GROUP BY provider, endpoint
+	// The casts are for Postgres, where the sum of integers is a decimal number.
+	return list(ctx, s.reader, scan, `SELECT start_at, provider, endpoint, attempts, failures, refused, took_ms, open_ms
+		FROM quarters WHERE start_at >= $2 AND start_at < $3
+		UNION ALL
+		SELECT CAST($1 AS BIGINT), provider, endpoint, CAST(sum(attempts) AS BIGINT), CAST(sum(failures) AS BIGINT),
+			CAST(sum(refused) AS BIGINT), CAST(sum(took_ms) AS BIGINT), CAST(sum(open_ms) AS BIGINT)
+		FROM quarters WHERE start_at >= $1 AND start_at < $2
+		GROUP BY provider, endpoint
 		ORDER BY 1, 2, 3`, millis(usual), millis(from), millis(to))
 }
 
-// Standings returns what a survey needs of every connection.
+// Standings returns the stored part of the standing of every connection.
 func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 	scan := func(r scanner) (v library.Standing, err error) {
 		var expires, success int64
@@ -129,8 +128,9 @@ func (s *Store) Standings(ctx context.Context) ([]library.Standing, error) {
 		return v, err
 	}
 	return list(ctx, s.reader, scan, `SELECT c.user_id, c.connection, c.app, c.paused, c.expires_at,
-		COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
-		COALESCE(max(st.last_success_at), 0) FROM connections c LEFT JOIN streams st ON st.user_id = c.user_id
-		AND st.connection = c.connection AND st.stream <> ''
+			COALESCE(sum(CASE WHEN st.last_success_at > 0 AND st.stream <> $1 THEN 1 ELSE 0 END), 0),
+			COALESCE(max(st.last_success_at), 0)
+		FROM connections c
+		LEFT JOIN streams st ON st.user_id = c.user_id AND st.connection = c.connection AND st.stream <> ''
 		GROUP BY c.user_id, c.connection`, library.Deliveries)
 }

@@ -10,39 +10,39 @@ import (
 )
 
 const selectImport = `SELECT id, user_id, connection, name, file, size, state, entry, entry_row, bytes_done,
-	bytes_total, row_count, added, known, skipped, bad,
-	problems, reason, created_at, ended_at FROM imports `
+	bytes_total, row_count, added, known, skipped, bad, problems, reason, created_at, ended_at FROM imports `
 
-// openImport picks the imports of which something is still to be read.
+// openImport selects the imports that have not ended.
 const openImport = "state IN ('waiting', 'running')"
 
 func scanImport(r scanner) (v imports.Import, err error) {
 	var created, ended int64
 	err = r.Scan(&v.ID, &v.User, &v.Connection, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow,
-		&v.BytesDone, &v.BytesAll, &v.Rows, &v.Added,
-		&v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason, &created, &ended)
+		&v.BytesDone, &v.BytesAll, &v.Rows, &v.Added, &v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason, &created,
+		&ended)
 	v.CreatedAt, v.EndedAt = instant(created), instant(ended)
 	return v, err
 }
 
-// AddImport stores a new import and returns it with its number, or imports.ErrBusy when its person has most open
-// ones.
+// AddImport stores a new import and returns it with its ID. It returns imports.ErrBusy if the person already has most
+// open ones.
 func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (imports.Import, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		var open int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM imports WHERE user_id = $1 AND "+openImport,
-			v.User).Scan(&open); err != nil {
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM imports WHERE user_id = $1 AND "+openImport, v.User).
+			Scan(&open)
+		if err != nil {
 			return err
 		}
 		if open >= most {
 			return imports.ErrBusy
 		}
-		var err error
 		if v.ID, err = nextIDs(ctx, tx, "imports", 1); err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO imports (id, user_id, connection, name, file, size, state,
-			bytes_total, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		return execTx(ctx, tx, `INSERT INTO imports
+			(id, user_id, connection, name, file, size, state, bytes_total, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			v.ID, v.User, v.Connection, v.Name, v.File, v.Size, v.State, v.BytesAll, millis(v.CreatedAt))
 	})
 	return v, err
@@ -54,12 +54,12 @@ func (s *Store) NextImport(ctx context.Context) (imports.Import, error) {
 	return v, found(err)
 }
 
-// Imports returns a person's latest imports, the newest first.
+// Imports returns a person's latest 50 imports, the newest first.
 func (s *Store) Imports(ctx context.Context, user int64) ([]imports.Import, error) {
 	return list(ctx, s.reader, scanImport, selectImport+"WHERE user_id = $1 ORDER BY id DESC LIMIT 50", user)
 }
 
-// KeptFiles are the names of the files that open imports need.
+// KeptFiles returns the names of the files that open imports need.
 func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
 	scan := func(r scanner) (name string, err error) { return name, r.Scan(&name) }
 	all, err := list(ctx, s.reader, scan, "SELECT file FROM imports WHERE "+openImport)
@@ -70,9 +70,9 @@ func (s *Store) KeptFiles(ctx context.Context) (map[string]bool, error) {
 	return kept, err
 }
 
-// SaveImported stores plays, and how far their import has come, in one transaction, and returns the import with
-// what was added. When it is not open any more, it is library.ErrNotFound and nothing is stored. Which part of a
-// stream has been read stays as it is: a file says nothing about that.
+// SaveImported stores listens and the progress of their import in one transaction, and returns the import with updated
+// counts. If the import is no longer open, it returns library.ErrNotFound and stores nothing. It does not change the
+// position that reading the stream has reached.
 func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []library.Listen) (imports.Import, error) {
 	now := v
 	err := s.write(ctx, func(tx *sql.Tx) error {
@@ -86,11 +86,10 @@ func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []libr
 		now.Added, now.Known = v.Added+added, v.Known+len(plays)-added
 		return changed(tx.ExecContext(ctx, `UPDATE imports
 			SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
-			known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, ended_at = $13 WHERE id = $14
-			AND `+openImport,
+				known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, ended_at = $13
+			WHERE id = $14 AND `+openImport,
 			now.State, now.Entry, now.EntryRow, now.BytesDone, now.BytesAll, now.Rows, now.Added, now.Known,
-			now.Skipped, now.Bad, now.Problems, now.Reason,
-			millis(now.EndedAt), now.ID))
+			now.Skipped, now.Bad, now.Problems, now.Reason, millis(now.EndedAt), now.ID))
 	})
 	if err != nil {
 		return v, err
@@ -98,7 +97,7 @@ func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []libr
 	return now, nil
 }
 
-// CancelImport cancels an open import, or forgets one that has ended. It returns what it was before.
+// CancelImport cancels an open import, or deletes one that has ended. It returns the import as it was before.
 func (s *Store) CancelImport(ctx context.Context, user, id int64) (v imports.Import, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		v, err = scanImport(tx.QueryRowContext(ctx, selectImport+"WHERE user_id = $1 AND id = $2", user, id))
@@ -108,8 +107,8 @@ func (s *Store) CancelImport(ctx context.Context, user, id int64) (v imports.Imp
 		if !v.Open() {
 			return execTx(ctx, tx, "DELETE FROM imports WHERE id = $1", id)
 		}
-		return execTx(ctx, tx, "UPDATE imports SET state = $1, ended_at = $2 WHERE id = $3", imports.Canceled,
-			millis(time.Now()), id)
+		return execTx(ctx, tx, "UPDATE imports SET state = $1, ended_at = $2 WHERE id = $3",
+			imports.Canceled, millis(time.Now()), id)
 	})
 	return v, err
 }

@@ -14,9 +14,9 @@ import (
 	"reprise/internal/library"
 )
 
-// SaveListens stores a page of plays and how far reading has come. A play that this provider told of before is left
-// out; one that another provider told of becomes a second source of that listen. It returns how many listens are
-// new.
+// SaveListens stores a page of plays and the position that reading has reached. It leaves out plays that the connection
+// reported before; a play that another connection reported becomes a further source of that listen. It returns the
+// number of new listens.
 func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := current(ctx, tx, page.User, page.Connection, page.Generation); err != nil {
@@ -42,10 +42,11 @@ func (s *Store) SaveListens(ctx context.Context, page library.Intake) (added int
 	return added, nil
 }
 
-// takeIn stores the plays of a page that this provider has not told of before. It returns those, and how many
-// listens are new.
-func (s *Store) takeIn(ctx context.Context, tx *sql.Tx,
-	page library.Intake) (fresh []*library.Listen, added int, err error) {
+// takeIn stores the plays of a page that the connection has not reported before. It returns these plays and the number
+// of new listens.
+func (s *Store) takeIn(
+	ctx context.Context, tx *sql.Tx, page library.Intake,
+) (fresh []*library.Listen, added int, err error) {
 	if fresh, err = unknownPlays(ctx, tx, page); err != nil || len(fresh) == 0 {
 		return fresh, 0, err
 	}
@@ -53,7 +54,7 @@ func (s *Store) takeIn(ctx context.Context, tx *sql.Tx,
 	return fresh, added, err
 }
 
-// unknownPlays returns the plays of the page that this provider has not told of before, in the order of their time.
+// unknownPlays returns the plays of the page that the connection has not reported before, the earliest first.
 func unknownPlays(ctx context.Context, tx *sql.Tx, page library.Intake) ([]*library.Listen, error) {
 	seen := make(map[string]bool, len(page.Listens))
 	scan := func(r scanner) (id string, err error) { return id, r.Scan(&id) }
@@ -129,18 +130,18 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 		sources = append(sources, user, conn, l.SourceID, id, millis(l.PlayedAt), now)
 		plays = append(plays, stored{id: id, at: at, fresh: p == nil, guess: l.Approximate})
 	}
-	err = insertRows(ctx, tx, "INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at, "+
-		"duration_ms, isrc, recording_mbid, approximate)",
-		listenWidth, listens, `ON CONFLICT (id) DO UPDATE SET
-			duration_ms = CASE WHEN listens.duration_ms = 0 THEN excluded.duration_ms ELSE listens.duration_ms END,
+	err = insertRows(ctx, tx, `INSERT INTO listens (id, user_id, match_key, title, artist, album, played_at,
+		duration_ms, isrc, recording_mbid, approximate)`, listenWidth, listens, `ON CONFLICT (id) DO UPDATE
+		SET duration_ms = CASE WHEN listens.duration_ms = 0 THEN excluded.duration_ms ELSE listens.duration_ms END,
 			isrc = CASE WHEN listens.isrc = '' THEN excluded.isrc ELSE listens.isrc END,
-			recording_mbid = CASE WHEN listens.recording_mbid = '' THEN excluded.recording_mbid
-			ELSE listens.recording_mbid END`)
+			recording_mbid = CASE WHEN listens.recording_mbid = ''
+				THEN excluded.recording_mbid ELSE listens.recording_mbid END`)
 	if err != nil {
 		return 0, err
 	}
-	if err := insertRows(ctx, tx, "INSERT INTO listen_sources (user_id, connection, source_id, listen_id, "+
-		"played_at, stored_at)", sourceWidth, sources, ""); err != nil {
+	err = insertRows(ctx, tx, `INSERT INTO listen_sources
+		(user_id, connection, source_id, listen_id, played_at, stored_at)`, sourceWidth, sources, "")
+	if err != nil {
 		return 0, err
 	}
 	for _, r := range m.stored {
@@ -151,11 +152,11 @@ func (s *Store) addPlays(ctx context.Context, tx *sql.Tx, user int64, conn libra
 	return added, errors.Join(moveSources(ctx, tx, user, m.stored), s.enqueuePlays(ctx, tx, user, conn, plays))
 }
 
-// mostIndexed is how long a name may be, in bytes. The names of an artist and an album stand together in an index,
-// for which Postgres takes 2,700; a single one that is longer would hold up everything behind it.
+// mostIndexed is the most bytes of a name. An index has both artist and album, and Postgres allows 2,700 bytes for an
+// entry. One longer name would otherwise block everything after it.
 const mostIndexed = 1000
 
-// indexed is a name without what is too much of it.
+// indexed returns a name cut to mostIndexed bytes.
 func indexed(name string) string {
 	if len(name) <= mostIndexed {
 		return name
@@ -163,10 +164,12 @@ func indexed(name string) string {
 	return strings.ToValidUTF8(name[:mostIndexed], "")
 }
 
-// echoes recognises what a provider was sent by us and tells of under another name: it may write artists and titles
-// as it likes, but keeps the second. It gives those reports their listens, and says how many they were.
-func echoes(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen,
-	reports []report) (n int, err error) {
+// echoes finds reports of listens that were forwarded to this connection and have other names there: a provider may
+// change the spelling of artist and title, but keeps the second of the play. It assigns the listens to these reports,
+// and returns their number.
+func echoes(
+	ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, fresh []*library.Listen, reports []report,
+) (n int, err error) {
 	type sent struct{ id, at int64 }
 	scan := func(r scanner) (v sent, err error) { return v, r.Scan(&v.id, &v.at) }
 	reporter, err := accountOf(ctx, tx, user, conn)
@@ -196,13 +199,13 @@ func echoes(ctx context.Context, tx *sql.Tx, user int64, conn library.Connection
 			continue
 		}
 		taken[ids[0]] = true
-		reports[i].play = &play{id: ids[0], isrc: true, mbid: true, length: 1} // nothing to learn from another name
+		reports[i].play = &play{id: ids[0], isrc: true, mbid: true, length: 1} // learns nothing from this report
 		n++
 	}
 	return n, nil
 }
 
-// moveSources stores which reports of earlier pages have become sources of other listens.
+// moveSources stores the reports of earlier pages that became sources of other listens.
 func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) error {
 	for _, r := range stored {
 		if !r.moved {
@@ -218,16 +221,16 @@ func moveSources(ctx context.Context, tx *sql.Tx, user int64, stored []*report) 
 	return nil
 }
 
-// learns says whether another service's report of the play tells something that is not known of it yet.
+// learns reports whether l has facts about the play that are not known yet.
 func (p *play) learns(l *library.Listen) bool {
 	return !p.isrc && l.ISRC != "" || !p.mbid && l.RecordingMBID != "" || p.length == 0 && l.Duration > 0
 }
 
-// lull is a time without plays, longer than twice reach, across which stored plays are not looked at: the plays of
-// a page may lie years apart.
+// lull is a time without plays, longer than twice reach. The stored plays within it are not read, because the plays of
+// a page may be years apart.
 const lull = 24 * time.Hour
 
-// playsAround returns a matcher for the stored plays around those of a page, which are in the order of their time.
+// playsAround returns a matcher with the stored plays around those of a page, which are sorted by time.
 func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.Listen) (*matcher, error) {
 	m := &matcher{known: map[int64][]*play{}}
 	for from := 0; from < len(fresh); {
@@ -235,8 +238,8 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.L
 		for to < len(fresh) && fresh[to].PlayedAt.Sub(fresh[to-1].PlayedAt) < lull {
 			to++
 		}
-		if err := m.load(ctx, tx, user, fresh[from].PlayedAt.Add(-reach),
-			fresh[to-1].PlayedAt.Add(reach)); err != nil {
+		first, last := fresh[from].PlayedAt, fresh[to-1].PlayedAt
+		if err := m.load(ctx, tx, user, first.Add(-reach), last.Add(reach)); err != nil {
 			return nil, err
 		}
 		from = to
@@ -244,7 +247,7 @@ func playsAround(ctx context.Context, tx *sql.Tx, user int64, fresh []*library.L
 	return m, nil
 }
 
-// load adds the stored plays of a stretch of time.
+// load adds the stored plays between two times.
 func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to time.Time) error {
 	last := &play{}
 	scan := func(r scanner) (*report, error) {
@@ -266,15 +269,16 @@ func (m *matcher) load(ctx context.Context, tx *sql.Tx, user int64, from, to tim
 		return &v, nil
 	}
 	stored, err := list(ctx, tx, scan, `SELECT l.id, l.match_key, l.played_at, l.duration_ms, l.isrc <> '',
-		l.recording_mbid <> '', s.connection, s.source_id, s.played_at
+			l.recording_mbid <> '', s.connection, s.source_id, s.played_at
 		FROM listens l JOIN listen_sources s ON s.listen_id = l.id
-		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0 ORDER BY l.played_at, l.id`,
+		WHERE l.user_id = $1 AND l.played_at BETWEEN $2 AND $3 AND l.approximate = 0
+		ORDER BY l.played_at, l.id`,
 		user, millis(from), millis(to))
 	m.stored = append(m.stored, stored...)
 	return err
 }
 
-// PlayCounts returns the number of plays seen last of these tracks, by track id, and when the last one was.
+// PlayCounts returns the stored play counts of these tracks and the time of the last play, by track id.
 func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.ConnectionID,
 	tracks []string) (map[string]library.Listen, error) {
 	counts := make(map[string]library.Listen, len(tracks))
@@ -289,9 +293,8 @@ func (s *Store) PlayCounts(ctx context.Context, user int64, conn library.Connect
 		for _, t := range chunk {
 			args = append(args, t)
 		}
-		known, err := list(ctx, s.reader, scan, "SELECT track_id, plays, played_at FROM play_counts WHERE user_id "+
-			"= $1 AND connection = $2 AND track_id IN "+
-			numbered(3, len(chunk)), args...)
+		known, err := list(ctx, s.reader, scan, `SELECT track_id, plays, played_at FROM play_counts
+			WHERE user_id = $1 AND connection = $2 AND track_id IN `+numbered(3, len(chunk)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -316,10 +319,11 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error 
 			SET plays = excluded.plays, played_at = excluded.played_at`)
 }
 
-// Listens returns a page of a user's listens, newest first, and the cursor of the next page, empty at the end.
-// limit is 1 to 1,000; a cursor that is none is library.ErrBadCursor.
-func (s *Store) Listens(ctx context.Context, user int64, before string,
-	limit int) (page []library.StoredListen, next string, err error) {
+// Listens returns a page of a user's listens, the newest first, and the cursor of the next page, empty at the end.
+// limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
+func (s *Store) Listens(
+	ctx context.Context, user int64, before string, limit int,
+) (page []library.StoredListen, next string, err error) {
 	at, id := int64(1<<62), int64(0)
 	if before != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(before)
@@ -335,7 +339,7 @@ func (s *Store) Listens(ctx context.Context, user int64, before string,
 		}
 	}
 	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc,
-		recording_mbid, approximate
+			recording_mbid, approximate
 		FROM listens WHERE user_id = $1 AND (played_at, id) < ($2, $3)
 		ORDER BY played_at DESC, id DESC LIMIT $4`, user, at, id, limit+1)
 	if err != nil {
@@ -371,9 +375,8 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 		library.Source
 	}
 	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan,
-		"SELECT listen_id, connection, source_id FROM listen_sources WHERE listen_id IN "+
-			numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
+	sources, err := list(ctx, s.reader, scan, `SELECT listen_id, connection, source_id FROM listen_sources
+		WHERE listen_id IN `+numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
 	for _, v := range sources {
 		l := &page[index[v.listen]]
 		l.Sources = append(l.Sources, v.Source)
@@ -381,7 +384,7 @@ func (s *Store) addSources(ctx context.Context, page []library.StoredListen) err
 	return err
 }
 
-// CountListens returns how many listens a user has.
+// CountListens returns the number of listens of a user.
 func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1", user).Scan(&n)
 	return n, local(err)

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The limits of the window in which plays of one track at two services count as the same play. A service may report
-// the start or the end of a play, so the window is the track's length, with some slack for clocks.
+// These are the limits of the window within which plays of a track at two services count as one play. A service may
+// report the start or the end of a play, so the window is the length of the track, with some slack for clocks.
 const (
 	unknownLength = 4 * time.Minute // when neither service reports the length
 	clockSlack    = 30 * time.Second
 	maxWindow     = time.Hour
 )
 
-// reach is how far around a page stored plays are compared: beyond the window, so that a row of repeats that starts
-// or ends outside of the page can be put in order.
+// reach is how far before and after a page stored plays are compared. It is longer than the window, so that repeats
+// that begin or end outside of the page can be rearranged.
 const reach = 2 * maxWindow
 
 func window(a, b time.Duration) time.Duration {
@@ -32,8 +32,8 @@ func window(a, b time.Duration) time.Duration {
 	return min(length+clockSlack, maxWindow)
 }
 
-// matchKey returns the same key for the names that services give to the same track: a hash of title and first
-// artist, without case, accents, punctuation, "feat. …" and notes of a remaster.
+// matchKey returns the same key for the different spellings of one track: a hash of title and first artist, without
+// case, accents, punctuation, "feat. …" and notes about a remaster.
 func matchKey(title, artist string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(normalTitle(title)))
@@ -42,8 +42,8 @@ func matchKey(title, artist string) int64 {
 	return int64(h.Sum64())
 }
 
-// titleMarks begin what services add to a title; artistMarks separate the artists of a track, as services and tags
-// join them (" • " is Navidrome's, " × " and " vs. " are join phrases of MusicBrainz).
+// titleMarks begin what services append to a title. artistMarks separate the artists of a track (" • " comes from
+// Navidrome, " × " and " vs. " from MusicBrainz).
 var (
 	titleMarks = []string{" (feat", " [feat", " feat. ", " featuring ", " (ft. ", " [ft. ", " (ft ", " ft. ",
 		" (with ", " [with "}
@@ -61,7 +61,7 @@ func firstArtist(artist string) string {
 	return lower[:firstOf(lower, artistMarks)]
 }
 
-// firstOf returns the index of the first of the marks; the end if there is none, or only one at the very start.
+// firstOf returns the index of the first of the marks, or the end if there is none. It ignores marks at the very start.
 func firstOf(lower string, marks []string) int {
 	cut := len(lower)
 	for _, mark := range marks {
@@ -72,8 +72,8 @@ func firstOf(lower string, marks []string) int {
 	return cut
 }
 
-// remasterAt returns where the note of a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)"
-// and "Title [2011 - Remaster]"; the end if there is none.
+// remasterAt returns where the note about a remaster begins, as in "Title - Remastered 2011", "Title (2011 Remaster)"
+// and "Title [2011 - Remaster]", or the end if there is none.
 func remasterAt(lower string) int {
 	at := strings.LastIndex(lower, "remaster")
 	if at < 0 {
@@ -90,8 +90,7 @@ func remasterAt(lower string) int {
 	return len(lower)
 }
 
-// normal returns the letters and digits of s, in lower case and without accents. A name of symbols only stays as it
-// is.
+// normal returns the letters and digits of s, in lower case and without accents. If s has none, it returns s.
 func normal(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -123,30 +122,30 @@ func normal(s string) string {
 	return b.String()
 }
 
-// report is a play as one service reported it.
+// report is a play as one connection reported it.
 type report struct {
 	connection library.ConnectionID
-	teller     string // the provider, or its export
+	reporter   string // the connection, or an export of it
 	sourceID   string
 	at         time.Time
 	length     time.Duration
-	play       *play // whose source it is; nil for a new listen
-	moved      bool  // from the listen that it was a source of before
+	play       *play // the listen that it is a source of; nil for a new listen
+	moved      bool  // it was a source of another listen before
 }
 
 func newReport(conn library.ConnectionID, sourceID string, at time.Time, length time.Duration) report {
-	return report{connection: conn, teller: tellerOf(string(conn), sourceID), sourceID: sourceID, at: at,
+	return report{connection: conn, reporter: reporterOf(conn, sourceID), sourceID: sourceID, at: at,
 		length: length}
 }
 
-// tellerOf returns who reported a play. A provider's export reports the same plays as the provider, under ids of
-// its own, so it counts as another teller.
-func tellerOf(provider, sourceID string) string {
+// reporterOf returns the reporter of a play. A provider's export has the same plays as the connection, with ids of its
+// own, so each kind of export is another reporter.
+func reporterOf(conn library.ConnectionID, sourceID string) string {
 	if rest, ok := strings.CutPrefix(sourceID, library.FromExport); ok {
 		kind, _, _ := strings.Cut(rest, ":")
-		return provider + " " + library.FromExport + kind
+		return string(conn) + " " + library.FromExport + kind
 	}
-	return provider
+	return string(conn)
 }
 
 // play is a stored listen with its reports.
@@ -159,7 +158,7 @@ type play struct {
 	reports []*report
 }
 
-// matcher finds, for each play that a provider reports, the listen that is the same play at another service.
+// matcher finds the stored listen that is the same play as a new report from another connection.
 type matcher struct {
 	known  map[int64][]*play // by match key, the earliest first
 	stored []*report         // all reports of the known plays
@@ -168,18 +167,18 @@ type matcher struct {
 // maxRearranged limits the search for an order of repeats.
 const maxRearranged = 64
 
-// join makes r a source of a listen that another service reported within the window and r's own has not, and
-// reports whether there is one. Each listen takes one play of a provider, so two real plays of a track never become
-// one. In a row of repeats that are closer together than the window, an earlier report of the same provider may
-// belong to another listen; then it moves. So as many plays as possible find their counterpart, whatever their
-// order of arrival (an augmenting path, as in bipartite matching).
+// join makes r a source of a listen that another reporter has within the window and r's own does not, and reports
+// whether there is one. A listen takes one play of each reporter, so two real plays of a track never become one. When
+// repeats are closer together than the window, join may move an earlier report of the same reporter to another listen,
+// so that as many plays as possible find their counterpart in any order of arrival (an augmenting path, as in bipartite
+// matching).
 func (m *matcher) join(r *report, match int64) bool {
 	return join(r, m.known[match], nil)
 }
 
 func join(r *report, among []*play, tried map[*play]bool) bool {
 	for _, p := range among {
-		if p.of(r.teller) < 0 && p.fits(r) {
+		if p.of(r.reporter) < 0 && p.fits(r) {
 			r.play = p
 			p.reports = append(p.reports, r)
 			return true
@@ -193,7 +192,7 @@ func join(r *report, among []*play, tried map[*play]bool) bool {
 			tried = map[*play]bool{}
 		}
 		tried[p] = true
-		i := p.of(r.teller)
+		i := p.of(r.reporter)
 		if other := p.reports[i]; join(other, among, tried) {
 			other.moved = true
 			r.play, p.reports[i] = p, r
@@ -203,16 +202,16 @@ func join(r *report, among []*play, tried map[*play]bool) bool {
 	return false
 }
 
-// of returns the index of the teller's report of p, or -1.
-func (p *play) of(teller string) int {
-	return slices.IndexFunc(p.reports, func(r *report) bool { return r.teller == teller })
+// of returns the index of a reporter's report of p, or -1.
+func (p *play) of(reporter string) int {
+	return slices.IndexFunc(p.reports, func(r *report) bool { return r.reporter == reporter })
 }
 
-// fits reports whether r can be the same play as p, by the reports of all other tellers.
+// fits reports whether r can be the same play as p, judged by the reports of all other reporters.
 func (p *play) fits(r *report) bool {
 	others := false
 	for _, o := range p.reports {
-		if o.teller == r.teller {
+		if o.reporter == r.reporter {
 			continue
 		}
 		others = true

@@ -11,11 +11,11 @@ import (
 	"reprise/internal/queue"
 )
 
-// gatherFor is how long a channel waits for more messages, so that what happens together is sent together.
+// gatherFor is how long a channel waits for more messages to send together.
 const gatherFor = 2 * time.Second
 
-// enqueueMessages enqueues a message about a notification that has just been opened for each channel of its person
-// that wants it, except the channel that it is about.
+// enqueueMessages enqueues a message about a notification that was just opened for each channel of its person that
+// wants it, except the channel that the notification is about.
 func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 	type row struct {
 		id    int64
@@ -31,13 +31,11 @@ func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notifi
 	return err
 }
 
-// enqueueRecovery enqueues a message that a notification is resolved for the channels that sent it, or were to send
-// it.
+// enqueueRecovery enqueues a message that a notification is resolved, for the channels that sent it or are to send it.
 func (s *Store) enqueueRecovery(ctx context.Context, tx *sql.Tx, n notify.Notification) error {
 	all, err := list(ctx, tx, scanID, `SELECT channel_id FROM messages
 		WHERE notification_id = $1 AND opened_at = $2 AND event = $3 AND (sent = 1 OR ended_at = 0)
-		ORDER BY channel_id`,
-		n.ID, millis(n.CreatedAt), string(notify.Opened))
+		ORDER BY channel_id`, n.ID, millis(n.CreatedAt), string(notify.Opened))
 	for _, channel := range all {
 		if err == nil {
 			err = s.enqueueMessage(ctx, tx, channel, n, notify.Resolved)
@@ -53,8 +51,8 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 		return err
 	}
 	err = execTx(ctx, tx, `INSERT INTO messages
-		(id, channel_id, notification_id, opened_at, event, severity, connection, cause,
-		category, title, message, action_url, resolved_at, created_at)
+		(id, channel_id, notification_id, opened_at, event, severity, connection, cause, category,
+		title, message, action_url, resolved_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (channel_id, notification_id, opened_at, event) DO NOTHING`,
 		id, channel, n.ID, millis(n.CreatedAt), string(event), string(n.Severity), n.Connection, n.Cause, n.Category,
@@ -65,8 +63,8 @@ func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n
 	return s.enqueueNotify(ctx, tx, n.User, channel, false)
 }
 
-// enqueueNotify enqueues the delivery of a channel's messages. One that waits for later becomes due now; one that
-// is parked, or waits after a failure, only when its channel has been released.
+// enqueueNotify enqueues the delivery of a channel's messages. A delivery that is scheduled for later becomes due after
+// gatherFor. One that is parked or waits after a failure does so only with released.
 func (s *Store) enqueueNotify(ctx context.Context, tx *sql.Tx, user, channel int64, released bool) error {
 	d := delivery.Messages(user, channel)
 	d.Due = time.Now().Add(gatherFor)
@@ -83,7 +81,7 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		now := millis(time.Now())
 		same := `o.channel_id = messages.channel_id AND o.notification_id = messages.notification_id
 			AND o.opened_at = messages.opened_at`
-		err := errors.Join( // what is resolved before it was sent is sent neither way
+		err := errors.Join( // a notification that was resolved before it was sent causes no message at all
 			execTx(ctx, tx, `UPDATE messages SET ended_at = $1
 				WHERE event = 'opened' AND ended_at = 0 AND channel_id = $2
 				AND EXISTS (SELECT 1 FROM messages o WHERE `+same+` AND o.event = 'resolved')`, now, channel),
@@ -94,11 +92,10 @@ func (s *Store) WaitingMessages(ctx context.Context, channel int64) (all []notif
 		if err != nil {
 			return err
 		}
-		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause,
-			category,
-			title, message, action_url, opened_at, resolved_at, created_at,
-			COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
-				WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
+		all, err = list(ctx, tx, scanWaiting, `SELECT id, notification_id, event, severity, connection, cause, category,
+				title, message, action_url, opened_at, resolved_at, created_at,
+				COALESCE((SELECT c.name FROM connections c JOIN channels h ON h.user_id = c.user_id
+					WHERE h.id = messages.channel_id AND c.connection = messages.connection), '')
 			FROM messages WHERE channel_id = $1 AND ended_at = 0 ORDER BY id`, channel)
 		return err
 	})
@@ -130,8 +127,7 @@ func (s *Store) MessagesSent(ctx context.Context, channel int64, messages []int6
 		now := millis(time.Now())
 		err := tx.QueryRowContext(ctx, `SELECT failures > 0 OR EXISTS (SELECT 1 FROM notifications n
 			WHERE n.user_id = channels.user_id AND n.connection = '' AND n.cause = $2 AND n.resolved_at = 0)
-			FROM channels WHERE id = $1`,
-			channel, notify.ChannelCause(channel)).Scan(&recovered)
+			FROM channels WHERE id = $1`, channel, notify.ChannelCause(channel)).Scan(&recovered)
 		if errors.Is(err, sql.ErrNoRows) { // removed meanwhile
 			return nil
 		}
@@ -159,30 +155,30 @@ func endMessages(ctx context.Context, tx *sql.Tx, channel int64, messages []int6
 	return errors.Join(errs...)
 }
 
-// dropMessages ends the messages of a delivery's channel that wait, because the delivery is removed.
+// dropMessages ends the waiting messages of a delivery's channel, because the delivery is removed.
 func dropMessages(ctx context.Context, tx *sql.Tx, id int64) error {
 	return execTx(ctx, tx, `UPDATE messages SET ended_at = $1 WHERE ended_at = 0 AND channel_id IN
 		(SELECT c.id FROM deliveries d JOIN channels c ON c.user_id = d.user_id AND CAST(c.id AS TEXT) = d.ref
-		WHERE d.id = $2 AND d.kind = $3)`,
-		millis(time.Now()), id, delivery.Notify)
+		WHERE d.id = $2 AND d.kind = $3)`, millis(time.Now()), id, delivery.Notify)
 }
 
-// EndMessages implements delivery.Store. All of it is one transaction, so that no message falls between the last
-// look and the end.
+// EndMessages implements delivery.Store. It is one transaction, so that it misses no message.
 func (s *Store) EndMessages(ctx context.Context, id, channel, seen int64, done bool) (ended bool, err error) {
 	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.End(ctx, id, done) })
 }
 
 // DeferMessages implements delivery.Store.
-func (s *Store) DeferMessages(ctx context.Context, id, channel, seen int64, until time.Time) (deferred bool,
-	err error) {
+func (s *Store) DeferMessages(
+	ctx context.Context, id, channel, seen int64, until time.Time,
+) (deferred bool, err error) {
 	return s.unlessNewer(ctx, channel, seen, func(j queue.Jobs) error { return j.Defer(ctx, id, until) })
 }
 
-// unlessNewer calls then unless a message with an id above seen waits for the channel, in one transaction. It
-// returns whether it called it.
-func (s *Store) unlessNewer(ctx context.Context, channel, seen int64, then func(queue.Jobs) error) (did bool,
-	err error) {
+// unlessNewer calls then, unless a message with an id above seen waits for the channel, in one transaction. It reports
+// whether it called then.
+func (s *Store) unlessNewer(
+	ctx context.Context, channel, seen int64, then func(queue.Jobs) error,
+) (did bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var newer int
 		err := tx.QueryRowContext(ctx,

@@ -12,8 +12,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the database up to date. Before the first step on a database that already holds something, the
-// engine keeps a copy. A database of a newer version is not touched, nor is one that was written with another key.
+// migrate brings the database up to date. Before it changes an existing database, the engine keeps a copy. It does not
+// change a database of a newer version, nor one that was written with another key.
 func (s *Store) migrate(ctx context.Context) error {
 	files, err := s.steps(s.files)
 	if err != nil {

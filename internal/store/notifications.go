@@ -11,22 +11,21 @@ import (
 )
 
 const notificationColumns = ` id, user_id, connection, cause, generation, severity, category, title, message,
-	detail, action_label, action_url,
-	created_at, acknowledged_at, resolved_at `
+	detail, action_label, action_url, created_at, acknowledged_at, resolved_at `
 
 func scanNotification(r scanner) (n notify.Notification, err error) {
 	var created, acknowledged, resolved int64
 	err = r.Scan(&n.ID, &n.User, &n.Connection, &n.Cause, &n.Generation, &n.Severity, &n.Category, &n.Title,
-		&n.Message, &n.Detail,
-		&n.Action.Label, &n.Action.URL, &created, &acknowledged, &resolved)
+		&n.Message, &n.Detail, &n.Action.Label, &n.Action.URL, &created, &acknowledged, &resolved)
 	n.CreatedAt, n.AcknowledgedAt, n.ResolvedAt = instant(created), instant(acknowledged), instant(resolved)
 	return n, err
 }
 
-// OpenNotification implements notify.Store. One about a credential that has been replaced meanwhile is not opened.
-// One that was resolved, and whose cause is met again, opens anew.
-func (s *Store) OpenNotification(ctx context.Context,
-	n notify.Notification) (stored notify.Notification, opened bool, err error) {
+// OpenNotification implements notify.Store. It does not open one about a credential that has been replaced. It opens a
+// resolved one again when its cause returns.
+func (s *Store) OpenNotification(
+	ctx context.Context, n notify.Notification,
+) (stored notify.Notification, opened bool, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		var replaced bool
 		err := tx.QueryRowContext(ctx,
@@ -44,10 +43,10 @@ func (s *Store) OpenNotification(ctx context.Context,
 			action_url, created_at, acknowledged_at, resolved_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0)
 			ON CONFLICT (user_id, connection, cause, generation) DO UPDATE
-			SET severity = excluded.severity, category = excluded.category,
-			title = excluded.title, message = excluded.message, detail = excluded.detail,
-			action_label = excluded.action_label,
-			action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0, resolved_at = 0
+			SET severity = excluded.severity, category = excluded.category, title = excluded.title,
+				message = excluded.message, detail = excluded.detail, action_label = excluded.action_label,
+				action_url = excluded.action_url, created_at = excluded.created_at, acknowledged_at = 0,
+				resolved_at = 0
 			WHERE notifications.resolved_at > 0 OR $14 = 1 AND notifications.severity <> excluded.severity
 			RETURNING`+notificationColumns,
 			id, n.User, n.Connection, n.Cause, n.Generation, n.Severity, n.Category, n.Title, n.Message, n.Detail,
@@ -88,9 +87,9 @@ func (s *Store) ResolveNotifications(ctx context.Context, user int64, conn libra
 	return closed, nil
 }
 
-// resolveOpen closes, at an instant, what is open of a provider's and a user's; user 0 stands for every user.
-const resolveOpen = "UPDATE notifications SET resolved_at = $1 WHERE resolved_at = 0 AND connection = $2 AND ($3 " +
-	"= 0 OR user_id = $3)"
+// resolveOpen resolves the open notifications of connection $2 of user $3 at time $1. User 0 selects all users.
+const resolveOpen = `UPDATE notifications SET resolved_at = $1
+	WHERE resolved_at = 0 AND connection = $2 AND ($3 = 0 OR user_id = $3)`
 
 func (s *Store) resolve(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]notify.Notification, error) {
 	closed, err := list(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
@@ -105,8 +104,8 @@ func (s *Store) AckNotification(ctx context.Context, user, id int64) (bool, erro
 	acknowledged := false
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(time.Now())
-		result, err := tx.ExecContext(ctx, "UPDATE notifications SET acknowledged_at = $1 WHERE user_id = $2 AND "+
-			"id = $3 AND acknowledged_at = 0", now, user, id)
+		result, err := tx.ExecContext(ctx, `UPDATE notifications SET acknowledged_at = $1
+			WHERE user_id = $2 AND id = $3 AND acknowledged_at = 0`, now, user, id)
 		if err != nil {
 			return err
 		}
@@ -114,14 +113,14 @@ func (s *Store) AckNotification(ctx context.Context, user, id int64) (bool, erro
 		if acknowledged = n > 0; err != nil || !acknowledged {
 			return err
 		}
-		// What the person has seen, no channel needs to tell.
-		return execTx(ctx, tx, "UPDATE messages SET ended_at = $1 WHERE notification_id = $2 AND ended_at = 0 AND "+
-			"event = 'opened'", now, id)
+		// The person has seen it, so no channel needs to send it.
+		return execTx(ctx, tx, `UPDATE messages SET ended_at = $1
+			WHERE notification_id = $2 AND ended_at = 0 AND event = 'opened'`, now, id)
 	})
 	return acknowledged && err == nil, err
 }
 
-// Notifications returns a user's notifications, the newest first: the open ones, or the latest 200 of all.
+// Notifications returns a user's latest 200 notifications, or the latest 200 open ones, the newest first.
 func (s *Store) Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error) {
 	query := "SELECT" + notificationColumns + "FROM notifications WHERE user_id = $1"
 	if openOnly {

@@ -19,7 +19,7 @@ import (
 // noted are the sentences of the log, the oldest first: what is about a user and about the installation.
 func noted(t *testing.T, e *enginetest.Engine, user int64) (all []string) {
 	t.Helper()
-	page, _, err := e.Store.Activity(context.Background(), user, true, "", "", 1000)
+	page, _, err := e.Store.Activity(context.Background(), activity.Filter{User: user, Installation: true}, "", 1000)
 	require.NoError(t, err)
 	for i := range page {
 		entry := page[len(page)-1-i]

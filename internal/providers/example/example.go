@@ -16,7 +16,7 @@ import (
 
 const apps = "https://jukebox.example.org/apps"
 
-// The routes of the API, as they name endpoints in logs and metrics: without ids.
+// Route templates of the API, which name endpoints in logs and metrics.
 const (
 	meRoute        = "GET /v1/me"
 	playsRoute     = "GET /v1/plays"
@@ -24,7 +24,7 @@ const (
 	tracksRoute    = "GET /v1/playlists/{id}/tracks"
 )
 
-// Describe returns what the provider says of itself.
+// Describe returns the description of the provider.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "example", DisplayName: "Jukebox", Icon: "M4 4h16v16H4z", Purpose: "Shows how a provider is made.",
@@ -52,7 +52,7 @@ func Describe() providers.Description {
 	}
 }
 
-// table holds what the API means by a status where the general table would be wrong.
+// table lists the statuses whose meaning differs from the general table.
 var table = providers.Table{
 	{Status: http.StatusPaymentRequired, Meaning: resilience.Meaning{Class: resilience.Fatal,
 		Category: resilience.Permission, Scope: resilience.ScopeConnection, Advice: "The subscription there has " +
@@ -91,7 +91,7 @@ func (a *adapter) get(ctx context.Context, endpoint, path string, v any) error {
 	return providers.DecodeJSON(answer, v)
 }
 
-// list reads a list, which the API names "items".
+// list reads a list, which the API calls "items".
 func list[T any](ctx context.Context, a *adapter, endpoint, path string) ([]T, error) {
 	var body struct{ Items []T }
 	err := a.get(ctx, endpoint, path, &body)

@@ -22,7 +22,7 @@ import (
 	syncer "reprise/internal/sync"
 )
 
-// answers are those of a healthy Jukebox, by path.
+// answers holds the bodies of a healthy Jukebox by path.
 var answers = map[string]string{
 	"/v1/me": `{"id":"geoff","name":"Geoff"}`,
 	"/v1/plays": `{"items":[` +
@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 	providertest.Rows(t, example.Describe().Tables, []providers.Row{{Status: http.StatusPaymentRequired}})
 }
 
-// A connection reads its listens and playlists, through the registry and everything behind it.
+// TestListensAndPlaylistsAreRead syncs a connection with the whole engine.
 func TestListensAndPlaylistsAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func TestListensAndPlaylistsAreRead(t *testing.T) {
 		require.Len(t, lists, 1)
 		require.Equal(t, "Rain", lists[0].Name)
 
-		// The subscription ends, and the person reads what to do.
+		// The subscription ends, and the status page shows what to do.
 		up.Fail("api.jukebox.example.org", func(req *http.Request) (*http.Response, error) {
 			return enginetest.Answer(req, http.StatusPaymentRequired, `{}`), nil
 		})
@@ -101,7 +101,7 @@ func TestListensAndPlaylistsAreRead(t *testing.T) {
 	})
 }
 
-// The trial of the registration tells an app that is not known there.
+// TestTrial checks that the trial finds an unregistered app.
 func TestTrial(t *testing.T) {
 	t.Parallel()
 	d := example.Describe()

@@ -13,7 +13,7 @@ import (
 
 const getKey = "https://fanart.tv/get-an-api-key/"
 
-// Describe returns what Fanart.tv says of itself.
+// Describe returns the description of Fanart.tv.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "fanarttv", DisplayName: "Fanart.tv",
@@ -34,7 +34,7 @@ func Describe() providers.Description {
 		Pool:  &providers.Pool{KeyName: "Fanart.tv's key", Put: putKey, Advice: keyAdvice, Try: tryKey},
 		Enriches: &providers.Enriches{
 			Kinds: []string{library.KindArtist, library.KindAlbum},
-			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures all the time
+			Needs: "musicbrainz", NotThere: 7 * 24 * time.Hour, // people add pictures often
 			Pictures: []string{"fanart.tv"},
 			SettingUp: "Fanart.tv has covers of albums and portraits of artists. Get an API key at " + getKey +
 				", set it, and start Reprise again; until then Fanart.tv is not asked.",
@@ -49,7 +49,7 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 		base: strings.TrimRight(s.Text("api_url"), "/"), clientKey: s.Secret("client_key")}}, nil
 }
 
-// tryKey asks about an artist who has pictures.
+// tryKey asks for an artist that has pictures.
 func tryKey(ctx context.Context, t providers.Trying) error {
 	p, err := build(t.Settings, providers.Installation{Client: t.Client})
 	if err != nil {

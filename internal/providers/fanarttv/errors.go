@@ -10,10 +10,10 @@ import (
 	"reprise/internal/resilience"
 )
 
-// noArt is the code, not Fanart.tv's own, of an answer that says that there is nothing.
+// noArt is our code for an answer without pictures.
 const noArt = "no art"
 
-// keyAdvice is what an administrator does about keys that are refused.
+// keyAdvice tells an administrator what to do about refused keys.
 const keyAdvice = "Fanart.tv does not accept the project keys in providers.fanarttv.keys, or the personal key in " +
 	"providers.fanarttv.client_key. Make new ones at https://fanart.tv/get-an-api-key/, or take the settings away: " +
 	"then no pictures are looked for."
@@ -26,7 +26,8 @@ var (
 	nothing = resilience.Meaning{Class: resilience.OK} // an answer like any other
 )
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Code: noArt, Meaning: nothing},
 	{Status: http.StatusUnauthorized, Meaning: badKey},
@@ -41,7 +42,7 @@ type refusal struct {
 	Message string `json:"error message"`
 }
 
-// explain reads Fanart.tv's words from a refusal. A 404 in other words than an object's is a proxy's.
+// explain reads Fanart.tv's message from a refusal. A 404 without a JSON object comes from a proxy.
 func explain(e *resilience.AnswerError) {
 	var body refusal
 	object := json.Unmarshal(e.Body, &body) == nil
@@ -53,8 +54,8 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// refusedInSuccess reads an answer whose status says nothing: an empty one tells of no art, as a 404 does, and a
-// refusal may come with 200.
+// refusedInSuccess reads an answer with status 200, which may be a refusal. An empty one means that there are no
+// pictures, like a 404.
 func refusedInSuccess(e *resilience.AnswerError) bool {
 	if text := string(bytes.TrimSpace(e.Body)); text == "{}" || text == "[]" {
 		e.Code = noArt

@@ -1,8 +1,8 @@
-// Package fanarttv asks Fanart.tv for pictures of artists and albums, by the ids that MusicBrainz has given them. An
-// entity costs one request.
+// Package fanarttv asks Fanart.tv for pictures of artists and albums, by their MusicBrainz ids. An entity costs one
+// request.
 //
-// The project's key comes from the pool of the installation's keys, see putKey; a personal key may stand beside it.
-// Both travel in headers, where no log or error of a URL shows them.
+// The project's key comes from the installation's pool; a personal key can be added. Both are sent in headers, because
+// logs and errors show URLs.
 package fanarttv
 
 import (
@@ -16,7 +16,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// putKey writes a project's key onto a request.
+// putKey adds the project's key to a request.
 func putKey(req *http.Request, key resilience.Secret) { req.Header.Set("Api-Key", string(key)) }
 
 // source is a providers.Enricher.
@@ -33,7 +33,7 @@ const (
 
 func endpoint(route string) string { return http.MethodGet + " " + route + "{mbid}" }
 
-// Enrich implements providers.Enricher. It knows artists and albums, by their MBIDs alone.
+// Enrich implements providers.Enricher. It supports artists and albums that have an MBID.
 func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	route := map[string]string{library.KindArtist: artistRoute, library.KindAlbum: albumRoute}[e.Kind]
 	if route == "" || e.MBID == "" {
@@ -56,7 +56,7 @@ func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, e
 	return facts, nil
 }
 
-// get reads all that there is about an id. Nothing is [library.ErrNotThere].
+// get reads all pictures of an id. It returns [library.ErrNotThere] when there are none.
 func (s *source) get(ctx context.Context, route, mbid string, a *art) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+route+url.PathEscape(mbid), nil)
 	if err != nil {

@@ -27,7 +27,7 @@ var (
 	album = library.Entity{Kind: library.KindAlbum, Artist: "Sigur Rós", Title: "Ágætis byrjun", MBID: albumID}
 )
 
-// healthy is a Fanart.tv that knows what is in testdata; version is the end of its files' names.
+// healthy returns a Fanart.tv that serves the files of testdata whose names end in version.
 func healthy(t *testing.T, version string) providertest.Respond {
 	return providertest.Routes(map[string]providertest.Respond{
 		"GET /v3/music/" + bandID:         providertest.Always(200, providertest.Golden(t, "artist"+version+".json")),
@@ -35,7 +35,7 @@ func healthy(t *testing.T, version string) providertest.Respond {
 	})
 }
 
-// asking returns a source with these settings whose upstream client reaches.
+// asking returns a source with these settings that calls through client.
 func asking(client *http.Client, settings ...string) providers.Enricher {
 	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Enricher
 }
@@ -58,7 +58,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestTable has one golden body per row of the providers page, and shows what the row says.
+// TestTable has one golden body per row of the error table and checks the verdict of each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	upstream := resilience.Verdict{Class: resilience.Retriable, Category: resilience.Upstream,
@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 		require.ErrorAs(t, err, &refusal)
 		require.NotEmpty(t, refusal.Message)
 	}
-	// A refusal with 200 is one, too.
+	// A refusal may come with status 200.
 	_, err = of(providertest.Always(200, providertest.Golden(t, "500-error.json"))).Enrich(t.Context(), band)
 	require.Equal(t, upstream, resilience.Classify(err), "%v", err)
 }
@@ -113,7 +113,7 @@ func TestPictures(t *testing.T) {
 	require.Equal(t, resilience.Config, resilience.Classify(err).Category)
 }
 
-func TestPicturesThatAreNone(t *testing.T) {
+func TestInvalidPicturesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	var all []picture
 	for i := range 9 {
@@ -145,7 +145,7 @@ func TestNoArtIsASuccess(t *testing.T) {
 			require.ErrorIs(t, err, library.ErrNotThere, name)
 		}
 	}
-	// Nothing is asked about what has no id, nor about tracks.
+	// Entities without an id and tracks cause no request.
 	for _, e := range []library.Entity{
 		{Kind: library.KindArtist, Artist: "Sigur Rós"}, {Kind: library.KindAlbum},
 		{Kind: library.KindTrack, MBID: "x"}, {},
@@ -156,7 +156,7 @@ func TestNoArtIsASuccess(t *testing.T) {
 		}).Enrich(t.Context(), e)
 		require.ErrorIs(t, err, library.ErrNotThere)
 	}
-	// What others say with 404 tells nothing of Fanart.tv's art.
+	// A 404 from anything but Fanart.tv does not mean that there are no pictures.
 	for body, want := range map[string]resilience.Category{
 		"<html></html>":        resilience.Upstream,
 		"404 page not found\n": resilience.Item,
@@ -166,7 +166,7 @@ func TestNoArtIsASuccess(t *testing.T) {
 	}
 }
 
-// keyed is a source on a pool of these keys, as the program wires it.
+// keyed returns a source with a pool of these keys, wired as in production.
 func keyed(far providertest.Respond, keys ...resilience.PoolKey) (providers.Enricher, *resilience.KeyPool) {
 	pool := resilience.NewKeyPool("fanarttv", keys, resilience.Options{})
 	client := resilience.NewClient(&resilience.KeyTransport{Base: providertest.Client(far).Transport, Pool: pool,
@@ -191,7 +191,7 @@ func TestKeys(t *testing.T) {
 		}, resilience.PoolKey{Secret: "fanart-key-one"}, resilience.PoolKey{Secret: "fanart-key-two"})
 		require.Same(t, pool, providertest.NewIn(providers.Installation{Keys: pool}, Describe()).Keys)
 
-		// A key that is limited, or refused, is followed by the next.
+		// The next key is used after one is limited or refused.
 		refusals["fanart-key-one"], refusals["fanart-key-two"] = 429, 401
 		_, err := s.Enrich(t.Context(), band)
 		require.Equal(t, resilience.RateLimit, resilience.Classify(err).Category, "%v", err)
@@ -203,7 +203,7 @@ func TestKeys(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "fanart-key-one", used[len(used)-1])
 
-		// No art is nobody's fault.
+		// Missing pictures are not a failure.
 		refusals["fanart-key-one"] = 404
 		for range 3 {
 			_, err := s.Enrich(t.Context(), band)

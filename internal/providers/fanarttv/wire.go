@@ -12,7 +12,7 @@ import (
 	"reprise/internal/library"
 )
 
-// art is what Fanart.tv has of an artist; in the answer about an album, of that one alone.
+// art holds the pictures of an artist and its albums, or of a single album.
 type art struct {
 	Name        string    `json:"name"`
 	Thumbs      []picture `json:"artistthumb"`
@@ -25,8 +25,8 @@ type picture struct {
 	Likes count  `json:"likes"`
 }
 
-// albums are the covers by release group. Fanart.tv tells them as an object, and from v3.2 on as an array; an object
-// without members may come as an empty array, too.
+// albums holds the covers by release group. Fanart.tv sends an object, since v3.2 an array. An empty object may come
+// as an empty array too.
 type albums map[string][]picture
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -58,7 +58,7 @@ func (a *albums) UnmarshalJSON(b []byte) error {
 
 func (a albums) covers(mbid string) []picture { return a[strings.ToLower(mbid)] }
 
-// count is a number that Fanart.tv writes as a text. What is neither is 0.
+// count is a number that Fanart.tv sends as a string. Anything else decodes as 0.
 type count int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -68,10 +68,10 @@ func (c *count) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// perKind is the number of pictures of a kind to keep: nobody likes the others better.
+// perKind is the number of pictures to keep of each kind.
 const perKind = 5
 
-// best are the pictures that people like best.
+// best returns the most liked pictures.
 func best(kind string, all []picture) (pictures []library.Picture) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b picture) int { return cmp.Compare(b.Likes, a.Likes) })

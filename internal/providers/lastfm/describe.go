@@ -27,7 +27,7 @@ const (
 	oldestScrobble   = 14 * 24 * time.Hour
 )
 
-// Describe returns what Last.fm says of itself.
+// Describe returns the description of Last.fm.
 func Describe() providers.Description {
 	// https://www.last.fm/api/tos allows five requests a second, on average.
 	pace := providers.Pace{PerSecond: 5, Per: "IP address"}
@@ -80,7 +80,7 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 	}, nil
 }
 
-// try signs a call in nobody's name: Last.fm checks the API key and the signature first.
+// try signs a call without a session. Last.fm checks the API key and the signature first.
 func try(ctx context.Context, t providers.Trying) error {
 	p, err := build(t.Settings, providers.Installation{})
 	if err != nil {
@@ -90,7 +90,7 @@ func try(ctx context.Context, t providers.Trying) error {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	if ok && !e.HTML && e.Meaning != nil && e.Meaning.Category == resilience.Auth &&
 		e.Meaning.Scope == resilience.ScopeConnection {
-		return nil // nobody's session is refused, and nothing else
+		return nil // only the missing session is refused
 	}
 	return err
 }

@@ -12,7 +12,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// table is the providers page's, by Last.fm's code; what it does not name is as the general table says.
+// table is the error table of all calls, by Last.fm's code. An answer that it leaves out has the meaning of the
+// general table by status; see docs/providers.md.
 var table = slices.Concat(
 	rows(reconnect, "4", "9"),
 	rows(consentAgain, "14", "15"),
@@ -44,8 +45,8 @@ var userTable = slices.Concat(rows(resilience.Meaning{
 		"account as it is now.",
 }, "6", "7"), table)
 
-// scrobbleTable is table for sending plays. A refusal without a code of Last.fm's speaks about the call and never about
-// a play, which would be given up.
+// scrobbleTable is table for sending plays. A refusal without a code concerns the call, not a play, so that no play is
+// given up for it.
 var scrobbleTable = slices.Concat(rows(resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 	Advice: "Last.fm does not take a play that is named like this one.",
@@ -56,14 +57,14 @@ var scrobbleTable = slices.Concat(rows(resilience.Meaning{
 	{Status: http.StatusUnprocessableEntity, Meaning: unknownCall},
 })
 
-// ignoredTable says what the code means with which Last.fm ignores a play.
+// ignoredTable is the error table of single plays, by the code with which Last.fm ignores one.
 var ignoredTable = slices.Concat(
 	ignored("Last.fm does not take plays of an artist with this name.", "1"),
 	ignored("Last.fm does not take a track with this title.", "2"),
 	ignored("Last.fm takes a play only within two weeks, and this one is older.", "3"),
 	ignored("This play lies in the future. The clock of the device on which it was played may be wrong.", "4"),
 	rows(resilience.Meaning{
-		// It says nothing about reading, which goes on.
+		// Only sending is limited; reading goes on.
 		Class: resilience.Retriable, Category: resilience.Quota, Scope: resilience.ScopeStream,
 		Advice: "Last.fm takes only so many plays of one person a day. The others go out after midnight UTC.",
 	}, dailyLimit),
@@ -72,7 +73,7 @@ var ignoredTable = slices.Concat(
 
 const (
 	dailyLimit = "5"
-	// withoutReason is our own code for plays that were not accepted although none is named as ignored.
+	// withoutReason is our code for plays that were not accepted although none was ignored.
 	withoutReason = "ignored"
 )
 
@@ -101,7 +102,7 @@ func ignored(advice, code string) providers.Table {
 		Advice: advice}, code)
 }
 
-// rows are the rows of codes that share a meaning.
+// rows returns a row per code, all with the same meaning.
 func rows(m resilience.Meaning, codes ...string) providers.Table {
 	t := make(providers.Table, len(codes))
 	for i, code := range codes {
@@ -110,7 +111,7 @@ func rows(m resilience.Meaning, codes ...string) providers.Table {
 	return t
 }
 
-// explain reads Last.fm's code and words from an answer that may be a refusal.
+// explain reads Last.fm's code and message from an answer that may be a refusal.
 func explain(e *resilience.AnswerError) {
 	var body struct {
 		Error   number `json:"error"`
@@ -121,14 +122,14 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// refusedInSuccess is explain for an answer whose status says nothing.
+// refusedInSuccess is explain for answers with status 200.
 func refusedInSuccess(e *resilience.AnswerError) bool {
 	explain(e)
 	return e.Code != ""
 }
 
-// number and text read values that Last.fm writes now in one form and now in another: numbers also as texts, names
-// also as objects. What is neither is 0, or empty.
+// number and text decode values that Last.fm sends in several forms: numbers also as strings, names also as objects.
+// Anything else decodes as 0 or "".
 type (
 	number int64
 	text   string

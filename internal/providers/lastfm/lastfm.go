@@ -1,11 +1,10 @@
 // Package lastfm reads listens from Last.fm and sends listens there.
 //
-// Every call is a POST with a signature; the API key, the session key and the signature travel in its body and never in
-// an address. Also reading is signed with the session key, so that people who hide their recent listening from others
-// can still be read for themselves.
+// Every call is a signed POST with the API key, the session key and the signature in its body, never in the URL. Reads
+// are signed with the session key too, because people can hide their recent listening from others.
 //
-// Last.fm keeps time in whole seconds, and two plays can share one. Pages therefore overlap by the second at their
-// border: a play may be read twice, with the same SourceID, and none is passed over.
+// Last.fm keeps time in whole seconds, and two plays can share one. Pages therefore overlap by one second: a play may
+// be read twice, with the same SourceID, but none is missed.
 package lastfm
 
 import (
@@ -29,9 +28,9 @@ const (
 	userField    = "user"
 )
 
-// api is how Last.fm is called on behalf of the installation.
+// api calls Last.fm on behalf of the installation.
 type api struct {
-	base        string // with a trailing slash, without which Last.fm redirects
+	base        string // with a trailing slash; Last.fm redirects without it
 	key, secret string
 }
 
@@ -43,8 +42,9 @@ type adapter struct {
 }
 
 // call sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
-func (a api) call(ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table,
-	v any) error {
+func (a api) call(
+	ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table, v any,
+) error {
 	if err := a.missing(); err != nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func (a api) call(ctx context.Context, client *http.Client, method string, param
 	return providers.DecodeJSON(answer, v)
 }
 
-// signed is call in the name of the connection's user.
+// signed is call with the session key of the connection's user.
 func (a *adapter) signed(ctx context.Context, method string, params url.Values, t providers.Table, v any) error {
 	params.Set("sk", a.sessionKey)
 	return a.call(ctx, a.client, method, params, t, v)
 }
 
-// missing names the setting without which nothing can be called.
+// missing returns an error that names the required setting that is empty.
 func (a api) missing() error {
 	setting := "client_id"
 	switch {
@@ -86,8 +86,8 @@ func (a api) missing() error {
 	return &resilience.SettingError{Setting: "providers.lastfm." + setting, Problem: "It is missing. " + steps}
 }
 
-// sign is Last.fm's signature: the MD5 of all parameters, sorted by name, and the shared secret. The parameters format
-// and callback are not part of it.
+// sign returns Last.fm's signature: the MD5 of all parameters except format and callback, sorted by name, and the
+// shared secret.
 func (a api) sign(params url.Values) string {
 	h := md5.New()
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -104,14 +104,14 @@ const (
 	userInfo   = "user.getInfo"
 )
 
-// endpoint names a call: all of them go to one address, and the method tells them apart.
+// endpoint names a call by its method, because all calls go to one URL.
 func endpoint(method string) string { return http.MethodPost + " " + method }
 
 func broken(method, what string) error {
 	return &resilience.ContractError{Endpoint: endpoint(method), What: what}
 }
 
-// consentURL builds the address of the page on which a person lets this installation in.
+// consentURL returns the address of Last.fm's consent page.
 func consentURL(page, key string) func(string) (string, error) {
 	return func(callback string) (string, error) {
 		u, err := url.Parse(page)
@@ -127,8 +127,7 @@ func consentURL(page, key string) func(string) (string, error) {
 	}
 }
 
-// session turns the token that the consent page gave out into a session key, which lasts until the person takes it
-// back.
+// session exchanges the token of the consent page for a session key, which is valid until the person revokes it.
 func (a api) session(ctx context.Context, client *http.Client, token string) (library.Credentials, error) {
 	var body struct {
 		Session struct {
@@ -145,7 +144,7 @@ func (a api) session(ctx context.Context, client *http.Client, token string) (li
 	return library.Credentials{sessionField: body.Session.Key, userField: body.Session.Name}, nil
 }
 
-// Prove implements providers.Adapter. It asks without naming a user, so the answer is about whose session key it is.
+// Prove implements providers.Adapter. It names no user, so the answer is about the owner of the session key.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	var body struct {
 		User struct {
@@ -160,6 +159,6 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		return providers.Account{}, broken(userInfo, "a user without a name")
 	}
 	a.user = name
-	// Names differ in more than their case, and people may change the case of theirs.
+	// Names are unique without regard to case, and people may change the case of theirs.
 	return providers.Account{ID: strings.ToLower(name), Name: name, Learned: library.Credentials{userField: name}}, nil
 }

@@ -35,7 +35,7 @@ func open(far providertest.Respond) *adapter {
 	return providertest.New(Describe(), config...).Open(providertest.Client(far), geoff).(*adapter)
 }
 
-// form is what a request carries in its body.
+// form returns the form in the body of a request.
 func form(r *http.Request) url.Values {
 	b, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(strings.NewReader(string(b)))
@@ -43,7 +43,7 @@ func form(r *http.Request) url.Values {
 	return v
 }
 
-// methods answers each of Last.fm's methods in its own way.
+// methods routes requests by Last.fm's method.
 func methods(answers map[string]providertest.Respond) providertest.Respond {
 	return func(r *http.Request) (int, http.Header, string) {
 		if answer := answers[form(r).Get("method")]; answer != nil {
@@ -109,8 +109,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// The example was worked out with md5sum: the parameters in the order of their names, where "artist[10]" comes before
-// "artist[1]", then the secret.
+// TestSignature compares with md5sum of the parameters sorted by name, where "artist[10]" comes before "artist[1]",
+// and the secret.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	a := api{key: "k", secret: "shh"}
@@ -122,7 +122,7 @@ func TestSignature(t *testing.T) {
 		a.sign(url.Values{"method": {"m"}, "api_key": {"k"}, "artist[1]": {"B"}, "artist[10]": {"C"}}))
 }
 
-// TestRequests shows what travels where: only the format stands in the address.
+// TestRequests checks that everything except the format is sent in the body.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	far := healthy(t)
@@ -200,8 +200,9 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	account, err := open(healthy(t)).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"}},
-		account)
+	require.Equal(t, providers.Account{
+		ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"},
+	}, account)
 	_, err = open(providertest.Always(200, `{"user":{"realname":"Geoff"}}`)).Prove(t.Context())
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
 }
@@ -266,7 +267,7 @@ func TestTable(t *testing.T) {
 	calls := []string{"prove", "listens", "submit", "session"}
 	tests := []struct {
 		code   int
-		calls  []string // all without
+		calls  []string // all when empty
 		want   resilience.Verdict
 		wait   time.Duration // until want.NotBefore
 		advice string        // a part of it

@@ -15,12 +15,12 @@ import (
 
 const (
 	recentTracks   = "user.getRecentTracks"
-	listensPerPage = 200 // what every version of the API returns
-	// lateness is how far before what is known is asked once more, because players send plays late.
+	listensPerPage = 200 // supported by every version of the API
+	// lateness is how far back known history is read again, because players send plays late.
 	lateness = 24 * time.Hour
 )
 
-// listensBody is one page of plays; only what is used is named.
+// listensBody is one page of plays, reduced to the fields that are used.
 type listensBody struct {
 	Recent struct {
 		Tracks rowsOf `json:"track"`
@@ -42,7 +42,7 @@ func (r *rowsOf) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]row)(r))
 }
 
-// listOf is the list of one JSON value.
+// listOf wraps a JSON value in a list.
 func listOf(b []byte) []byte { return append(append([]byte("["), b...), ']') }
 
 type row struct {
@@ -70,7 +70,7 @@ func (r *row) plain() library.Listen {
 	}
 }
 
-// nameHash is the id of a track, because Last.fm has none. It is stored, so it never changes between releases.
+// nameHash returns the id of a track, because Last.fm has none. It is stored, so it must never change.
 func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
@@ -83,7 +83,7 @@ func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[prov
 				yield(providers.ListenPage{}, err)
 				return
 			}
-			if total < 0 { // of the whole span: later answers count only what is left
+			if total < 0 { // of the whole span; later answers count the rest
 				total = 0
 				if span.After.IsZero() {
 					total = max(int(body.Recent.Attr.Total), 0)

@@ -52,7 +52,7 @@ func TestListensInOtherForms(t *testing.T) {
 	}{
 		{"one as an object", providertest.Golden(t, "recent_one.json"), 1},
 		{"none", providertest.Golden(t, "recent_none.json"), 0},
-		{"nothing but what is playing", providertest.Golden(t, "recent_playing.json"), 0},
+		{"only the playing track", providertest.Golden(t, "recent_playing.json"), 0},
 		{"extended", row(`{"artist":{"name":"Björk","url":"x"},"name":"Jóga","date":{"uts":"5"}}`), 1},
 		{"numbers as numbers", row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}}`), 1},
 		{"without pages", `{"recenttracks":{"track":[{"artist":"Björk","name":"Jóga","date":{"uts":5}}]}}`, 1},
@@ -89,12 +89,12 @@ func TestBrokenListens(t *testing.T) {
 	}
 }
 
-// history is a user's plays, newest first, as Last.fm serves them.
+// history serves a user's plays, newest first, as Last.fm does.
 type history struct {
 	seconds   []int64
 	most      int  // plays per page, at most
 	inclusive bool // to is part of the range
-	deaf      bool // to and from are not heeded
+	deaf      bool // to and from are ignored
 	playing   bool
 	asked     []string // from-to/page
 }
@@ -141,7 +141,7 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 	return 200, nil, string(body)
 }
 
-// names are the titles of everything that the history holds.
+// names returns the titles of all plays in the history.
 func (h *history) names() (names []string) {
 	for i := range h.seconds {
 		names = append(names, fmt.Sprintf("m%d", i))
@@ -149,7 +149,7 @@ func (h *history) names() (names []string) {
 	return names
 }
 
-// span is n seconds, from newest downwards.
+// span returns n seconds in descending order from newest.
 func span(newest int64, n int) (s []int64) {
 	for i := range n {
 		s = append(s, newest-int64(i))
@@ -160,7 +160,7 @@ func span(newest int64, n int) (s []int64) {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	const day = 86400
-	late := append(span(10*day, 2), 10*day-100) // the last was played before what is known, and sent late
+	late := append(span(10*day, 2), 10*day-100) // the last was played before the known ones and sent late
 	tests := []struct {
 		name    string
 		history history
@@ -177,7 +177,7 @@ func TestWalk(t *testing.T) {
 		{"while something plays", history{seconds: span(1000, 7), most: 3, playing: true}, library.Span{}, 0, 0,
 			[]string{"-/1", "-999/1", "-997/1"}},
 		{"to is included", history{seconds: span(1000, 7), most: 3, inclusive: true}, library.Span{}, 0, 0, nil},
-		{"to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0,
+		{"to is ignored", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0,
 			[]string{"-/1", "-999/1", "-999/2", "-996/3"}},
 		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0,
 			[]string{"-/1", "-8/1"}},
@@ -185,7 +185,7 @@ func TestWalk(t *testing.T) {
 			library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
 		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, library.Span{}, 0, 0,
 			[]string{"-/1", "-8/1", "-8/2", "-8/3"}},
-		{"back to what is known", history{seconds: span(10*day, 9), most: 3},
+		{"back to known plays", history{seconds: span(10*day, 9), most: 3},
 			library.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
 		{"nothing new", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 6, 0,
 			[]string{"777600-/1"}},
@@ -197,7 +197,7 @@ func TestWalk(t *testing.T) {
 			[]string{"-8/1"}},
 		{"resumed at a second's end", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4},
 			library.Span{Before: unix(7).Add(time.Millisecond)}, 0, 2, []string{"-8/1"}},
-		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true},
+		{"resumed, to is ignored", history{seconds: span(1000, 7), most: 3, deaf: true},
 			library.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
 		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3},
 			library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1,
@@ -216,8 +216,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// read walks h to the end and returns what it held, in order. Whatever page it stopped after, a run that resumes there
-// reads the rest.
+// read walks h to the end and returns its plays in order. It also checks that a run can resume after every page.
 func read(t *testing.T, h *history, span library.Span) (names []string) {
 	t.Helper()
 	pages, err := collect(open(h.respond).Listens(t.Context(), span))
@@ -251,7 +250,7 @@ func read(t *testing.T, h *history, span library.Span) (names []string) {
 	return names
 }
 
-// New plays arrive between any two pages: they push what is there to later pages, and nothing is passed over.
+// TestPlaysThatComeInDuringTheWalk adds plays between pages, which shifts older ones to later pages. None is missed.
 func TestPlaysThatComeInDuringTheWalk(t *testing.T) {
 	t.Parallel()
 	for _, deaf := range []bool{false, true} {
@@ -260,7 +259,7 @@ func TestPlaysThatComeInDuringTheWalk(t *testing.T) {
 		newest := int64(2000)
 		for page, err := range open(h.respond).Listens(t.Context(), library.Span{}) {
 			require.NoError(t, err)
-			require.Equal(t, 20, page.Total, "what the whole span holds, as it was at first")
+			require.Equal(t, 20, page.Total, "the total of the first answer")
 			for _, l := range page.Listens {
 				got[l.PlayedAt.Unix()] = true
 			}
@@ -273,7 +272,7 @@ func TestPlaysThatComeInDuringTheWalk(t *testing.T) {
 	}
 }
 
-func TestServerThatGoesRoundInCircles(t *testing.T) {
+func TestAServerThatRepeatsItsPages(t *testing.T) {
 	t.Parallel()
 	h := &history{seconds: span(1000, 3), most: 3, deaf: true}
 	asked := 0
@@ -292,7 +291,7 @@ func TestServerThatGoesRoundInCircles(t *testing.T) {
 	require.LessOrEqual(t, asked, 4)
 }
 
-func TestOurOwnStopDuringTheWalk(t *testing.T) {
+func TestCancellationDuringTheWalk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 
 const scrobble = "track.scrobble"
 
-// scrobbleBody is the answer to a scrobble; only what is used is named.
+// scrobbleBody is the answer to a scrobble, reduced to the fields that are used.
 type scrobbleBody struct {
 	Scrobbles struct {
 		Attr struct {
@@ -25,7 +25,7 @@ type scrobbleBody struct {
 	} `json:"scrobbles"`
 }
 
-// result says what became of one play; the code is "0" when it was taken.
+// result is the outcome of one play; its code is "0" when the play was accepted.
 type result struct {
 	Ignored struct {
 		Code *code `json:"code"`
@@ -44,8 +44,8 @@ func (r *resultsOf) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]result)(r))
 }
 
-// code is a whole number from 0 that may be written as a text. What is neither is -1 and never 0: a play counts as
-// taken only when Last.fm says so.
+// code is a non-negative integer that may be sent as a string. Anything else decodes as -1, not as 0, which would mean
+// that the play was accepted.
 type code int
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -58,7 +58,7 @@ func (c *code) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Submit implements providers.ListenTaker. A play that Last.fm has already is taken once more and kept once.
+// Submit implements providers.ListenTaker. Last.fm accepts a play that it already has and stores it once.
 func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
 	if len(plays) == 0 {
 		return nil, nil
@@ -86,13 +86,13 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	case n != nil && *n < 0:
 		return nil, broken(scrobble, "a count that is none")
 	case n != nil && int(*n) < taken:
-		// Which of them it ignored it does not say, so each has to be sent by itself; those that it has are kept once.
+		// Last.fm does not say which ones it ignored, so each has to be sent by itself. It stores known plays once.
 		return nil, refused(withoutReason, "")
 	}
 	return outcomes, nil
 }
 
-// scrobbles are the parameters that carry plays.
+// scrobbles returns the parameters for plays.
 func scrobbles(plays []library.StoredListen) url.Values {
 	params := url.Values{}
 	for i := range plays {
@@ -114,7 +114,7 @@ func scrobbles(plays []library.StoredListen) url.Values {
 	return params
 }
 
-// refused is the failure of one play that Last.fm ignores. The daily limit ends with the day of UTC.
+// refused returns the error of one ignored play. The daily limit ends at midnight UTC.
 func refused(code, words string) error {
 	e := &resilience.AnswerError{Endpoint: endpoint(scrobble), Status: http.StatusOK, Code: code,
 		Message: resilience.Excerpt(words)}

@@ -16,7 +16,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// plays are n plays a minute apart.
+// plays returns n plays, one minute apart.
 func plays(n int) []library.StoredListen {
 	list := make([]library.StoredListen, n)
 	for i := range list {
@@ -107,7 +107,7 @@ func TestIgnoredScrobbles(t *testing.T) {
 	}
 }
 
-func TestIgnoredForAReasonThatIsNotKnown(t *testing.T) {
+func TestIgnoredForAnUnknownReason(t *testing.T) {
 	t.Parallel()
 	answer := providertest.Golden(t, "ignored_one.json")
 	var body map[string]any
@@ -122,13 +122,13 @@ func TestIgnoredForAReasonThatIsNotKnown(t *testing.T) {
 		"rather one more try than a lost play")
 }
 
-// Where Last.fm says that it ignored some, and not which, none of them counts as taken.
+// TestIgnoredWithoutSayingWhich expects no play to count as accepted when Last.fm does not say which ones it ignored.
 func TestIgnoredWithoutSayingWhich(t *testing.T) {
 	t.Parallel()
 	far := providertest.Always(200, providertest.Golden(t, "ignored_silently.json"))
 	outcomes, err := open(far).Submit(t.Context(), plays(3))
 	require.Nil(t, outcomes)
-	require.Equal(t, onItem, resilience.Classify(err), "the batch is taken apart")
+	require.Equal(t, onItem, resilience.Classify(err), "the batch has to be split")
 }
 
 func TestBrokenScrobbleAnswers(t *testing.T) {

@@ -8,16 +8,15 @@ import (
 	"reprise/internal/providers"
 )
 
-// walk goes backwards through a history. A page's number shifts with every new play, so each page is the first one of
-// what was played before the page that was read last. It begins with the last second of that one, without what that
-// one held, because a page can end within a second; only where a whole page is of that second, its number is counted
-// up.
+// walk goes backwards through a history. Page numbers shift with every new play, so each request asks for the first
+// page before the oldest second read so far. That second is included, because a page can end within a second, and
+// plays already read are skipped. Only when a whole page lies within that second is the page number increased.
 type walk struct {
 	from, to int64 // Unix seconds, to is exclusive; 0 for open
 	page     int
-	border   map[string]bool // SourceIDs that have been read in the second before to
+	border   map[string]bool // SourceIDs already read in the second before to
 	last     int64           // the oldest second of the last answer
-	deaf     bool            // the server does not heed to, so only the page's number leads on
+	deaf     bool            // the server ignores to, so only the page number advances
 }
 
 func newWalk(span library.Span) *walk {
@@ -31,11 +30,11 @@ func newWalk(span library.Span) *walk {
 	return w
 }
 
-// take is what an answer adds, and whether there can be more before it. It advances the walk.
+// take returns the new plays of an answer and whether there may be older ones. It advances the walk.
 func (w *walk) take(body *listensBody) (page providers.ListenPage, more bool, err error) {
 	rows, usable := body.Recent.Tracks, 0
 	page.Listens = make([]library.Listen, 0, len(rows))
-	oldest, reached := int64(math.MaxInt64), int64(math.MaxInt64) // of what was not read before, and of all
+	oldest, reached := int64(math.MaxInt64), int64(math.MaxInt64) // of the new plays, and of all
 	finished := 0
 	for i := range rows {
 		r := &rows[i]
@@ -50,7 +49,7 @@ func (w *walk) take(body *listensBody) (page providers.ListenPage, more bool, er
 		reached = min(reached, at)
 		if w.to > 0 && at >= w.to {
 			usable++
-			w.deaf = w.deaf || at > w.to // at the bound itself it may mean "until" and not "before"
+			w.deaf = w.deaf || at > w.to // to may be inclusive
 			continue
 		}
 		oldest = min(oldest, at)
@@ -79,7 +78,7 @@ func (w *walk) take(body *listensBody) (page providers.ListenPage, more bool, er
 func (w *walk) advance(page *providers.ListenPage, oldest, reached int64) {
 	w.last = reached
 	w.page++
-	if oldest == math.MaxInt64 { // all of it was known
+	if oldest == math.MaxInt64 { // all plays were known
 		return
 	}
 	page.Oldest = time.Unix(oldest, 0).UTC()

@@ -10,18 +10,19 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Describe returns what ListenBrainz says of itself.
+// Describe returns the description of ListenBrainz.
 func Describe() providers.Description {
-	// It documents its limit in the headers of its answers only; one a second is within it at any time.
+	// ListenBrainz documents its limit only in response headers; one request a second always stays below it.
 	pace := providers.Pace{PerSecond: 1, Per: "IP address"}
 	return providers.Description{
 		Name: "listenbrainz", DisplayName: "ListenBrainz",
 		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
 		Purpose: "Reads what you play and your playlists, and takes what you play elsewhere.",
 		Streams: []string{library.Listens, library.Playlists},
-		Endpoints: []string{endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute),
-			endpoint(playlistsRoute),
-			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute},
+		Endpoints: []string{
+			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
+			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
+		},
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: "User token", Kind: "password",

@@ -52,8 +52,9 @@ func TestAddressesOfOtherServers(t *testing.T) {
 func TestAnAddressThatIsNone(t *testing.T) {
 	t.Parallel()
 	p := providertest.New(Describe())
-	for _, typed := range []string{"ftp://koito.example.org", "https://", "https://ada:secret@koito.example.org",
-		"not an address"} {
+	for _, typed := range []string{
+		"ftp://koito.example.org", "https://", "https://ada:secret@koito.example.org", "not an address",
+	} {
 		_, err := p.Open(providertest.Client(providertest.Always(500, "")), elsewhere(typed)).Prove(t.Context())
 		var problem *resilience.SettingError
 		require.ErrorAs(t, err, &problem, typed)
@@ -96,8 +97,9 @@ func TestAnotherServerMayLackReading(t *testing.T) {
 
 func TestATokenRefusedElsewhere(t *testing.T) {
 	t.Parallel()
-	for _, far := range []providertest.Respond{providertest.Always(401, `{"error": "no"}`),
-		providertest.Always(200, `{"valid": false}`)} {
+	for _, far := range []providertest.Respond{
+		providertest.Always(401, `{"error": "no"}`), providertest.Always(200, `{"valid": false}`),
+	} {
 		a := providertest.New(Describe()).Open(providertest.Client(far), elsewhere("https://koito.example.org"))
 		_, err := a.Prove(t.Context())
 		require.Equal(t, resilience.Auth, meant(t, err).Category)

@@ -11,7 +11,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// table is the error table of all calls; what it leaves out is as the general table has it.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Status: http.StatusOK, Code: invalidToken, Meaning: wrongToken},
 	{Status: http.StatusUnauthorized, Meaning: wrongToken},
@@ -34,14 +35,14 @@ var playlistTable = append(table[:len(table):len(table)], providers.Row{
 	},
 })
 
-// Our own codes: of a 200 that says that the token is wrong, and of a 404 that says that what was asked about is not
-// there. Any other 404 speaks about the address, and must not read as if an account was gone.
+// Our codes for a 200 that says that the token is wrong, and for a 404 that says that the object is missing. Any other
+// 404 concerns the URL and does not mean that an account is gone.
 const (
 	invalidToken = "invalid_token"
 	notFound     = "not_found"
 )
 
-// noSuchRoute is how ListenBrainz begins to say that it does not know an address.
+// noSuchRoute begins ListenBrainz' message about an unknown URL.
 const noSuchRoute = "The requested URL"
 
 var wrongToken = resilience.Meaning{
@@ -49,7 +50,7 @@ var wrongToken = resilience.Meaning{
 	Advice: "ListenBrainz does not accept the user token. Copy it again from https://listenbrainz.org/settings/.",
 }
 
-// explain reads ListenBrainz's words from a refusal, and the wait that it dictates with a header of its own.
+// explain reads ListenBrainz' message from a refusal, and the wait from its own header.
 func explain(e *resilience.AnswerError) {
 	var body struct {
 		Code  int    `json:"code"`

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// number and text read what stands in a free-form part of an answer. Programs submit numbers as texts, lists for
-// texts and the like; such a detail must not make a whole page unreadable, and what cannot be read is left out.
+// number and text decode values in the free-form part of a listen. Clients submit numbers as strings and lists for
+// strings; values that cannot be read are left out, so that they do not make the whole page unreadable.
 type (
 	number float64
 	text   string
 )
 
-// maxNumber is beyond any duration: in milliseconds it is eleven days.
+// maxNumber is larger than any duration: eleven days in milliseconds.
 const maxNumber = 1e9
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -25,7 +25,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Of a list it takes the first.
+// UnmarshalJSON implements json.Unmarshaler. It takes the first element of a list.
 func (t *text) UnmarshalJSON(b []byte) error {
 	*t = ""
 	switch b[0] {

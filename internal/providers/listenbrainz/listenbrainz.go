@@ -1,8 +1,8 @@
-// Package listenbrainz reads listens and playlists from ListenBrainz, or from a server that speaks its API, and submits
+// Package listenbrainz reads listens and playlists from ListenBrainz, or from another server with its API, and submits
 // listens there.
 //
-// ListenBrainz keeps time in whole seconds, and two listens can share one. Pages therefore overlap by the second at
-// their border: a listen may be read twice, with the same SourceID, and none is passed over.
+// ListenBrainz keeps time in whole seconds, and two listens can share one. Pages therefore overlap by one second: a
+// listen may be read twice, with the same SourceID, but none is missed.
 package listenbrainz
 
 import (
@@ -17,7 +17,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// The names in the credentials: what a person pastes, and what Prove learns from it.
+// The names of the credentials: the pasted token, and the user's name, which Prove learns.
 const (
 	tokenField = "token"
 	userField  = "user"
@@ -32,17 +32,19 @@ type adapter struct {
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
-func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
-	t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) get(
+	ctx context.Context, route, path string, query url.Values, t providers.Table,
+) (*resilience.Answer, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
 	return a.send(ctx, http.MethodGet, route, path, nil, t)
 }
 
-// send sends one request, with a body of JSON when there is one.
-func (a *adapter) send(ctx context.Context, method, route, path string, body []byte,
-	t providers.Table) (*resilience.Answer, error) {
+// send sends one request with an optional JSON body.
+func (a *adapter) send(
+	ctx context.Context, method, route, path string, body []byte, t providers.Table,
+) (*resilience.Answer, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -59,7 +61,7 @@ func (a *adapter) send(ctx context.Context, method, route, path string, body []b
 	return providers.Call(a.client, req, method+" "+route, a.server.tableOf(t), a.server.explain)
 }
 
-// getUser sends one GET about the connection's own user; route holds "{name}" where the name belongs.
+// getUser sends one GET about the connection's own user; route contains "{name}" in the place of the name.
 func (a *adapter) getUser(ctx context.Context, route string, query url.Values) (*resilience.Answer, error) {
 	return a.get(ctx, route, strings.Replace(route, "{name}", url.PathEscape(a.user), 1), query, userTable)
 }

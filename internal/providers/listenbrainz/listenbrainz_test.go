@@ -21,7 +21,7 @@ import (
 
 const (
 	token  = "5f9c1d2e-0000-4000-8000-00000000beef"
-	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from a mail that broke its lines
+	pasted = " 5f9c1d2e-0000-4000-\n8000-00000000beef\n" // from an e-mail with broken lines
 )
 
 var geoff = library.Credentials{tokenField: pasted, userField: "geoff"}
@@ -85,15 +85,16 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	var authorization, query string
 	far := healthy(t)
-	a := providertest.New(Describe()).Open(
-		providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
-			authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
-			return far(r)
-		})), library.Credentials{tokenField: pasted})
+	client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
+		return far(r)
+	}))
+	a := providertest.New(Describe()).Open(client, library.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"}},
-		account)
+	require.Equal(t, providers.Account{
+		ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"},
+	}, account)
 	require.Equal(t, "Token "+token, authorization)
 	require.Empty(t, query, "the token is not in the address")
 	pages, err := collect(a.(providers.ListenSource).Listens(t.Context(), library.Span{}))
@@ -101,7 +102,7 @@ func TestProve(t *testing.T) {
 	require.Len(t, pages, 1)
 }
 
-// header is the headers of these names, each followed by its value.
+// header returns a header from names, each followed by its value.
 func header(names ...string) http.Header {
 	h := http.Header{}
 	for pair := range slices.Chunk(names, 2) {
@@ -268,14 +269,14 @@ func TestPlaylistsPaged(t *testing.T) {
 				"/1/user/geoff/playlists/createdfor?count=100&offset=0",
 				"/1/user/geoff/playlists/createdfor?count=100&offset=100",
 			}, asked)
-			require.Len(t, pages, 2, "the same playlists are not told twice")
+			require.Len(t, pages, 2, "no duplicates")
 			require.Len(t, pages[0], 100)
 			require.Len(t, pages[1], 50)
 		})
 	}
 }
 
-// listing is one page of n playlists.
+// listing returns one page of n playlists.
 func listing(u *url.URL, n int, withTotal bool) string {
 	var count, offset int
 	fmt.Sscan(u.Query().Get("count"), &count)

@@ -17,10 +17,10 @@ const (
 	countRoute   = "/1/user/{name}/listen-count"
 
 	listensPerPage = 1000 // the most that ListenBrainz returns
-	recentPerPage  = 100  // enough for what is new since the last day, and for what was submitted late
+	recentPerPage  = 100  // enough for the listens of a day and those submitted late
 )
 
-// listensBody is one page of listens; only what is used is named, for a page holds far more.
+// listensBody is one page of listens, reduced to the fields that are used.
 type listensBody struct {
 	Payload struct {
 		Listens []listen `json:"listens"`
@@ -38,7 +38,7 @@ type listen struct {
 		Mapping struct {
 			RecordingMBID string `json:"recording_mbid"`
 		} `json:"mbid_mapping"`
-		Info struct { // free-form: whatever the submitting program put there
+		Info struct { // free-form: set by the submitting client
 			DurationMS    number `json:"duration_ms"`
 			Duration      number `json:"duration"` // seconds
 			ISRC          text   `json:"isrc"`
@@ -48,7 +48,7 @@ type listen struct {
 	} `json:"track_metadata"`
 }
 
-// usable says whether l is a listen at all: it has a time and a name.
+// usable reports whether l has a time and a name.
 func (l *listen) usable() bool {
 	return l.ListenedAt > 0 && l.Metadata.Title != "" && l.Metadata.Artist != ""
 }
@@ -75,7 +75,7 @@ func (l *listen) plain() library.Listen {
 	}
 }
 
-// nameHash is the id of a recording that has none. It is stored, so it never changes between releases.
+// nameHash returns the id of a recording that has none. It is stored, so it must never change.
 func nameHash(artist, title string) string { return library.NameHash(artist, title) }
 
 // Listens implements providers.ListenSource.
@@ -83,7 +83,7 @@ func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[prov
 	return func(yield func(providers.ListenPage, error) bool) {
 		w, total := walk{count: listensPerPage}, -1
 		if !span.After.IsZero() && time.Since(span.After) < 24*time.Hour {
-			w.count = recentPerPage // a household that is asked about every few minutes costs little
+			w.count = recentPerPage // incremental reads are short
 		}
 		if !span.Before.IsZero() {
 			w.maxTS = span.Before.Unix() + 1
@@ -140,7 +140,7 @@ func (a *adapter) listens(ctx context.Context, w walk) (*listensBody, error) {
 	return &body, nil
 }
 
-// total is how many listens the user has, asked only for a whole history. Not to know it stops nothing.
+// total returns the number of the user's listens, or 0 when it is unknown. It makes a call only for a whole history.
 func (a *adapter) total(ctx context.Context, span library.Span) (int, error) {
 	if !span.After.IsZero() {
 		return 0, nil

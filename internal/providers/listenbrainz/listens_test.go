@@ -65,7 +65,7 @@ func TestNameHash(t *testing.T) {
 	require.NotEqual(t, nameHash("ab", "c"), nameHash("a", "bc"))
 }
 
-// history is a far side that holds listens at these Unix seconds, newest first, and answers as ListenBrainz does.
+// history serves listens at these Unix seconds, newest first, as ListenBrainz does.
 type history struct {
 	seconds []int64
 	most    int  // listens per page
@@ -96,7 +96,7 @@ func (h *history) respond(r *http.Request) (int, http.Header, string) {
 	return 200, nil, `{"payload":{"listens":[` + strings.Join(rows, ",") + `]` + oldest + `}}`
 }
 
-// ids are the SourceIDs of everything that the history holds.
+// ids returns the SourceIDs of all listens in the history.
 func (h *history) ids() (ids []string) {
 	for i, s := range h.seconds {
 		ids = append(ids, fmt.Sprintf("%d:m%d", s, i))
@@ -104,7 +104,7 @@ func (h *history) ids() (ids []string) {
 	return ids
 }
 
-// span is n seconds, from newest downwards.
+// span returns n seconds in descending order from newest.
 func span(newest int64, n int) (s []int64) {
 	for i := range n {
 		s = append(s, newest-int64(i))
@@ -135,7 +135,7 @@ func TestWalk(t *testing.T) {
 			[]string{"", "count", "8", "7"}},
 		{"nothing but one second", history{seconds: []int64{7, 7, 7}, most: 3}, library.Span{}, 0, 0,
 			[]string{"", "count"}},
-		{"back to what is known", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0,
+		{"back to known listens", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0,
 			[]string{"", "999"}},
 		{"nothing new", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(1000)}, 6, 0, []string{""}},
 		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2,
@@ -154,8 +154,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// read walks h to the end and returns what it held, in order. Whatever page it stopped after, a run that resumes there
-// reads the rest.
+// read walks h to the end and returns its plays in order. It also checks that a run can resume after every page.
 func read(t *testing.T, h *history, span library.Span) (ids []string) {
 	t.Helper()
 	pages, err := collect(open(h.respond).Listens(t.Context(), span))

@@ -44,13 +44,13 @@ type jspfTrack struct {
 	DurationMS number `json:"duration"`
 }
 
-// mbid is the last part of an identifier.
+// mbid returns the last part of an identifier.
 func mbid(identifier string) string {
 	identifier = strings.TrimRight(identifier, "/")
 	return identifier[strings.LastIndexByte(identifier, '/')+1:]
 }
 
-// Playlists implements providers.PlaylistSource: first the user's own, then those that were made for the user.
+// Playlists implements providers.PlaylistSource: first the user's own, then those generated for the user.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
 		seen := map[string]bool{}
@@ -97,7 +97,7 @@ func (a *adapter) listing(ctx context.Context, route string) iter.Seq2[[]library
 	}
 }
 
-// listingPage reads one page of a listing and how many playlists the whole of it holds.
+// listingPage reads one page of a listing and the number of playlists in the whole listing.
 func (a *adapter) listingPage(ctx context.Context, route string, query url.Values) ([]library.Playlist, int, error) {
 	answer, err := a.getUser(ctx, route, query)
 	if err != nil || answer.Empty() {
@@ -127,7 +127,7 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 	return page, body.Total, nil
 }
 
-// Tracks implements providers.PlaylistSource. ListenBrainz sends a playlist whole: there is one page at most.
+// Tracks implements providers.PlaylistSource. ListenBrainz sends a playlist as a whole, so there is at most one page.
 func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		tracks, err := a.tracks(ctx, l.SourceID)

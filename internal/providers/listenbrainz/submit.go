@@ -16,15 +16,15 @@ import (
 const (
 	submitRoute = "/1/submit-listens"
 
-	// What ListenBrainz takes: a call with one listen beyond these is refused whole.
+	// Limits of ListenBrainz. It refuses a whole call for one listen beyond them.
 	listensPerSubmission = 1000
 	maxListenSize        = 10_240     // bytes of JSON
 	firstListen          = 1033430400 // Unix seconds: 1 October 2002, when scrobbling began
 
-	client = "Reprise" // how ListenBrainz names us to its users
+	client = "Reprise" // shown to ListenBrainz' users
 )
 
-// onItem is the meaning of a listen that ListenBrainz will never take.
+// onItem returns the meaning of a listen that ListenBrainz never accepts.
 func onItem(advice string) resilience.Meaning {
 	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: advice}
@@ -36,12 +36,12 @@ var (
 	nameless = onItem("ListenBrainz takes no listen without a title and an artist.")
 )
 
-// ourMistake is the meaning of a refusal that speaks about the call, not about a listen.
+// ourMistake is the meaning of a refusal that concerns the call, not a listen.
 var ourMistake = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
 	Scope: resilience.ScopeStream}
 
-// submitTable is table for submitting: a batch is refused whole when one of its listens is bad, and there is no object
-// that could be missing.
+// submitTable is table for submitting. A batch is refused as a whole for one bad listen, and there is no object that
+// could be missing.
 var submitTable = append(table[:len(table):len(table)],
 	providers.Row{Status: http.StatusBadRequest, Meaning: onItem("ListenBrainz does not take this listen.")},
 	providers.Row{Status: http.StatusNotFound, Meaning: ourMistake},
@@ -49,11 +49,11 @@ var submitTable = append(table[:len(table):len(table)],
 	providers.Row{Status: http.StatusUnprocessableEntity, Meaning: ourMistake},
 )
 
-// musicServices are the domains by which ListenBrainz knows where a track was streamed from. A server of one's own, and
-// a service that only keeps count, is none.
+// musicServices holds the domains that ListenBrainz uses for streaming services. Self-hosted servers and scrobbling
+// services have none.
 var musicServices = map[string]string{"spotify": "spotify.com", "youtube": "youtube.com"}
 
-// submission is one call. Of what is not known the key is left out, as the documentation asks.
+// submission is the body of one call. Unknown values are omitted, as the documentation asks.
 type submission struct {
 	Type    string            `json:"listen_type"`
 	Payload []json.RawMessage `json:"payload"`
@@ -75,8 +75,8 @@ type submitted struct {
 	} `json:"track_metadata"`
 }
 
-// Submit implements providers.ListenTaker. The same play makes the same JSON every time, so that ListenBrainz knows it
-// again and keeps it once. A play that is beyond its limits is not sent: it would cost the whole batch.
+// Submit implements providers.ListenTaker. The same play always encodes to the same JSON, so that ListenBrainz stores
+// it once. A play beyond the limits is not sent, because ListenBrainz would refuse the whole batch.
 func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
 	outcomes := make([]error, len(plays))
 	call := submission{Type: "import", Payload: make([]json.RawMessage, 0, len(plays))}
@@ -109,7 +109,7 @@ func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]e
 	return outcomes, nil
 }
 
-// marshal is a play as ListenBrainz takes it; the error is an item failure.
+// marshal encodes a play for ListenBrainz. Its error is an item failure.
 func marshal(play *library.StoredListen) (json.RawMessage, error) {
 	l := submitted{ListenedAt: play.PlayedAt.Unix()}
 	m := &l.Metadata
@@ -135,15 +135,15 @@ func marshal(play *library.StoredListen) (json.RawMessage, error) {
 	return text, nil
 }
 
-// mbidForm is what ListenBrainz takes for a MusicBrainz id; a tag can hold anything.
+// mbidForm matches the MusicBrainz ids that ListenBrainz accepts. Tags may contain anything.
 var mbidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// clean leaves out what ListenBrainz refuses a batch for.
+// clean removes NUL bytes, for which ListenBrainz refuses a batch, and trims spaces.
 func clean(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(name, "\x00", ""))
 }
 
-// unsent is the answer that ListenBrainz would have given to a listen, known without asking.
+// unsent returns the error that ListenBrainz would return for a listen, without a call.
 func unsent(why string, m resilience.Meaning) error {
 	return &resilience.AnswerError{
 		Endpoint: http.MethodPost + " " + submitRoute, Status: http.StatusBadRequest, Code: "not_sent",

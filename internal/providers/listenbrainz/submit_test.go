@@ -25,7 +25,7 @@ var roygbiv = library.Listen{
 	PlayedAt: time.Unix(1795197851, 999e6).UTC(),
 }
 
-// taker is a ListenBrainz that takes everything and keeps the bodies.
+// taker is a ListenBrainz that accepts everything and records the bodies.
 func taker(t *testing.T) (*adapter, *[]string) {
 	t.Helper()
 	var bodies []string
@@ -50,7 +50,7 @@ func TestSubmit(t *testing.T) {
 			Sources: []library.Source{{Connection: "lastfm", SourceID: "1"}, {Connection: "spotify", SourceID: "2"}}},
 		{
 			Listen: library.Listen{
-				// What a tag may hold, and what would cost the whole batch.
+				// Tags may contain these, and ListenBrainz refuses the whole batch for them.
 				Track:    library.Track{Title: "Bl\x00ue ", Artist: " R.E.M.", Duration: -1, RecordingMBID: "unknown"},
 				PlayedAt: time.Unix(1795198000, 0),
 			},
@@ -68,7 +68,7 @@ func TestSubmit(t *testing.T) {
 	require.Equal(t, (*bodies)[0], (*bodies)[1], "the same play is the same to ListenBrainz")
 }
 
-func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
+func TestSubmitLeavesOutInvalidListens(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*library.Listen)) library.StoredListen {
 		l := roygbiv
@@ -113,7 +113,7 @@ func TestSubmitWithoutWhatIsNeverTaken(t *testing.T) {
 	require.Len(t, *bodies, 1, "nothing to send, nothing sent")
 }
 
-// TestSubmitLargest sends the most that one call may carry, each listen as large as it may be.
+// TestSubmitLargest sends a full batch of the largest possible listens.
 func TestSubmitLargest(t *testing.T) {
 	t.Parallel()
 	a, bodies := taker(t)
@@ -130,7 +130,7 @@ func TestSubmitLargest(t *testing.T) {
 	require.LessOrEqual(t, len((*bodies)[0]), maxListenSize*listensPerSubmission)
 }
 
-// TestEcho reads back what was submitted: it is the same play, to the second.
+// TestEcho reads back a submitted play and expects it to be the same, to the second.
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	text, err := marshal(&library.StoredListen{Listen: roygbiv})

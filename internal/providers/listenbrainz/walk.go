@@ -9,23 +9,23 @@ import (
 	"reprise/internal/providers"
 )
 
-// walk goes backwards through a history. max_ts is exclusive and in seconds, and a page can end within a second. So a
-// page begins with the last second of the one before, without what that one held; only when a page is all one second
-// the walk steps over it, for asking again would bring the same.
+// walk goes backwards through a history. max_ts is exclusive and in seconds, and a page can end within a second. So
+// each page begins with the last second of the page before, and listens already read are skipped. Only when a whole
+// page lies within one second does the walk step over it, because asking again would return the same page.
 type walk struct {
 	count  int      // asked for per page
 	maxTS  int64    // of the next page, in Unix seconds; 0 for the newest
-	border []string // SourceIDs that have been read in the second before maxTS
+	border []string // SourceIDs already read in the second before maxTS
 }
 
-// page is what body adds, and whether there can be more before it. It advances the walk.
+// page returns the new listens of body and whether there may be older ones. It advances the walk.
 func (w *walk) page(body *listensBody) (page providers.ListenPage, more bool) {
 	all := body.Payload.Listens
 	page.Listens = make([]library.Listen, 0, len(all))
 	oldest, newest := int64(math.MaxInt64), int64(0)
 	for i := range all {
 		l := &all[i]
-		if !l.usable() || w.maxTS > 0 && l.ListenedAt >= w.maxTS { // a server that ignores max_ts must not go round
+		if !l.usable() || w.maxTS > 0 && l.ListenedAt >= w.maxTS { // a server may ignore max_ts
 			continue
 		}
 		oldest, newest = min(oldest, l.ListenedAt), max(newest, l.ListenedAt)
@@ -41,7 +41,7 @@ func (w *walk) page(body *listensBody) (page providers.ListenPage, more bool) {
 	w.border = w.border[:0]
 	if oldest == newest {
 		w.maxTS = oldest
-		page.Oldest = page.Oldest.Add(-time.Millisecond) // so that a later run steps over it, too
+		page.Oldest = page.Oldest.Add(-time.Millisecond) // so that a later run steps over it too
 	} else {
 		w.maxTS = oldest + 1
 		for i := range page.Listens {

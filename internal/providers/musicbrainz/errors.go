@@ -20,7 +20,8 @@ var (
 	object = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 )
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Status: http.StatusServiceUnavailable, Meaning: throttled},
 	{Status: http.StatusUnauthorized, Meaning: blocked},
@@ -29,8 +30,8 @@ var table = providers.Table{
 	{Status: http.StatusBadRequest, Meaning: object},
 }
 
-// explain reads MusicBrainz' words from a refusal. It sends "Retry-After: 0" when all its callers together are too
-// many: that is no time, and no mistake either.
+// explain reads MusicBrainz' message from a refusal. MusicBrainz sends "Retry-After: 0" when all its clients together
+// exceed its capacity. That is neither a wait nor malformed.
 func explain(e *resilience.AnswerError) {
 	var body struct {
 		Error string `json:"error"`

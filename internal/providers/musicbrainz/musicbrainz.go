@@ -2,9 +2,8 @@
 // groups) and tracks (its recordings).
 //
 // MusicBrainz allows one request a second from the whole installation, so an entity costs exactly one: a lookup when
-// its id is known, else a search, whose answer holds all that a lookup would. The code of a recording (ISRC) is
-// searched for together with its names, because MusicBrainz' lookup by that code has no release groups and would
-// often need a search after it.
+// its id is known, else a search, whose answer has the same fields. The ISRC of a recording is searched for together
+// with its names, because the lookup by ISRC returns no release groups and would often need a search after it.
 package musicbrainz
 
 import (
@@ -24,8 +23,8 @@ type source struct {
 	base   string // without a trailing slash
 }
 
-// Enrich implements providers.Enricher. An id that MusicBrainz does not know is an item failure; one that it has merged
-// into another is answered with the other.
+// Enrich implements providers.Enricher. An unknown id is an item failure; for a merged id MusicBrainz returns the id
+// that replaces it.
 func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, error) {
 	switch e.Kind {
 	case library.KindArtist:
@@ -38,7 +37,7 @@ func (s *source) Enrich(ctx context.Context, e library.Entity) (library.Facts, e
 	return library.Facts{}, library.ErrNotThere
 }
 
-// resource is one kind of MusicBrainz' entities.
+// resource is one kind of entity at MusicBrainz.
 type resource struct {
 	name  string // in the path
 	query func(library.Entity) string
@@ -54,14 +53,14 @@ var (
 func (r resource) search() string { return "GET /ws/2/" + r.name }
 func (r resource) lookup() string { return r.search() + "/{mbid}" }
 
-// found is an entity of MusicBrainz, as lookup and search tell of it.
+// found is an entity in the answer to a lookup or search.
 type found interface {
 	key() string                         // its MBID
-	likeness(e *library.Entity) likeness // to the entity that is asked for
+	likeness(e *library.Entity) likeness // to the requested entity
 	facts() library.Facts
 }
 
-// perSearch is how many hits a search asks for: one recording may be there many times, in other versions.
+// perSearch is the number of hits that a search asks for. There may be many versions of a recording.
 const perSearch = 25
 
 func enrich[F found](ctx context.Context, s *source, r resource, e library.Entity) (library.Facts, error) {

@@ -33,13 +33,13 @@ var (
 		Duration: 604 * time.Second}
 )
 
-// known is e with the id that MusicBrainz has given it.
+// known returns e with its MusicBrainz id.
 func known(e library.Entity, mbid string) library.Entity {
 	e.MBID = mbid
 	return e
 }
 
-// healthy is a MusicBrainz that knows what is in testdata.
+// healthy returns a MusicBrainz that serves testdata.
 func healthy(t *testing.T) providertest.Respond {
 	answer := func(name string) providertest.Respond {
 		return providertest.Always(200, providertest.Golden(t, name+".json"))
@@ -55,7 +55,7 @@ func healthy(t *testing.T) providertest.Respond {
 	})
 }
 
-// asking returns a source with these settings whose upstream client reaches.
+// asking returns a source with these settings that calls through client.
 func asking(client *http.Client, settings ...string) providers.Enricher {
 	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Enricher
 }
@@ -78,7 +78,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestTable has one golden body per row of the providers page, and shows what the row says.
+// TestTable has one golden body per row of the error table and checks the verdict of each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
@@ -109,7 +109,7 @@ func TestTable(t *testing.T) {
 				if status == 503 {
 					want.NotBefore = time.Now().Add(10 * time.Second)
 					want.Hold, want.HoldMax = 10*time.Second, 10*time.Minute
-				} else if status == 429 { // nobody said how long
+				} else if status == 429 { // the answer names no wait
 					want.Scope = resilience.ScopeConnection
 				}
 				_, err = of(providertest.Always(status, body)).Enrich(t.Context(), known(band, bandID))
@@ -125,7 +125,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// met are the statuses of golden refusals.
+// met returns the statuses of the golden refusals.
 func met(t *testing.T, rows map[string]resilience.Verdict) (met []providers.Row) {
 	t.Helper()
 	for name := range rows {
@@ -206,7 +206,7 @@ func TestManyTags(t *testing.T) {
 	require.Equal(t, "tag 29", names[0])
 }
 
-// query is what a search for e asks.
+// query returns the path and the query of the search for e.
 func query(t *testing.T, e library.Entity) (path, query string) {
 	t.Helper()
 	_, err := of(func(r *http.Request) (int, http.Header, string) {
@@ -233,7 +233,7 @@ func TestQueries(t *testing.T) {
 		{library.Entity{Kind: library.KindTrack, ISRC: "GBAAA9900303"}, "/ws/2/recording", `isrc:"GBAAA9900303"`},
 		{library.Entity{Kind: library.KindAlbum, Artist: "A", Title: "T - Deluxe Edition [Remastered]"},
 			"/ws/2/release-group", `releasegroup:"T" AND artist:"A"`},
-		// Nothing can be asked about what has no name.
+		// Entities without names cannot be searched for.
 		{library.Entity{Kind: library.KindArtist, Artist: " "}, "", ""},
 		{library.Entity{Kind: library.KindAlbum, Title: "T"}, "", ""},
 		{library.Entity{Kind: library.KindTrack, Artist: "A"}, "", ""},
@@ -251,7 +251,7 @@ func TestQueries(t *testing.T) {
 	require.Equal(t, "/ws/2/artist/"+url.PathEscape("../release?x"), path)
 }
 
-// hits are recordings as a search finds them, each "T" by "A" unless it is named otherwise.
+// hits answers a search with recordings, each "T" by "A" unless a change says otherwise.
 func hits(t *testing.T, changes ...map[string]any) providertest.Respond {
 	t.Helper()
 	list := []map[string]any{}
@@ -266,7 +266,7 @@ func hits(t *testing.T, changes ...map[string]any) providertest.Respond {
 	return providertest.Always(200, string(body))
 }
 
-// credits are artists as MusicBrainz joins them.
+// credits returns an artist credit of MusicBrainz.
 func credits(namesAndJoins ...string) (list []any) {
 	for i := 0; i < len(namesAndJoins); i += 2 {
 		list = append(list, map[string]any{"name": namesAndJoins[i], "joinphrase": namesAndJoins[i+1]})
@@ -274,7 +274,7 @@ func credits(namesAndJoins ...string) (list []any) {
 	return list
 }
 
-func TestAHitIsTakenOnlyWhenItIsSurelyTheSame(t *testing.T) {
+func TestOnlyACertainHitIsTaken(t *testing.T) {
 	t.Parallel()
 	type change = map[string]any
 	plain := library.Entity{Kind: library.KindTrack, Artist: "A", Title: "T", Duration: 200 * time.Second}

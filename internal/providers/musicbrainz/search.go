@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// sure is the least score of a hit that is taken; the best hit of a search always has 100.
+	// sure is the minimum score of an accepted hit; the best hit of a search always has 100.
 	sure = 90
-	// lengthSlack is how far apart the lengths of one recording are at two services.
+	// lengthSlack is how much the length of one recording may differ between two services.
 	lengthSlack = 10 * time.Second
 )
 
-// likeness says how surely a hit is what was asked for. An earlier field counts more than a later one.
+// likeness rates how well a hit matches the requested entity. Earlier fields take precedence.
 type likeness struct {
 	another bool // it is something else
 	code    bool // the ISRC is the same
-	album   bool // it came out on the album that is named
-	rank    int  // what is plain comes before other versions
+	album   bool // it is on the requested album
+	rank    int  // plain versions first
 	apart   time.Duration
 	score   int    // of the search
-	since   string // the earlier comes first
+	since   string // earlier releases first
 }
 
-// choose returns the hit that is what was asked for. Of artists who share a name nothing tells which is meant, so that
-// there must be one only.
+// choose returns the best hit that matches the requested entity. Artists with the same name cannot be told apart, so
+// it returns one only when it is the only one.
 func choose[F found](hits []F, e *library.Entity) (best F, ok bool) {
 	var likely likeness
 	for _, h := range hits {
@@ -87,7 +87,7 @@ func (r recording) likeness(e *library.Entity) likeness {
 	if holds(r.Remark, versions) {
 		l.rank = 1
 	}
-	if l.code { // codes are given by mistake, too
+	if l.code { // an ISRC may be wrong too
 		l.another = !title && !artist
 	} else {
 		l.another = r.Score < sure || r.Video || !title || !artist || l.apart > lengthSlack
@@ -95,7 +95,7 @@ func (r recording) likeness(e *library.Entity) likeness {
 	return l
 }
 
-// is says whether these are the artists of that name: all of them as services join them, or the first.
+// is reports whether name names these artists: all of them, joined as services do, or the first.
 func (c credit) is(name string) bool {
 	if len(c) == 0 {
 		return false
@@ -140,7 +140,7 @@ func recordingQuery(e library.Entity) string {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// field is a phrase of a Lucene query. Within quotes nothing but the quote and the backslash means anything.
+// field returns a phrase of a Lucene query. Within quotes only the quote and the backslash are special.
 func field(name, text string) string {
 	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(strings.Join(strings.Fields(text), " "))
 	return name + `:"` + escaped + `"`
@@ -150,18 +150,18 @@ func sameTitle(a, b string, remarks []string) bool {
 	return normal(a) == normal(b) || normal(plain(a, remarks)) == normal(plain(b, remarks))
 }
 
-// What services add to a title without naming something else: MusicBrainz keeps a remaster with its original, guests
-// with the artists, and every edition of an album in one release group.
+// Remarks that services add to a title without meaning another recording or album. MusicBrainz keeps a remaster with
+// its original, guests with the artists, and all editions of an album in one release group.
 var (
 	trackRemarks = []string{"remaster", "feat.", "feat ", "ft."}
 	albumRemarks = append(trackRemarks[:len(trackRemarks):len(trackRemarks)], "deluxe", "anniversary", "edition",
 		"expanded", "bonus track", "- single", "- ep")
 )
 
-// versions are the words for what is something else.
+// versions are words that mark another recording.
 var versions = []string{"live", "demo", "mix", "acoustic", "instrumental", "karaoke"}
 
-// plain is a title without the remarks at its end, such as "(2011 Remaster)", " - Deluxe Edition" or " [feat.
+// plain returns a title without remarks at its end, such as "(2011 Remaster)", " - Deluxe Edition" or " [feat.
 // Somebody]".
 func plain(title string, remarks []string) string {
 	for {
@@ -173,7 +173,7 @@ func plain(title string, remarks []string) string {
 	}
 }
 
-// lastPart returns where the last part of a title in brackets or after a dash begins, or -1.
+// lastPart returns the index of the last part of a title that is in brackets or after a dash, or -1.
 func lastPart(title string) int {
 	if strings.HasSuffix(title, ")") || strings.HasSuffix(title, "]") {
 		return strings.LastIndexAny(title, "([")
@@ -187,7 +187,8 @@ func holds(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// normal keeps letters and digits, in lower case and without accents. A name of symbols only stays as it is.
+// normal keeps letters and digits, in lower case and without accents. It returns names that consist only of symbols
+// unchanged.
 func normal(name string) string {
 	kept := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -24,7 +24,7 @@ type alias struct {
 	Name string `json:"name"`
 }
 
-// tag is what people call an entity, and how many of them do; it may be as many who do not.
+// tag is a tag with its score: votes for it minus votes against it.
 type tag struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -46,7 +46,7 @@ type recording struct {
 	Title    string    `json:"title"`
 	Score    int       `json:"score"`
 	Length   int64     `json:"length"`         // milliseconds; 0 when unknown
-	Remark   string    `json:"disambiguation"` // what tells it from others of that name, such as "live"
+	Remark   string    `json:"disambiguation"` // distinguishes entities of the same name, such as "live"
 	Video    bool      `json:"video"`
 	Credit   credit    `json:"artist-credit"`
 	ISRCs    []string  `json:"isrcs"`
@@ -55,12 +55,12 @@ type recording struct {
 	Tags     []tag     `json:"tags"`
 }
 
-// release is one edition on which a recording came out.
+// release is an edition that contains a recording.
 type release struct {
 	Title string `json:"title"`
 }
 
-// credit is the artists of something, as it names them.
+// credit lists the artists of a work as printed on it.
 type credit []struct {
 	Name   string `json:"name"`
 	Join   string `json:"joinphrase"` // between this one and the next
@@ -83,14 +83,14 @@ func (r recording) facts() library.Facts {
 	return library.Facts{MBID: r.ID, Name: r.Title, Tags: tagNames(r.Tags), Released: date(r.Released)}
 }
 
-// rank puts plain albums before the rest.
+// rank sorts plain albums before others.
 func (g releaseGroup) rank() int {
 	return 4*min(len(g.Secondary), 1) + (slices.Index([]string{"Album", "EP", "Single"}, g.Type)+4)%4
 }
 
 var dates = regexp.MustCompile(`^\d{4}(-\d\d){0,2}$`)
 
-// date is text as far as it is a date from its year on; MusicBrainz may also know a day without its year.
+// date returns text if it is a date that begins with a year, else "". MusicBrainz may know a day without its year.
 func date(text string) string {
 	if !dates.MatchString(text) {
 		return ""
@@ -98,12 +98,12 @@ func date(text string) string {
 	return text
 }
 
-// sortable lets a date that is known in part come after those that are known, within the same year or month.
+// sortable returns a sort key for dates. Incomplete dates sort after complete ones of the same year or month.
 func sortable(text string) string {
-	return date(text) + "~" // comes after digits and dashes
+	return date(text) + "~" // sorts after digits and dashes
 }
 
-// tagNames are the most given tags, in lower case.
+// tagNames returns the tags with the most votes, in lower case.
 func tagNames(tags []tag) (names []string) {
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t tag) bool { return t.Count < 1 })
 	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(b.Count, a.Count) })

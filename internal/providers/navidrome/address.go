@@ -9,8 +9,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// normalise turns what a person typed or copied as a server's address into its base URL, as
-// [providers.ServerAddress] does, without what belongs to the API or to Navidrome's pages.
+// normalise is [providers.ServerAddress] without the paths of the API and of Navidrome's pages.
 func normalise(typed string) (*url.URL, error) {
 	base, err := providers.ServerAddress(credURL, typed)
 	if err != nil {
@@ -20,7 +19,7 @@ func normalise(typed string) (*url.URL, error) {
 	return base, nil
 }
 
-// basePath drops what belongs to the API (/rest/ping.view) or to Navidrome's pages (/app/) from a copied address.
+// basePath removes the paths of the API (/rest/ping.view) and of Navidrome's pages (/app/) from a copied address.
 func basePath(path string) string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	n := len(parts)

@@ -16,8 +16,8 @@ import (
 	"reprise/internal/providers/providertest"
 )
 
-// shelf is a server that is not Navidrome, with recently played albums of one song each, an hour apart. It does not say
-// when an album was played, only when its song was; mute are the albums of which it does not say that either.
+// shelf is a server other than Navidrome, with recently played albums of one song each, an hour apart. It reports when
+// songs were played, but not for the albums in mute, and never for albums.
 func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 	t.Helper()
 	routes := albumRoutes(t)
@@ -50,8 +50,8 @@ func shelf(t *testing.T, albums int, mute ...int) providers.Adapter {
 		merge(geoff, library.Credentials{"auth": "token", "native": "no"}))
 }
 
-// TestAnAlbumWithoutAPlayDoesNotEndTheHistory: its song may have been replaced since; a few in a row mean that the
-// server knows nothing about plays.
+// TestAnAlbumWithoutAPlayDoesNotEndTheHistory has an album whose song was replaced. Only several in a row mean that
+// the server reports no plays.
 func TestAnAlbumWithoutAPlayDoesNotEndTheHistory(t *testing.T) {
 	t.Parallel()
 	pages, err := listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), library.Span{})
@@ -59,15 +59,15 @@ func TestAnAlbumWithoutAPlayDoesNotEndTheHistory(t *testing.T) {
 	require.Len(t, all(pages), 26)
 	pages, err = listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), library.Span{After: lastPlay.Add(-5 * time.Hour)})
 	require.NoError(t, err)
-	require.Len(t, all(pages), 2, "it stops at what is known")
+	require.Len(t, all(pages), 2, "it stops at known plays")
 	pages, err = listens(t.Context(), shelf(t, 30, 4, 5, 6), library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 4)
 }
 
-// TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft: what has been read already is passed over without a word, for a run
-// reads so many pages and no more.
-func TestAHistoryOfAlbumsIsTakenUpWhereItWasLeft(t *testing.T) {
+// TestAHistoryOfAlbumsIsResumed expects no page for albums that an earlier run has read, because pages of a run are
+// limited.
+func TestAHistoryOfAlbumsIsResumed(t *testing.T) {
 	t.Parallel()
 	a := shelf(t, 90)
 	before := lastPlay.Add(-50 * time.Hour)

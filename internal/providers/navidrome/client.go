@@ -22,18 +22,18 @@ import (
 
 const (
 	apiVersion = "1.16.1"
-	// firstDelay is the first rung of the backoff when the server is out of reach: it is the person's own, and it is
-	// usually back soon (providers page, "navidrome").
+	// firstDelay is the first backoff delay when the server cannot be reached. A person's own server is usually back
+	// soon; see docs/providers.md.
 	firstDelay = 5 * time.Second
 )
 
-// way is how a call shows who makes it, and where its parameters travel.
+// way is how calls authenticate and send their parameters.
 type way struct {
 	auth string // "token", "password" or "apikey"; empty when not known yet
 	form bool   // in a POST form instead of the URL
 }
 
-// verb is the method of HTTP by which calls are made.
+// verb returns the HTTP method of calls.
 func (w way) verb() string {
 	if w.form {
 		return http.MethodPost
@@ -44,7 +44,7 @@ func (w way) verb() string {
 type adapter struct {
 	client   *http.Client
 	base     *url.URL
-	err      error // what is wrong with the credentials themselves
+	err      error // the error of invalid credentials
 	user     string
 	password string
 	apiKey   string
@@ -53,9 +53,9 @@ type adapter struct {
 	way      way
 	native   bool // Navidrome's own API can be used
 	held     *sessions
-	signIns  int      // at Navidrome's own API, in this run
-	moved    *url.URL // where the latest call was redirected to
-	askedWay bool     // the server refused its way in the middle of the run, and was asked again
+	signIns  int      // logins at Navidrome's own API in this run
+	moved    *url.URL // redirect target of the latest call
+	askedWay bool     // the way was negotiated again during this run
 
 	// ids of the songs that were looked up in this run; empty for one that is not there
 	library   map[library.Track]string
@@ -78,7 +78,7 @@ func (a *adapter) call(ctx context.Context, method string, params url.Values) (*
 	return r, offered(err)
 }
 
-// ready makes sure that the way to call this server is known.
+// ready negotiates the way to call this server if it is unknown.
 func (a *adapter) ready(ctx context.Context) error {
 	if a.err != nil || a.way.auth != "" {
 		return a.err
@@ -117,7 +117,7 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	return a.read(answer)
 }
 
-// sign adds who is calling. The token is new with every call, as the API asks for.
+// sign adds the authentication. Every call gets a new token, as the API requires.
 func (a *adapter) sign(form url.Values, w way) {
 	switch w.auth {
 	case "apikey":
@@ -146,7 +146,7 @@ func (a *adapter) do(req *http.Request, endpoint string, r providers.Refusals) (
 	return answer, err
 }
 
-// read takes the envelope off an answer.
+// read decodes the envelope of an answer.
 func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 	var env envelope
 	if err := providers.DecodeJSON(answer, &env); err != nil {
@@ -164,7 +164,7 @@ func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 	return r, nil
 }
 
-// explain reads code and words of a failure that came with an HTTP status of its own.
+// explain reads code and message of a failure with an HTTP error status.
 func explain(e *resilience.AnswerError) {
 	var env envelope
 	if json.Unmarshal(e.Body, &env) == nil && env.Response != nil && !resilience.ServerFault(e.Status) {
@@ -172,8 +172,7 @@ func explain(e *resilience.AnswerError) {
 	}
 }
 
-// failed reads a failure that came with status 200, as they do here. Most answers need no look: the word stands in none
-// of them.
+// failed reads a failure with status 200, which is usual in this API. Bodies without the word are not parsed.
 func failed(e *resilience.AnswerError) bool {
 	var env envelope
 	if !bytes.Contains(e.Body, []byte(`"failed"`)) || json.Unmarshal(e.Body, &env) != nil || env.Response == nil ||
@@ -185,7 +184,7 @@ func failed(e *resilience.AnswerError) bool {
 	return true
 }
 
-// redact takes our own secrets out of an upstream's words, should it repeat them.
+// redact takes the credentials out of the upstream's message, in case it repeats them.
 func (a *adapter) redact(text string) string {
 	for _, secret := range []string{hex.EncodeToString([]byte(a.password)), a.password, a.apiKey} {
 		if secret != "" {
@@ -195,7 +194,7 @@ func (a *adapter) redact(text string) string {
 	return text
 }
 
-// meaning is an answer that is a failure, with another meaning than the table gives it.
+// meaning returns err with another meaning than the table gives it.
 func meaning(err error, m resilience.Meaning) error {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
 		e.Meaning = &m
@@ -203,8 +202,8 @@ func meaning(err error, m resilience.Meaning) error {
 	return err
 }
 
-// whole is err for a call that must not be taken for one bad play or playlist: an item failure without one of these
-// codes, by its HTTP status alone, says that somewhere on the way /rest/ leads elsewhere.
+// whole returns err for a call that concerns more than one play or playlist. An item failure without one of these
+// codes then means that a proxy routes /rest/ elsewhere.
 func whole(err error, codes ...string) error {
 	if resilience.IsItem(err) && !refused(err, codes...) {
 		return meaning(err, ourMistake)
@@ -212,13 +211,13 @@ func whole(err error, codes ...string) error {
 	return err
 }
 
-// refused says whether err is an answer with one of these codes.
+// refused reports whether err is an answer with one of these codes.
 func refused(err error, codes ...string) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && slices.Contains(codes, e.Code)
 }
 
-// offered turns the answer of a server that has a feature switched off into [providers.ErrNotOffered].
+// offered replaces the error of a disabled feature with [providers.ErrNotOffered].
 func offered(err error) error {
 	if switchedOff(err) {
 		return providers.ErrNotOffered
@@ -226,8 +225,7 @@ func offered(err error) error {
 	return err
 }
 
-// watchRedirects returns a client that notes where it was sent on to. It does not follow a redirect that would lose
-// the form on its way.
+// watchRedirects returns a client that records redirects. It does not follow a redirect that would drop the form.
 func (a *adapter) watchRedirects(client *http.Client) *http.Client {
 	c := *client
 	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
@@ -240,8 +238,8 @@ func (a *adapter) watchRedirects(client *http.Client) *http.Client {
 	return &c
 }
 
-// follow makes the address that the latest call was redirected to the server's own, if it is the same server: the
-// same name, and no step back from https. It says whether the address changed.
+// follow adopts the redirect target of the latest call as the server's address if it has the same host name and does
+// not downgrade from https. It reports whether the address changed.
 func (a *adapter) follow() bool {
 	to := a.moved
 	a.moved = nil
@@ -257,7 +255,7 @@ func (a *adapter) follow() bool {
 	return true
 }
 
-// mayReveal says whether the password itself may be sent to this server.
+// mayReveal reports whether the password itself may be sent to this server.
 func (a *adapter) mayReveal() bool {
 	return a.base.Scheme == "https" || a.insecure || loopback(a.base.Hostname())
 }

@@ -37,7 +37,7 @@ func navidromeRoutes(t testing.TB) map[string]providertest.Respond {
 	}
 }
 
-// albumRoutes answers as a server does that is not Navidrome but tells when songs were played.
+// albumRoutes answers as another server that reports when songs were played.
 func albumRoutes(t testing.TB) map[string]providertest.Respond {
 	t.Helper()
 	routes := navidromeRoutes(t)
@@ -56,11 +56,11 @@ func albumRoutes(t testing.TB) map[string]providertest.Respond {
 	return routes
 }
 
-// aboutTheCall is what a status means where no play is to blame for it.
+// aboutTheCall is the meaning of a status that concerns the call and not a play.
 var aboutTheCall = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Contract,
 	Scope: resilience.ScopeStream}
 
-// passing is what a 404 means that no Subsonic server has sent: a proxy's, whose server is gone for a moment.
+// passing is the meaning of a 404 from a proxy whose server is restarting.
 var passing = resilience.Meaning{Class: resilience.Retriable, Category: resilience.Upstream,
 	Scope: resilience.ScopeStream, FatalAfter: 10}
 
@@ -70,7 +70,7 @@ func TestConformance(t *testing.T) {
 	servers := map[string]struct {
 		routes  map[string]providertest.Respond
 		learned library.Credentials
-		// faults are left to the requests that count: an older server's missing list of plays is no fault.
+		// A missing list of plays is not a fault of an older server.
 		faults func(*http.Request) bool
 	}{
 		"every play": {navidromeRoutes(t), library.Credentials{"auth": "token", "form": "yes", "native": "yes"}, nil},
@@ -86,7 +86,7 @@ func TestConformance(t *testing.T) {
 			lists := healthy
 			lists.Fine = []int{http.StatusNotImplemented}
 			if server.learned == nil {
-				lists.Fine = nil // the first request is the ping, which no server switches off
+				lists.Fine = nil // the first request is the ping, which servers cannot disable
 			}
 			plays := lists
 			plays.Faults = server.faults

@@ -16,31 +16,32 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Page sizes: rows per page, and what one page costs at the server.
+// Rows per page, by the cost of a page at the server.
 const (
 	scrobblePage = 500 // small rows
 	songPage     = 200 // rows of several kB
 	joinPage     = 100 // ids in one URL, which many proxies bound to 8 kB
 	albumPage    = 20  // one call each
-	// barrenAlbums is after how many albums without a single known play a server is taken to report none.
+	// barrenAlbums is the number of albums in a row without a known play after which the server is assumed to report
+	// none.
 	barrenAlbums = 3
-	// lateness is how long after a play it may still be submitted: a phone that was away tells of it when it is back,
-	// while others have played on.
+	// lateness is how long after a play it may still be submitted. An offline phone submits its plays when it is back.
 	lateness = 24 * time.Hour
 )
 
-// errNoScrobbles says that this Navidrome is older than its list of single plays.
+// errNoScrobbles means that this Navidrome is too old to have the list of single plays.
 var errNoScrobbles = errors.New("no list of plays")
 
-// listenYield takes a page of plays and says whether another one is wanted. The readers below return nil when none is.
+// listenYield receives a page of plays and reports whether to continue. The readers below return nil when it reports
+// false.
 type listenYield = func(providers.ListenPage, error) bool
 
 // Listens reads plays from the best source that this server has: every single play from Navidrome 0.63 on, the last
 // play and the number of plays of each song before, and the same from the recently played albums elsewhere. A server
 // that reports no plays at all has no listens.
 //
-// A play's SourceID is the song and the second of the play, whatever the source, so that a play that a client reported
-// twice is one, and stays the same one when the server is upgraded.
+// A play's SourceID consists of the song's id and the second of the play for all sources. A play that a client reports
+// twice is therefore one play, and it stays the same when the server is upgraded.
 func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[providers.ListenPage, error] {
 	return func(yield listenYield) {
 		if err := a.ready(ctx); err != nil {
@@ -65,8 +66,8 @@ func (a *adapter) nativeListens(ctx context.Context, span library.Span, yield li
 	return err
 }
 
-// scrobbles reads single plays. Its bounds are inclusive, so that no play of a bounding second is missed, and what is
-// new is looked for as far back as something may have been submitted late.
+// scrobbles reads single plays. Its bounds are inclusive, so that it misses no play within the bounding seconds, and
+// it starts earlier than the span by lateness.
 func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listenYield) error {
 	query := url.Values{"_sort": {"submission_time"}, "_order": {"DESC"}}
 	if from := span.After; !from.IsZero() {
@@ -125,7 +126,7 @@ func listen(t library.Track, at time.Time, count number) library.Listen {
 		PlayCount: int(count)}
 }
 
-// join looks up the songs of the plays that are not in songs yet. A song that is gone for good gets a nil.
+// join looks up the songs of the plays that are not in songs yet. It stores nil for songs that were deleted.
 func (a *adapter) join(ctx context.Context, rows []scrobble, songs map[text]*library.Track) error {
 	wanted := map[text]bool{}
 	for _, row := range rows {
@@ -147,7 +148,7 @@ func (a *adapter) join(ctx context.Context, rows []scrobble, songs map[text]*lib
 			songs[s.ID] = &t
 		}
 		for _, id := range ids {
-			if songs[id] == nil { // lists leave out what is missing on disk
+			if songs[id] == nil { // lists omit files that are missing on disk
 				if err := a.lookUp(ctx, id, songs); err != nil {
 					return err
 				}
@@ -162,7 +163,7 @@ func (a *adapter) lookUp(ctx context.Context, id text, songs map[text]*library.T
 	var s ownSong
 	_, err := a.get(ctx, "GET /api/song/{id}", []string{"api", "song", url.PathEscape(string(id))}, nil, &s)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && notThere(err) && json.Valid(e.Body) {
-		return nil // Navidrome says so itself, in JSON; a proxy's 404 is plain text
+		return nil // Navidrome answers in JSON; a proxy's 404 is plain text
 	}
 	if err != nil {
 		return err
@@ -207,8 +208,8 @@ func (a *adapter) songListens(ctx context.Context, span library.Span, yield list
 	}
 }
 
-// albumListens reads the last play of each song from the recently played albums. An album further down the list has
-// been played no later than those above it, so that after each page nothing later than its last album is missing.
+// albumListens reads the last play of each song from the recently played albums. The list is sorted by the last play,
+// so that after each page no play later than its last album is missing.
 func (a *adapter) albumListens(ctx context.Context, span library.Span, yield listenYield) error {
 	w := albumWalk{span: span}
 	for offset := 0; !w.done; offset += albumPage {
@@ -243,7 +244,7 @@ func (a *adapter) albumListens(ctx context.Context, span library.Span, yield lis
 	return nil
 }
 
-// albumSongs returns the songs of one album; of an album that is gone, none.
+// albumSongs returns the songs of one album, or none when the album was deleted.
 func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
 	r, err := a.call(ctx, "getAlbum", url.Values{"id": {string(id)}})
 	switch {
@@ -261,12 +262,12 @@ func (a *adapter) albumSongs(ctx context.Context, id text) ([]song, error) {
 type albumWalk struct {
 	span   library.Span
 	page   providers.ListenPage
-	barren int // albums in a row none of whose songs has a known play
+	barren int // albums in a row without a known play
 	done   bool
 }
 
-// add takes the plays of one album. It is the last one when it was played before the span, or when the server turns out
-// to know nothing about plays.
+// add adds the plays of one album. The walk is done when the album was played before the span, or when the server
+// seems to report no plays.
 func (w *albumWalk) add(al album, songs []song) {
 	latest, known := al.Played.Time, false
 	for i := range songs {
@@ -293,8 +294,8 @@ func (w *albumWalk) add(al album, songs []song) {
 	}
 }
 
-// tells says whether the page brings anything or comes further down than the span began: what an earlier run has read
-// is passed on the way to the rest, and must not count as a page of this one.
+// tells reports whether the page has plays or reaches back before the end of the span. Albums that an earlier run has
+// read do not count as a page of this one.
 func (w *albumWalk) tells() bool {
 	return len(w.page.Listens) > 0 || !w.page.Oldest.IsZero() &&
 		(w.span.Before.IsZero() || w.page.Oldest.Before(w.span.Before))

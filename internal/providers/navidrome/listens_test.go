@@ -31,7 +31,7 @@ func TestEveryPlay(t *testing.T) {
 	s.plays = append(s.plays, play{2000, s.plays[0].MediaFileID, s.plays[0].SubmissionTime}) // sent twice
 	s.tokenUses = 1                                                                          // each answer renews it
 	s.unlisted["song000000000000000003"] = true
-	delete(s.songs, "song000000000000000005") // its two plays have no name any more
+	delete(s.songs, "song000000000000000005") // its two plays have no name
 	a := providertest.New(navidrome.Describe()).Open(s.client, s.credentials())
 
 	pages, err := listens(t.Context(), a, library.Span{})
@@ -59,7 +59,8 @@ func TestEveryPlay(t *testing.T) {
 	}
 }
 
-// TestASongIsGoneOnlyWhenNavidromeSaysSo: a proxy whose server is being restarted answers 404 too, and costs no play.
+// TestASongIsGoneOnlyWhenNavidromeSaysSo expects that no play is lost to the 404 of a proxy whose server is
+// restarting.
 func TestASongIsGoneOnlyWhenNavidromeSaysSo(t *testing.T) {
 	t.Parallel()
 	read := func(notFound string) ([]providers.ListenPage, error) {
@@ -97,9 +98,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestPlaysThatWereSubmittedLate: a phone that was away tells what it played when it is back, and others have played on
-// meanwhile.
-func TestPlaysThatWereSubmittedLate(t *testing.T) {
+// TestLatePlays has an offline phone that submits its plays after newer plays of others.
+func TestLatePlays(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.fill(3, 3, lastPlay)
@@ -130,7 +130,7 @@ func TestTokenIsNeverAccepted(t *testing.T) {
 	s := newServer(t)
 	s.tokenUses = -1
 	p := providertest.New(navidrome.Describe())
-	for want := 2; want <= 5; want++ { // two in the first run, then one: the token of the run before is tried first
+	for want := 2; want <= 5; want++ { // two in the first run, then one, because the stored token is tried first
 		_, err := listens(t.Context(), p.Open(s.client, s.credentials()), library.Span{})
 		requireVerdict(t, deadCredential, err)
 		require.Equal(t, want, s.signIns)
@@ -184,10 +184,10 @@ func TestOlderNavidrome(t *testing.T) {
 	pages, err = listens(t.Context(), a, library.Span{After: lastPlay.Add(-5 * time.Minute)})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 5)
-	require.Equal(t, before+2, s.calls, "it stops at what is known")
+	require.Equal(t, before+2, s.calls, "it stops at known plays")
 }
 
-// TestAMissingListOfPlaysOpensNoBreaker: it is asked for in every run, and that it is not there is no outage.
+// TestAMissingListOfPlaysOpensNoBreaker reads from an older server, whose missing list is not an outage.
 func TestAMissingListOfPlaysOpensNoBreaker(t *testing.T) {
 	t.Parallel()
 	routes := navidromeRoutes(t)
@@ -245,7 +245,7 @@ func TestNoPlays(t *testing.T) {
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Empty(t, pages)
-	require.Equal(t, 3, asked, "it does not open every album in vain")
+	require.Equal(t, 3, asked, "it stops after a few albums")
 
 	routes["/music/rest/getAlbum.view"] = providertest.Always(200, providertest.Golden(t, "error_70.json"))
 	pages, err = listens(t.Context(), a, library.Span{})

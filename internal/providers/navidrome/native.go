@@ -17,18 +17,18 @@ import (
 
 const (
 	tokenHeader = "X-Nd-Authorization"
-	// maxSignIns bounds how often one run signs in: a server that refuses a token it has just given is not to be asked
-	// for more of them, since the sixth sign-in in a short while is answered 429 for the whole household.
+	// maxSignIns limits the sign-ins of one run, for servers that refuse the token they have just issued. Navidrome
+	// answers the sixth sign-in within a short time with 429, for the whole household.
 	maxSignIns = 2
 )
 
-// sessions keeps the tokens of Navidrome's own API from run to run, so that a run rarely has to sign in.
+// sessions keeps the tokens of Navidrome's own API between runs, so that a run rarely has to sign in.
 type sessions struct {
 	mu     sync.Mutex
 	tokens map[sessionKey]string
 }
 
-// sessionKey is the hash of an address, a user and a password: another password never finds the token of the old one.
+// sessionKey is a hash of address, user and password, so that a token is never used with another password.
 type sessionKey [sha256.Size]byte
 
 func (a *adapter) sessionKey() sessionKey {
@@ -41,7 +41,7 @@ func (s *sessions) get(k sessionKey) string {
 	return s.tokens[k]
 }
 
-// put keeps a token, or forgets it when it is empty.
+// put stores a token, or deletes it when it is empty.
 func (s *sessions) put(k sessionKey, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,10 +82,11 @@ func (a *adapter) signIn(ctx context.Context) error {
 	return nil
 }
 
-// get calls Navidrome's own API and reads the answer into v. A token that is no longer accepted is replaced, and the
-// call made once more.
-func (a *adapter) get(ctx context.Context, endpoint string, path []string, query url.Values,
-	v any) (*resilience.Answer, error) {
+// get calls Navidrome's own API and reads the answer into v. When a token is no longer accepted, it signs in again and
+// repeats the call once.
+func (a *adapter) get(
+	ctx context.Context, endpoint string, path []string, query url.Values, v any,
+) (*resilience.Answer, error) {
 	answer, err := a.getSigned(ctx, endpoint, path, query)
 	if err != nil {
 		return nil, offered(err)
@@ -96,8 +97,9 @@ func (a *adapter) get(ctx context.Context, endpoint string, path []string, query
 	return answer, providers.DecodeJSON(answer, v)
 }
 
-func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
-	query url.Values) (*resilience.Answer, error) {
+func (a *adapter) getSigned(
+	ctx context.Context, endpoint string, path []string, query url.Values,
+) (*resilience.Answer, error) {
 	if a.held.get(a.sessionKey()) == "" {
 		if err := a.signIn(ctx); err != nil {
 			return nil, err
@@ -117,8 +119,9 @@ func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
 	return a.getOnce(ctx, endpoint, path, query)
 }
 
-func (a *adapter) getOnce(ctx context.Context, endpoint string, path []string,
-	query url.Values) (*resilience.Answer, error) {
+func (a *adapter) getOnce(
+	ctx context.Context, endpoint string, path []string, query url.Values,
+) (*resilience.Answer, error) {
 	u := a.base.JoinPath(path...)
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)

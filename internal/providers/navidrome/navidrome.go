@@ -1,12 +1,12 @@
-// Package navidrome reads listens and playlists from a person's own Navidrome, or from any other server that speaks
-// the Subsonic or OpenSubsonic API (1.16.1), and carries plays and playlists there.
+// Package navidrome reads listens and playlists from a person's own Navidrome, or from any other server with the
+// Subsonic or OpenSubsonic API (1.16.1), and sends plays and playlists to it.
 //
-// Prove finds out how this server wants to be called and hands that back as Account.Learned: the normalised address,
-// the way to authenticate, whether parameters may travel in a form, and whether Navidrome's own API can be used. An
-// adapter that is opened without those finds them out with its first call.
+// Prove finds out how to call this server and returns it in Account.Learned: the normalised address, the way to
+// authenticate, whether parameters may travel in a form, and whether Navidrome's own API can be used. An adapter that
+// is opened without these finds them out with its first call.
 //
-// A password leaves in a form that could be read on the way only over TLS, to a loopback address, or when its owner
-// has ticked "insecure". It is never part of an error.
+// A readable password is only sent over TLS, to a loopback address, or when its owner has ticked "insecure". It is
+// never part of an error.
 package navidrome
 
 import (
@@ -30,7 +30,7 @@ const (
 	credNative   = "native" // "yes" when Navidrome's own API takes the same password
 )
 
-// Describe returns what Navidrome, and any other Subsonic server, says of itself.
+// Describe returns the description of Navidrome and all other Subsonic servers.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "navidrome", DisplayName: "Navidrome",
@@ -78,7 +78,7 @@ func build(providers.Settings, providers.Installation) (providers.Provider, erro
 	}, nil
 }
 
-// clientName is how servers name us to their users.
+// clientName is the name that servers show to their users.
 const clientName = "reprise"
 
 func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
@@ -112,8 +112,8 @@ func ticked(v string) bool {
 	return false
 }
 
-// endpoints are all that an adapter calls: the methods of Subsonic, which some servers want as a form and some as a
-// query, and Navidrome's own.
+// endpoints returns all endpoints of an adapter: the Subsonic methods, which some servers accept as a form and others
+// as a query, and Navidrome's own.
 func endpoints() []string {
 	all := []string{"POST /auth/login", "GET /api/scrobble", "GET /api/song", "GET /api/song/{id}"}
 	for _, method := range []string{

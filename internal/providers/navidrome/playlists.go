@@ -34,8 +34,8 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 	}
 }
 
-// snapshot is the time of the last change with the number of tracks; without a time there is none, since a track may
-// be exchanged for another.
+// snapshot combines the time of the last change and the number of tracks. It is empty without a time, because a track
+// may have been replaced.
 func (p *playlist) snapshot() string {
 	if p.Changed == "" {
 		return ""

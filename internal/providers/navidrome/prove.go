@@ -10,7 +10,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// What a person can do when connecting does not work.
+// Advice for people when connecting fails.
 const (
 	adviceNoServer = "There is no Subsonic server at this address. Enter the address at which you open your music " +
 		"server in the browser. If a sign-in page of its own stands in front of the server, it must let everything " +
@@ -24,8 +24,8 @@ const (
 	adviceNoKeys = "This server does not take API keys. Enter your password instead."
 )
 
-// Prove finds the way in, asks the server what it can do, and returns what it learned. The password itself is sent
-// only when the server refuses everything else, or to Navidrome's own API, and only where mayReveal allows it.
+// Prove signs in, finds out what the server supports, and returns what it learned. It sends the password itself only
+// when the server refuses all other ways, or to Navidrome's own API, and only where mayReveal allows it.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if a.err != nil {
 		return providers.Account{}, a.err
@@ -58,8 +58,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// ways lists how to sign in, the best first. A form hides a password or key from the logs on the way, so that it goes
-// before the URL; for a token the URL is what every server understands.
+// ways lists the ways to sign in, the best first. A form comes before the URL for a password or key, because logs
+// contain URLs. For a token the URL comes first, because every server accepts it.
 func (a *adapter) ways() []way {
 	var ws []way
 	if a.apiKey != "" {
@@ -71,8 +71,8 @@ func (a *adapter) ways() []way {
 	return ws
 }
 
-// negotiate tries the ways to sign in until the server accepts one, which becomes the adapter's, and returns the
-// answer to that ping.
+// negotiate tries the ways to sign in until the server accepts one. It sets the adapter's way and returns the answer
+// to the ping.
 func (a *adapter) negotiate(ctx context.Context) (*response, error) {
 	advice := adviceNoWay
 	if a.password == "" {
@@ -101,12 +101,12 @@ func (a *adapter) negotiate(ctx context.Context) (*response, error) {
 	return nil, last
 }
 
-// nextMayDo says whether a refusal speaks about the way in only, so that another one may do.
+// nextMayDo reports whether a refusal concerns only the way to sign in, so that another one may work.
 func nextMayDo(e *resilience.AnswerError, w way) bool {
 	switch e.Code {
 	case codeMissing, codeNoToken, codeNoWay, codeWaysClash:
 		return true
-	case "": // no Subsonic answer at all: perhaps this server takes no forms
+	case "": // not a Subsonic answer: this server may not accept forms
 		return w.form && refusesRequest(e)
 	}
 	return false
@@ -123,8 +123,8 @@ func (a *adapter) ping(ctx context.Context, w way) (*response, error) {
 	return pong, err
 }
 
-// advise adds to a failure of the first call what a person can do about it, where the address or something on the way
-// to the server is to blame. What the failure means stays as it is.
+// advise adds advice to a failure of the first call that is caused by the address or a proxy. It does not change the
+// verdict.
 func (a *adapter) advise(err error) error {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	if !ok {
@@ -144,8 +144,8 @@ func (a *adapter) advise(err error) error {
 	return resilience.Advised(err, adviceNoServer)
 }
 
-// learnExtensions asks an OpenSubsonic server whether it takes forms, and whose the API key is. Neither is needed, so
-// a server that refuses to say is called as any other.
+// learnExtensions asks an OpenSubsonic server whether it accepts forms, and who owns the API key. Both are optional,
+// so a refusal is ignored.
 func (a *adapter) learnExtensions(ctx context.Context, pong *response) error {
 	if !pong.OpenSubsonic {
 		return nil
@@ -170,8 +170,8 @@ func (a *adapter) learnExtensions(ctx context.Context, pong *response) error {
 	return nil
 }
 
-// learnNative signs in at Navidrome's own API. Where that is refused although the Subsonic API let us in (a proxy lets
-// only /rest/ pass, or users come from elsewhere), it is left alone. Too many sign-ins are no refusal.
+// learnNative signs in at Navidrome's own API. The API stays unused when it refuses, for example because a proxy
+// allows only /rest/ or authenticates users itself. A 429 does not count as a refusal.
 func (a *adapter) learnNative(ctx context.Context, pong *response) error {
 	if a.native = a.mayUseNative(pong); !a.native {
 		return nil
@@ -188,7 +188,7 @@ func (a *adapter) mayUseNative(pong *response) bool {
 	return strings.EqualFold(pong.Type, "navidrome") && a.password != "" && a.mayReveal()
 }
 
-// unlessRefused returns nil for an error that is the server's considered answer, and err for an outage.
+// unlessRefused returns nil for a refusal by the server, and err for an outage.
 func unlessRefused(err error) error {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && !resilience.ServerFault(e.Status) {
 		return nil

@@ -49,7 +49,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	require.Len(t, all(pages), 10)
 	require.Equal(t, 1, s.signIns, "the session of the proof serves the first run")
 	pages, err = listens(t.Context(), p.Open(s.client, creds), library.Span{})
-	require.NoError(t, err, "without what was learned")
+	require.NoError(t, err, "without learned credentials")
 	require.Len(t, all(pages), 10)
 
 	s.password = "another"
@@ -57,7 +57,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	requireVerdict(t, deadCredential, err)
 }
 
-// TestProveWithoutOwnAPI connects where only /rest/ can be reached, and where the own API is overwhelmed.
+// TestProveWithoutOwnAPI connects when only /rest/ can be reached, and when Navidrome's own API is overloaded.
 func TestProveWithoutOwnAPI(t *testing.T) {
 	t.Parallel()
 	for want, answer := range map[string]providertest.Respond{
@@ -76,7 +76,7 @@ func TestProveWithoutOwnAPI(t *testing.T) {
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category, "an outage is no answer to the question")
 }
 
-// picky is a server that refuses all ways to sign in but some, with that golden answer.
+// picky is a server that refuses unaccepted ways to sign in with a golden answer.
 func picky(t *testing.T, refusal string, accepts func(*http.Request) bool) (providertest.Respond, *[]string) {
 	t.Helper()
 	var ways []string
@@ -119,20 +119,19 @@ func TestWayToSignIn(t *testing.T) {
 		"password never unprotected": {library.Credentials{"url": "192.168.1.5:4533"}, "error_43.json", inForm,
 			[]string{"GET t"}, "", "tick"},
 		"no forms": {library.Credentials{"url": "https://m.example.org"}, "error_10.json",
-			func(req *http.Request) bool { return req.URL.Query().Has("p") }, []string{"GET t", "POST p",
-				"GET p"}, "password", ""},
+			func(req *http.Request) bool { return req.URL.Query().Has("p") },
+			[]string{"GET t", "POST p", "GET p"}, "password", ""},
 		"key": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"}, "error_42.json",
 			func(req *http.Request) bool {
 				return req.PostForm.Get("apiKey") == "key-of-geoff" && !req.Form.Has("u")
 			}, []string{"POST apiKey"}, "apikey", ""},
-		"key refused, token taken": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"},
-			"error_42.json",
-			func(req *http.Request) bool { return req.Form.Has("t") }, []string{"POST apiKey", "GET apiKey",
-				"GET t"}, "token", ""},
-		"only a key, and not taken": {library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff",
-			"password": ""}, "error_42.json",
-			never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
-		"nothing taken": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never,
+		"key refused, token accepted": {library.Credentials{"url": "http://192.168.1.5", "apikey": "key-of-geoff"},
+			"error_42.json", func(req *http.Request) bool { return req.Form.Has("t") },
+			[]string{"POST apiKey", "GET apiKey", "GET t"}, "token", ""},
+		"only a key, refused": {
+			library.Credentials{"url": "https://m.example.org", "apikey": "key-of-geoff", "password": ""},
+			"error_42.json", never, []string{"POST apiKey", "GET apiKey"}, "", "password instead"},
+		"all refused": {library.Credentials{"url": "https://m.example.org"}, "error_41.json", never,
 			[]string{"GET t", "POST p", "GET p"}, "", "API key"},
 	}
 	for name, c := range cases {
@@ -152,14 +151,15 @@ func TestWayToSignIn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.auth, account.Learned["auth"])
 			*ways = nil
-			_, _ = playlists(t.Context(), providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
-				merge(creds, account.Learned)))
-			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run goes the learned way at once")
+			a := providertest.New(navidrome.Describe()).Open(providertest.Client(upstream),
+				merge(creds, account.Learned))
+			_, _ = playlists(t.Context(), a)
+			require.Equal(t, c.ways[len(c.ways)-1:], *ways, "a run starts with the learned way")
 		})
 	}
 }
 
-// TestWayChanges has a server that stops taking tokens between two runs.
+// TestWayChanges has a server that stops accepting tokens between two runs.
 func TestWayChanges(t *testing.T) {
 	t.Parallel()
 	accepted := "t"
@@ -180,8 +180,8 @@ func TestWayChanges(t *testing.T) {
 	require.Equal(t, []string{"GET t", "GET t", "POST p", "POST p"}, *ways)
 }
 
-// TestAServerThatTakesNoWayIsAskedOnce: a run of hundreds of calls does not look for another way with each of them.
-func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
+// TestARefusedLoginIsNotNegotiatedAgain expects one negotiation in a run of hundreds of calls.
+func TestARefusedLoginIsNotNegotiatedAgain(t *testing.T) {
 	t.Parallel()
 	pings := 0
 	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
@@ -201,7 +201,7 @@ func TestAServerThatTakesNoWayIsAskedOnce(t *testing.T) {
 	require.Equal(t, 1, pings)
 }
 
-// TestAServerAtHomeIsTriedAgainSoon: it was probably restarted.
+// TestAServerAtHomeIsTriedAgainSoon expects a short first delay, because the server was probably restarted.
 func TestAServerAtHomeIsTriedAgainSoon(t *testing.T) {
 	t.Parallel()
 	far := httptest.NewServer(nil)
@@ -253,7 +253,7 @@ func TestNoSubsonicServer(t *testing.T) {
 // TestServerMoved follows a redirect to https or to another path of the same server, once, and remembers it.
 func TestServerMoved(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"", "key-of-geoff"} { // in the URL, and in a form, which a redirect loses
+	for _, key := range []string{"", "key-of-geoff"} { // in the URL, and in a form, which a redirect drops
 		var seen []string
 		upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 			seen = append(seen, req.Method+" "+req.URL.Scheme+" "+req.URL.Path)
@@ -273,7 +273,7 @@ func TestServerMoved(t *testing.T) {
 	}
 }
 
-// TestATokenIsNewWithEveryCall, so that one that was overheard opens nothing else.
+// TestATokenIsNewWithEveryCall expects that an intercepted token is useless for other calls.
 func TestATokenIsNewWithEveryCall(t *testing.T) {
 	t.Parallel()
 	salts := map[string]bool{}
@@ -293,8 +293,8 @@ func TestATokenIsNewWithEveryCall(t *testing.T) {
 	require.Len(t, salts, 3)
 }
 
-// TestNoStepBackFromTLS: a redirect must not make us send credentials where anyone on the way can read them.
-func TestNoStepBackFromTLS(t *testing.T) {
+// TestNoDowngradeFromTLS expects that credentials do not follow a redirect to plain HTTP.
+func TestNoDowngradeFromTLS(t *testing.T) {
 	t.Parallel()
 	upstream := providertest.Respond(func(req *http.Request) (int, http.Header, string) {
 		require.Equal(t, "https", req.URL.Scheme)
@@ -409,7 +409,7 @@ func TestPlaylists(t *testing.T) {
 	require.Equal(t, []string{"2oLgAYDkWcN0LNPHGM5nLr", "L211c2ljL1JhaW4.bTN1-", "12"}, asked)
 }
 
-// TestAPlaylistWithoutAnID cannot be told apart from others, nor asked for.
+// TestAPlaylistWithoutAnID expects a contract error, because such a playlist cannot be read.
 func TestAPlaylistWithoutAnID(t *testing.T) {
 	t.Parallel()
 	const body = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` +
@@ -420,7 +420,7 @@ func TestAPlaylistWithoutAnID(t *testing.T) {
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
-// TestSecretsAreNotRepeated has a server that says the password in its answer.
+// TestSecretsAreNotRepeated has a server whose answer contains the password.
 func TestSecretsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	const body = `{"subsonic-response":{"status":"failed","error":` +

@@ -18,10 +18,10 @@ import (
 	"reprise/internal/resilience"
 )
 
-// far is a server whose methods answer as told, and that keeps what it was asked.
+// far is a server with canned answers that records its calls.
 type far struct {
 	t       *testing.T
-	answers map[string][]string // golden files by method, one per call; the last one is for all further calls
+	answers map[string][]string // golden files by method, one per call; the last one repeats
 	asked   []string            // "POST search3"
 	params  []url.Values
 	longest int // of the URLs
@@ -63,7 +63,7 @@ func (f *far) submit(plays ...library.StoredListen) ([]error, error) {
 	return f.open().(providers.ListenTaker).Submit(f.t.Context(), plays)
 }
 
-// of is the calls of a method.
+// of returns the parameters of all calls of a method.
 func (f *far) of(method string) (calls []url.Values) {
 	for i, asked := range f.asked {
 		if strings.HasSuffix(asked, " "+method) {
@@ -151,12 +151,12 @@ func TestScrobbleElsewhere(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentUnlessAllIsLookedUp fails in the search: no play is blamed for it.
-func TestNothingIsSentUnlessAllIsLookedUp(t *testing.T) {
+// TestNothingIsSentWhenALookupFails fails in the search, which must not count against a play.
+func TestNothingIsSentWhenALookupFails(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]resilience.Verdict{
 		"status 503": {Class: resilience.Retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream},
-		// a proxy whose server is gone for a moment
+		// a proxy whose server is restarting
 		"status 404": generic,
 		// gonic's answer for an unknown method
 		"error_70.json": {Class: resilience.Fatal, Category: resilience.Contract, Scope: resilience.ScopeStream},
@@ -296,7 +296,7 @@ func TestReplacePlaylist(t *testing.T) {
 		"getPlaylist": {"playlist.json"}})
 	w := f.open().(providers.PlaylistWriter)
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Rain", []string{jogaID, roygbivID}))
-	require.Equal(t, []string{"POST createPlaylist"}, f.asked, "it bears that name already")
+	require.Equal(t, []string{"POST createPlaylist"}, f.asked, "it already has that name")
 	require.Equal(t, id, f.params[0].Get("playlistId"))
 	require.Equal(t, []string{jogaID, roygbivID}, f.params[0]["songId"])
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Sun", []string{jogaID}))

@@ -14,25 +14,25 @@ import (
 	"reprise/internal/resilience"
 )
 
-// playsPerCall keeps a call short, for it is made again as a whole when its answer is lost.
+// playsPerCall limits a call, because a whole call is repeated when its answer is lost.
 const playsPerCall = 50
 
-// notInLibrary is the meaning of a play of a song that the person has no file of.
+// notInLibrary is the meaning of a play whose song is not in the library.
 var notInLibrary = resilience.Meaning{
 	Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 	Advice: "This song is not in your library there.",
 }
 
-// play is a play whose song has been found.
+// play is a play with the id of its song.
 type play struct {
-	index int // among those that were submitted
+	index int // in the submitted plays
 	song  string
 	at    time.Time
 }
 
-// Submit implements providers.ListenTaker. All songs are looked up before the first play is sent. Navidrome takes many
-// plays in one call; other servers read only the first of them (supysonic and gonic do) and answer that all is well, so
-// that they get one call per play.
+// Submit implements providers.ListenTaker. All songs are looked up before the first play is sent. Navidrome accepts
+// many plays in one call. Other servers, such as supysonic and gonic, read only the first one and report success, so
+// they get one call per play.
 func (a *adapter) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
 	outcomes := make([]error, len(plays))
 	var found []play
@@ -81,7 +81,7 @@ func (a *adapter) scrobble(ctx context.Context, plays ...play) error {
 	return err
 }
 
-// songOf is the id of the song that was played; empty when the library does not have it.
+// songOf returns the id of the played song, or "" when it is not in the library.
 func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, error) {
 	t := p.Track
 	t.SourceID = knownID(p.Sources)
@@ -102,8 +102,8 @@ func (a *adapter) songOf(ctx context.Context, p *library.StoredListen) (string, 
 	return id, nil
 }
 
-// knownID is the song's id at the time when this server itself told of the play; empty when it did not. A library that
-// was built anew has other ids, and Navidrome takes a play of an unknown one without a word: so it is looked up, too.
+// knownID returns the song's id if this server itself reported the play earlier, else "". It has to be looked up too,
+// because a rebuilt library has other ids, and Navidrome accepts plays of unknown ids without an error.
 func knownID(sources []library.Source) string {
 	for _, s := range sources {
 		if s.Connection == "navidrome" {
@@ -114,7 +114,7 @@ func knownID(sources []library.Source) string {
 	return ""
 }
 
-// missing is the item failure of a play whose song the search did not find.
+// missing returns the item failure of a play whose song was not found.
 func (a *adapter) missing() error {
 	return &resilience.AnswerError{
 		Endpoint: a.way.verb() + " /rest/search3", Status: http.StatusOK, Code: "not_in_library",

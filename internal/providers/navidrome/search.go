@@ -13,8 +13,8 @@ import (
 
 const songsPerSearch = 20
 
-// Find implements providers.PlaylistWriter. Servers search differently: one wants every word to stand somewhere in a
-// song's names, another the whole text in the title alone; so the first question that has an answer counts.
+// Find implements providers.PlaylistWriter. Servers search differently: some match every word against all names of a
+// song, others the whole text against the title. So it returns the hits of the first query that has any.
 func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, error) {
 	for _, query := range queries(t) {
 		r, err := a.call(ctx, "search3", url.Values{
@@ -23,12 +23,12 @@ func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, e
 		if err == nil && r.SearchResult3 == nil {
 			err = r.lacks("searchResult3")
 		}
-		if err != nil { // what a search does not find is no error: a missing thing is the method
+		if err != nil { // a search without hits is not an error, so code 70 means that the method is missing
 			return nil, whole(err)
 		}
 		songs := make([]library.Track, 0, len(r.SearchResult3.Song))
 		for _, s := range r.SearchResult3.Song {
-			if s.ID != "" && len(songs) < songsPerSearch { // some servers do not count
+			if s.ID != "" && len(songs) < songsPerSearch { // some servers ignore the limit
 				songs = append(songs, s.track())
 			}
 		}
@@ -39,7 +39,7 @@ func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, e
 	return nil, nil
 }
 
-// queries are what to search for, the most telling first.
+// queries returns the search texts, the most specific first.
 func queries(t library.Track) []string {
 	title := before(t.Title, " (", " [", " - ", " feat")
 	artist := before(t.Artist, ",", ";", " feat", " & ", " • ", " / ")
@@ -54,7 +54,7 @@ func queries(t library.Track) []string {
 	return all
 }
 
-// before is name up to the first of the marks; a mark at the very start is part of the name.
+// before returns name up to the first of the marks. A mark at the start is part of the name.
 func before(name string, marks ...string) string {
 	end := len(name)
 	for _, mark := range marks {

@@ -18,8 +18,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// server behaves as a Navidrome does: its Subsonic API as far as connecting needs it, its own API with tokens that
-// end, are renewed by every answer, and whose sixth sign-in is answered 429.
+// server simulates Navidrome: the Subsonic API as far as connecting needs it, and its own API, where tokens expire,
+// every answer renews the token, and the sixth sign-in gets a 429.
 type server struct {
 	*httptest.Server
 	client *http.Client
@@ -28,10 +28,10 @@ type server struct {
 	password  string
 	plays     []play // latest first
 	songs     map[string]map[string]any
-	unlisted  map[string]bool // songs that lists leave out, but that can be looked up
+	unlisted  map[string]bool // songs that lists omit but that can be looked up
 	older     bool            // has no list of plays
-	tokenUses int             // calls that one token is good for; 0 for any number
-	revokeAt  int             // the call of the API at which all tokens end; 0 for never
+	tokenUses int             // calls per token; 0 for any number
+	revokeAt  int             // the API call at which all tokens expire; 0 for never
 	tokens    map[string]int  // uses left
 	signIns   int
 	calls     int
@@ -66,7 +66,7 @@ func (s *server) credentials() library.Credentials {
 		"form": "yes", "native": "yes"}
 }
 
-// fill plays n songs one minute apart up to last; each of the songs again and again, in turn.
+// fill adds n plays, one minute apart and ending at last, that cycle through the songs.
 func (s *server) fill(n, songs int, last time.Time) {
 	for i := range songs {
 		id := fmt.Sprintf("song%018d", i)
@@ -121,7 +121,7 @@ func (s *server) newToken() string {
 	return token
 }
 
-// own is the gate of Navidrome's own API.
+// own checks the token of a call of Navidrome's own API.
 func (s *server) own(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

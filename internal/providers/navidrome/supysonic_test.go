@@ -12,7 +12,7 @@ import (
 	"reprise/internal/supysonictest"
 )
 
-// TestRealServer connects to a Subsonic server that knows no tokens and reports no plays.
+// TestRealServer connects to a Subsonic server that supports no tokens and reports no plays.
 func TestRealServer(t *testing.T) {
 	t.Parallel()
 	server := supysonictest.Start(t)

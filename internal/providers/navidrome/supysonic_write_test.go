@@ -15,8 +15,8 @@ import (
 	"reprise/internal/supysonictest"
 )
 
-// TestRealServerIsWritten carries playlists and plays to a Subsonic server that does not tell what it created and reads
-// one play per call, with the songs in a form and in the URL.
+// TestRealServerIsWritten sends playlists and plays to a Subsonic server that does not return created playlists and
+// reads one play per call, with the songs in a form and in the URL.
 func TestRealServerIsWritten(t *testing.T) {
 	t.Parallel()
 	server := supysonictest.Start(t)
@@ -94,13 +94,13 @@ func lasting(d time.Duration, play library.StoredListen) library.StoredListen {
 	return play
 }
 
-// written is a server that playlists are written to.
+// written is the PlaylistWriter under test.
 type written struct {
 	t *testing.T
 	providers.PlaylistWriter
 }
 
-// song is the id of the track of that title.
+// song returns the id of the track with this title.
 func (w written) song(title string) string {
 	w.t.Helper()
 	found, err := w.Find(w.t.Context(), library.Track{Title: title, Artist: "The Tones"})
@@ -123,7 +123,7 @@ func (w written) holds(id, name string, want ...string) {
 	require.Equal(w.t, want, titles(got))
 }
 
-// refusals shows that what cannot be done leaves a playlist as it was.
+// refusals checks that failed writes leave a playlist unchanged.
 func (w written) refusals(id, song, name string, held []string) {
 	w.t.Helper()
 	const unknown = "9c1e3a52-6f3c-4f0e-9d0b-2f2b7f6f0a11"

@@ -11,7 +11,7 @@ import (
 // The codes of the Subsonic API that the adapter itself acts on.
 const (
 	codeGeneric   = "0"
-	codeMissing   = "10" // parameter missing; also how a server refuses a token that it does not know
+	codeMissing   = "10" // parameter missing; also for an unsupported token
 	codeNoToken   = "41"
 	codeNoWay     = "42"
 	codeWaysClash = "43"
@@ -32,10 +32,9 @@ var (
 		Scope: resilience.ScopeStream, FatalAfter: 10}
 )
 
-// subsonic is the error table of the Subsonic and OpenSubsonic API. Overload and outages come first: there the status
-// says more than the code, which then is 0. A 404 without a code that is known comes from a proxy whose server is being
-// restarted (Traefik answers so), and says nothing about what was asked for; it may also be a server that lost the
-// call.
+// subsonic is the error table of the Subsonic and OpenSubsonic API. Overload and outages come first, because the
+// status is more specific than the code, which is 0 then. A 404 without a known code comes from a proxy whose server
+// is restarting (Traefik does this) and does not mean that the object is missing.
 var subsonic = providers.Table{
 	{Status: http.StatusTooManyRequests, Meaning: resilience.StatusMeaning(http.StatusTooManyRequests)},
 	{Code: "40", Meaning: wrongPassword},
@@ -55,31 +54,31 @@ var subsonic = providers.Table{
 	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// ownAPI is the error table of Navidrome's own API; for all but this the general table by status will do. That a song
-// is gone, and that an older Navidrome has no list of plays, is a 404 too, and no failure.
+// ownAPI is the error table of Navidrome's own API; all other answers follow the general table by status. A missing
+// song and the missing list of plays of an older Navidrome are 404 too, but not failures.
 var ownAPI = providers.Table{
 	{Status: http.StatusUnauthorized, Meaning: wrongPassword},
 	{Status: http.StatusNotFound, Meaning: generic},
 }
 
-// answered says whether err is the server's own answer with this HTTP status.
+// answered reports whether err is the server's own answer with this HTTP status.
 func answered(err error, status int) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && e.Status == status && !e.HTML
 }
 
-// switchedOff reports whether the server says that it has a feature switched off.
+// switchedOff reports whether the server answers that the feature is disabled.
 func switchedOff(err error) bool { return answered(err, http.StatusNotImplemented) }
 
-// notThere reports whether the server says that what was asked for is not there.
+// notThere reports whether the server answers that the object does not exist.
 func notThere(err error) bool { return answered(err, http.StatusNotFound) }
 
-// busy says whether an answer speaks about the server's state and not about the request.
+// busy reports whether an answer concerns the state of the server and not the request.
 func busy(e *resilience.AnswerError) bool {
 	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }
 
-// refusesRequest says whether an answer refuses the request itself.
+// refusesRequest reports whether an answer refuses the request itself.
 func refusesRequest(e *resilience.AnswerError) bool {
 	return e.Status >= http.StatusBadRequest && !resilience.ServerFault(e.Status)
 }

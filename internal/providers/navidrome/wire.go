@@ -12,8 +12,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// The shapes of both APIs, as far as they are read. Servers differ in small things: what is one object here is a list
-// there, and a number may be a text; the types at the end of this file accept both.
+// The parts of both APIs that are used. Servers differ in details, such as an object instead of a list or a string
+// instead of a number. The types at the end of this file accept both.
 
 type envelope struct {
 	Response *response `json:"subsonic-response"`
@@ -54,7 +54,7 @@ type response struct {
 	} `json:"album"`
 }
 
-// describe copies code and words of a failure to e.
+// describe copies code and message of a failure to e.
 func (r *response) describe(e *resilience.AnswerError) {
 	if r.Error == nil {
 		return
@@ -65,7 +65,7 @@ func (r *response) describe(e *resilience.AnswerError) {
 	e.Message = resilience.Excerpt(string(r.Error.Message))
 }
 
-// lacks is the error for a successful answer without the part that was asked for.
+// lacks returns the error for a successful answer without the requested part.
 func (r *response) lacks(part string) error {
 	return &resilience.ContractError{Endpoint: r.endpoint, What: "no " + part}
 }
@@ -149,7 +149,7 @@ type scrobble struct {
 
 func (s scrobble) broken() bool { return s.MediaFileID == "" || s.SubmissionTime.IsZero() }
 
-// text is a text, or a number that serves as one.
+// text is a string that may be sent as a number.
 type text string
 
 func (t *text) UnmarshalJSON(b []byte) error {
@@ -160,7 +160,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(t))
 }
 
-// number is a number, also as a text; an empty text is 0.
+// number is a number that may be sent as a string; the empty string is 0.
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -178,7 +178,7 @@ func (n number) seconds() time.Duration {
 	return time.Duration(float64(n) * float64(time.Second)).Round(time.Millisecond)
 }
 
-// list is an array, or its only element, or nothing at all.
+// list is an array that may be sent as its only element, or be missing.
 type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(b []byte) error {
@@ -193,7 +193,8 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 }
 
 // instant is a point in time with millisecond precision, in UTC: RFC 3339, the same without a zone (then it is UTC),
-// or seconds or milliseconds since 1970. What cannot be read, and what lies before 1971, is the zero time: "never".
+// or seconds or milliseconds since 1970. Invalid values and times before 1971 decode as the zero time, which means
+// never.
 type instant struct{ time.Time }
 
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05"}
@@ -202,7 +203,7 @@ func (i *instant) UnmarshalJSON(b []byte) error {
 	s := strings.Trim(string(b), `" `)
 	var at time.Time
 	if f, err := strconv.ParseFloat(s, 64); err == nil {
-		if f < 1e11 { // seconds; as milliseconds this would be the year 1973
+		if f < 1e11 { // seconds; in milliseconds this is the year 1973
 			f *= 1000
 		}
 		at = time.UnixMilli(int64(math.Round(f)))

@@ -9,8 +9,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// songsPerURL is how many songs are named in one URL, which many proxies bound to 8 kB: an id has up to 36 letters, its
-// parameter's name up to 17. A form holds any number.
+// songsPerURL limits the songs in one URL, because many proxies limit URLs to 8 kB. An id has up to 36 letters, its
+// parameter's name up to 17. A form has no limit.
 const songsPerURL = 100
 
 var playlistGone = resilience.Meaning{
@@ -18,12 +18,12 @@ var playlistGone = resilience.Meaning{
 	Advice: "This playlist is gone from your server.",
 }
 
-// songGone is the meaning of a refusal that speaks about a song which was there when it was looked up. That costs
-// neither the playlist nor, as a mistake of ours would, all others: with the songs looked up anew it goes well.
+// songGone is the meaning of a refusal because of a song that existed when it was looked up. Neither the playlist nor
+// the stream has failed: the next attempt looks up the songs again.
 var songGone = generic
 
-// CreatePlaylist implements providers.PlaylistWriter. When it fails after the playlist was made, its id comes with the
-// error.
+// CreatePlaylist implements providers.PlaylistWriter. When it fails after the playlist was created, it returns the id
+// and the error.
 func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []string) (string, error) {
 	if err := a.ready(ctx); err != nil {
 		return "", whole(err)
@@ -45,8 +45,8 @@ func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []stri
 	return id, staleSong(a.add(ctx, id, rest))
 }
 
-// ReplacePlaylist implements providers.PlaylistWriter. Its songs are exchanged in one call, so that a failure leaves
-// what was there; only without forms, a playlist of more than a hundred songs can be left shortened.
+// ReplacePlaylist implements providers.PlaylistWriter. The songs are replaced in one call, so that a failure leaves
+// the playlist unchanged. Only without forms, a failure can leave a playlist of more than a hundred songs shortened.
 func (a *adapter) ReplacePlaylist(ctx context.Context, id, name string, tracks []string) error {
 	if err := a.ready(ctx); err != nil {
 		return whole(err)
@@ -87,13 +87,13 @@ func (a *adapter) replace(ctx context.Context, id, name string, tracks []string)
 	return a.rename(ctx, id, name)
 }
 
-// write makes a call that changes something, or prepares that.
+// write makes a call that changes the library or prepares a change.
 func (a *adapter) write(ctx context.Context, method string, params url.Values) (*response, error) {
 	r, err := a.call(ctx, method, params)
 	return r, whole(err, codeNotFound)
 }
 
-// split divides songs into those that one call may name and the rest.
+// split divides songs into those of one call and the rest.
 func (a *adapter) split(songs []string) (first, rest []string) {
 	if a.way.form {
 		return songs, nil
@@ -102,7 +102,7 @@ func (a *adapter) split(songs []string) (first, rest []string) {
 	return songs[:n], songs[n:]
 }
 
-// add puts songs at the end of a playlist.
+// add appends songs to a playlist.
 func (a *adapter) add(ctx context.Context, id string, songs []string) error {
 	for len(songs) > 0 {
 		var first []string
@@ -119,8 +119,8 @@ func (a *adapter) rename(ctx context.Context, id, name string) error {
 	return err
 }
 
-// empty takes all songs out of a playlist, from its end. It is a way of its own because a createPlaylist without songs
-// empties a playlist at one server and leaves it as it is at another.
+// empty removes all songs of a playlist, from the end. It does not use createPlaylist without songs, which some
+// servers ignore.
 func (a *adapter) empty(ctx context.Context, id string) error {
 	r, err := a.write(ctx, "getPlaylist", url.Values{"id": {id}})
 	if err != nil {
@@ -144,7 +144,8 @@ func (a *adapter) empty(ctx context.Context, id string) error {
 	return nil
 }
 
-// latest is the id of the person's newest playlist of that name, for servers that do not tell what they created.
+// latest returns the id of the person's newest playlist of that name, for servers that do not return created
+// playlists.
 func (a *adapter) latest(ctx context.Context, name string) (string, error) {
 	r, err := a.call(ctx, "getPlaylists", nil)
 	if err != nil {
@@ -167,7 +168,7 @@ func (a *adapter) latest(ctx context.Context, name string) (string, error) {
 	return string(newest.ID), nil
 }
 
-// staleSong is err with the meaning that a song is gone where its code says that something is.
+// staleSong returns err with the meaning songGone when its code may concern a song.
 func staleSong(err error) error {
 	if refused(err, codeNotFound, codeMissing) {
 		return meaning(err, songGone)

@@ -8,7 +8,7 @@ import (
 	"reprise/internal/providers"
 )
 
-// Describe returns what a server that speaks OpenAI's API says of itself.
+// Describe returns the description of servers with OpenAI's API.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "openai", DisplayName: "The digest's language model",

@@ -12,13 +12,13 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Codes that are not OpenAI's own: what servers tell in other ways.
+// Our codes for refusals that servers express in other ways.
 const (
-	spentOut = "limit exceeded" // any code that ends so, but that of the rate limit
+	spentOut = "limit exceeded" // any code that ends like this, except the rate limit
 	tooLong  = "context_length_exceeded"
 	tooFast  = "rate_limit_exceeded"
-	refused  = "refusal" // inside a success: the model does not want to write about this
-	unsaid   = "length"  // inside a success: it reached a limit of length before its first word
+	refused  = "refusal" // inside a success: the model refuses the topic
+	unsaid   = "length"  // inside a success: a length limit was reached before the first word
 )
 
 const (
@@ -26,12 +26,12 @@ const (
 	retriable = resilience.Retriable
 )
 
-// keyAdvice is what an administrator does about keys that are refused.
+// keyAdvice tells an administrator what to do about refused keys.
 const keyAdvice = "The server at providers.openai.api_url does not accept the API keys in providers.openai.keys, " +
 	"or wants one where none is set. Make a new one there and put it into the settings, or empty " +
 	"providers.openai.model to do without digests."
 
-// spentAdvice is what an administrator does about keys that are used up.
+// spentAdvice tells an administrator what to do about used-up keys.
 const spentAdvice = "The credit or the spending limit of the account behind providers.openai.keys is used up. " +
 	"Look at its billing page; we try again once a day."
 
@@ -40,7 +40,7 @@ var (
 		Hold: 24 * time.Hour, Advice: spentAdvice}
 	limited = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
 	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey, Advice: keyAdvice}
-	// notServed is a region or an account that the server does not serve.
+	// notServed means that the server does not serve the region or the account.
 	notServed = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeApp,
 		Advice: "The server at providers.openai.api_url does not serve this installation's region or account. " +
 			"Choose another server or model in providers.openai."}
@@ -49,16 +49,17 @@ var (
 			"account may not use it, or the address is not the one that /chat/completions follows. Correct the " +
 			"settings and restart."}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
-	// speechless is a model that thinks aloud: about something shorter it may come to an end.
+	// speechless means that reasoning used up the length limit. A shorter prompt may succeed.
 	speechless = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: "The model reached its limit of length before it had written a word. One that thinks first may " +
 			"need a higher limit on its server."}
-	// notTaken is a request that the server does not take at all: another one would fare no better.
+	// notTaken means that the server rejects the form of our requests, so that all others would fail too.
 	notTaken = resilience.Meaning{Class: fatal, Category: resilience.Contract, Scope: resilience.ScopeStream,
 		Advice: "It may be that the model in providers.openai.model cannot chat."}
 )
 
-// table is the providers page's; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Code: tooLong, Meaning: object},
 	{Status: http.StatusRequestEntityTooLarge, Meaning: object},
@@ -115,7 +116,7 @@ type fault struct {
 	Code    json.RawMessage `json:"code"` // a text, a number, or null
 }
 
-// faultOf reads an error's body, in whatever form a server gives it.
+// faultOf reads the body of an error in all known forms.
 func faultOf(body []byte) fault {
 	var r refusal
 	if json.Unmarshal(body, &r) != nil {
@@ -125,21 +126,21 @@ func faultOf(body []byte) fault {
 	if text := ""; json.Unmarshal(r.Error, &text) == nil && text != "" {
 		f.Message = text
 	} else {
-		_ = json.Unmarshal(r.Error, &f) // of another shape: what could be read counts
+		_ = json.Unmarshal(r.Error, &f) // keep what could be decoded
 	}
 	return f
 }
 
-// explain reads the code, the words and the dictated wait from a refusal.
+// explain reads the code, the message and the wait from a refusal.
 func explain(e *resilience.AnswerError) {
 	f := faultOf(e.Body)
 	code := ""
-	_ = json.Unmarshal(f.Code, &code) // a number or null is no code
+	_ = json.Unmarshal(f.Code, &code) // a number or null is not a code
 	if code == "" {
 		code = f.Type
 	}
 	e.Message, e.Code = resilience.Excerpt(f.Message), codeOf(code, f.Message)
-	if spends(e) { // what is used up does not come back within a minute, whatever the answer says
+	if spends(e) { // a used-up quota does not come back soon, whatever the answer says
 		e.NotBefore, e.BadWait = time.Time{}, false
 		return
 	}
@@ -155,7 +156,7 @@ func spends(e *resilience.AnswerError) bool {
 	return i >= 0 && table[i].Meaning.Category == resilience.Quota
 }
 
-// codeOf brings what servers say in their own ways to what the table knows.
+// codeOf maps the variants of servers to the codes of the table.
 func codeOf(code, message string) string {
 	switch {
 	case code == "exceed_context_size_error", strings.Contains(message, "maximum context length"): // llama.cpp; vLLM
@@ -168,8 +169,8 @@ func codeOf(code, message string) string {
 	return resilience.Excerpt(code)
 }
 
-// noteReset reads when a limit ends, where no Retry-After says so: of the limit of which nothing is left, else the
-// later end of the two.
+// noteReset reads the end of a limit when there is no Retry-After: the reset of the limit that is used up, else the
+// later reset of both.
 func noteReset(e *resilience.AnswerError) {
 	if !e.NotBefore.IsZero() || e.Header("Retry-After") != "" {
 		return
@@ -210,8 +211,8 @@ func parseReset(text string) (time.Duration, bool) {
 	return days + wait, err == nil && wait >= 0
 }
 
-// refusedInside reads what a success says instead of an answer: an error of the server's (some send every one so), or
-// that the model does not want to write, or did not come to it.
+// refusedInside reads a refusal from an answer with status 200: an error (some servers send all errors like this), a
+// refusal by the model, or a length limit before the first word.
 func refusedInside(e *resilience.AnswerError) bool {
 	if f := faultOf(e.Body); f.Type != "" || f.Message != "" {
 		explain(e)

@@ -1,8 +1,8 @@
-// Package openai lets a language model write, on any server that speaks OpenAI's API for chats.
+// Package openai calls a language model on any server with OpenAI's chat API.
 //
-// A call belongs to no person: it is made with the installation's keys, or with none where a server at home asks for
-// none. It says nothing about lengths or temperatures, because models and servers differ in what they call them and
-// refuse what they do not know; how long an answer should be stands in the prompt.
+// Calls use the installation's keys, or none for a server that needs none. They set neither length nor temperature,
+// because models and servers name these differently and refuse unknown parameters. The prompt asks for the length
+// instead.
 package openai
 
 import (
@@ -20,14 +20,14 @@ import (
 	"reprise/internal/resilience"
 )
 
-// model is a providers.Model on one server. Safe for concurrent use.
+// model is a providers.Model on one server. It is safe for concurrent use.
 type model struct {
 	client *http.Client
 	base   string // without a trailing slash
-	name   string // as the server calls it
+	name   string // the server's name of it
 }
 
-// putKey writes an API key onto a request.
+// putKey adds an API key to a request.
 func putKey(req *http.Request, key resilience.Secret) {
 	req.Header.Set("Authorization", "Bearer "+string(key))
 }
@@ -40,12 +40,12 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// Complete lets the model write one answer. One that is empty is a broken contract, or an item failure where it ended
-// at a limit of length; one that ended at a limit of length is taken as it is, and says so, because it was paid for and
-// asking again would end there once more.
+// Complete returns one answer of the model. An empty answer breaks the contract, or is an item failure if it ended at
+// a length limit. A text that ended at a length limit is returned with Cut set, because it was paid for and a second
+// attempt would end there too.
 func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
-	body, err := json.Marshal(
-		map[string]any{"model": m.name, "messages": []message{{"system", p.System}, {"user", p.User}}})
+	messages := []message{{"system", p.System}, {"user", p.User}}
+	body, err := json.Marshal(map[string]any{"model": m.name, "messages": messages})
 	if err != nil {
 		return providers.Completion{}, err
 	}
@@ -60,7 +60,7 @@ func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Com
 	answer, err := refusals.Call(m.client, req, endpoint)
 	var out chat
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
-		_ = json.Unmarshal(e.Body, &out) // a refusal was paid for as well, where its body says so
+		_ = json.Unmarshal(e.Body, &out) // refusals cost tokens too, if the body reports them
 		return out.spent(), err
 	}
 	if err != nil {
@@ -72,8 +72,8 @@ func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Com
 	return out.completion(m.name)
 }
 
-// patience is how long an answer may take. A model that runs at home thinks for minutes, and a call that is given up
-// starts again and may cost twice.
+// patience is the timeout of an answer. Local models take minutes, and an abandoned call is repeated and may be billed
+// twice.
 const patience = 5 * time.Minute
 
 // chat is the answer of a server.
@@ -105,7 +105,7 @@ func (a *chat) completion(asked string) (providers.Completion, error) {
 	return out, nil
 }
 
-// spent is what the answer took, whatever it says.
+// spent returns the token counts of the answer.
 func (a *chat) spent() providers.Completion {
 	return providers.Completion{PromptTokens: max(a.Usage.PromptTokens, 0),
 		CompletionTokens: max(a.Usage.CompletionTokens, 0)}
@@ -113,7 +113,7 @@ func (a *chat) spent() providers.Completion {
 
 var thinking = regexp.MustCompile(`(?s)^\s*<think>.*?(</think>|$)`)
 
-// written is what is meant to be read of an answer: models that run at home often think aloud in front of it.
+// written returns an answer without the reasoning that local models often put in front of it.
 func written(content string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(thinking.ReplaceAllString(content, ""), ""))
 }

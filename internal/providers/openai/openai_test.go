@@ -22,7 +22,7 @@ import (
 
 var prompt = providers.Prompt{System: "Write.", User: "Artists:\n- Sigur Rós (3)"}
 
-// asking returns the model with these settings whose server client reaches.
+// asking returns a model with these settings that calls through client.
 func asking(client *http.Client, settings ...string) providers.Model {
 	return providertest.NewIn(providers.Installation{Client: client}, Describe(), settings...).Model
 }
@@ -73,17 +73,17 @@ func TestACompletion(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksOffIsTakenAndSaysSo(t *testing.T) {
+func TestACutAnswerIsKeptAndMarked(t *testing.T) {
 	t.Parallel()
 	got, err := complete(t, providertest.Always(200, providertest.Golden(t, "cut.json")))
 	require.NoError(t, err)
 	require.True(t, got.Cut)
 	require.Equal(t, "A calm week, with", got.Text)
-	require.Equal(t, "a-model", got.Model, "the one that was asked for, when the answer names none")
+	require.Equal(t, "a-model", got.Model, "the requested model when the answer names none")
 	require.Zero(t, got.PromptTokens)
 }
 
-func TestWhatAModelThinksAloudIsLeftOut(t *testing.T) {
+func TestReasoningIsCutFromTheAnswer(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"<think>\nHm.\n</think>\n\nA calm week.": "A calm week.",
@@ -95,7 +95,7 @@ func TestWhatAModelThinksAloudIsLeftOut(t *testing.T) {
 	require.Empty(t, written("<think>and on and on"))
 }
 
-func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
+func TestAnEmptyAnswerBreaksTheContract(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty":      `{"choices":[{"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
@@ -113,7 +113,7 @@ func TestAnAnswerWithoutWordsIsABrokenContract(t *testing.T) {
 	}
 }
 
-func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
+func TestARefusalReportsItsTokens(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]providers.Completion{
 		"200-refusal":                 {PromptTokens: 10, CompletionTokens: 5},
@@ -129,7 +129,8 @@ func TestWhatARefusalTookIsToldBesideIt(t *testing.T) {
 	}
 }
 
-// TestTable has one golden body per row of the providers page and of what other servers send, and shows what it means.
+// TestTable has one golden body per row of the error table and per variant of other servers, and checks the verdict of
+// each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rows := map[string]resilience.Verdict{
@@ -173,7 +174,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEveryStatusHasAMeaning sweeps over all statuses with a body that says nothing.
+// TestEveryStatusHasAMeaning checks all statuses with a body without a code.
 func TestEveryStatusHasAMeaning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,14 +194,14 @@ func TestEveryStatusHasAMeaning(t *testing.T) {
 			_, err = complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
 				return status, http.Header{"Content-Type": {"text/html"}}, "<html>"
 			}))
-			require.Equal(t, upstream, resilience.Classify(err), "a page speaks for nobody")
+			require.Equal(t, upstream, resilience.Classify(err), "an HTML page has no code")
 		}
 		_, err := complete(t, providertest.Always(200, "<html>Welcome"))
 		require.Equal(t, upstream, resilience.Classify(err))
 	})
 }
 
-// A limit ends when the answer says: by Retry-After, else by the reset of what is used up.
+// TestALimitEndsWhenTheAnswerSays checks that Retry-After comes before the reset of the used-up limit.
 func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 	t.Parallel()
 	const requests, tokens = "X-Ratelimit-Reset-Requests", "X-Ratelimit-Reset-Tokens"
@@ -216,15 +217,15 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 		"days":         {map[string]string{requests: "1d2h"}, 26 * time.Hour},
 		"a number":     {map[string]string{tokens: "12"}, 12 * time.Second},
 		"the later":    {map[string]string{requests: "1s", tokens: "3s"}, 3 * time.Second},
-		"what is used up": {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"},
+		"the used-up limit": {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"},
 			3 * time.Second},
-		"Retry-After":         {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
-		"none":                {nil, 0},
-		"nonsense":            {map[string]string{requests: "soon", tokens: "-1s"}, 0},
-		"zero":                {map[string]string{requests: "0s"}, 0},
-		"too long":            {map[string]string{requests: "30d"}, 0},
-		"a bad Retry-After":   {map[string]string{"Retry-After": "soon", requests: "5s"}, 0},
-		"of what is not used": {map[string]string{requests: "5s", leftRequests: "9", tokens: "0", leftTokens: "0"}, 0},
+		"Retry-After":             {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
+		"none":                    {nil, 0},
+		"nonsense":                {map[string]string{requests: "soon", tokens: "-1s"}, 0},
+		"zero":                    {map[string]string{requests: "0s"}, 0},
+		"too long":                {map[string]string{requests: "30d"}, 0},
+		"a bad Retry-After":       {map[string]string{"Retry-After": "soon", requests: "5s"}, 0},
+		"of a limit that is left": {map[string]string{requests: "5s", leftRequests: "9", tokens: "0", leftTokens: "0"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +250,7 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 	}
 }
 
-func TestASpentAccountIsNotAskedSoonerThanTomorrow(t *testing.T) {
+func TestASpentAccountWaitsADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		body := providertest.Golden(t, "429-insufficient_quota.json")
@@ -260,7 +261,7 @@ func TestASpentAccountIsNotAskedSoonerThanTomorrow(t *testing.T) {
 	})
 }
 
-// The same request goes out with the next key when one is spent or refused; no error or log shows a key.
+// TestKeysTakeTurns expects a repeated request with the next key when one is spent or refused, and no key in errors.
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -277,7 +278,7 @@ func TestKeysTakeTurns(t *testing.T) {
 			used = append(used, last)
 			body, err := io.ReadAll(r.Body)
 			require.NoError(t, err)
-			require.Contains(t, string(body), "Sigur Rós", "the whole request goes out again")
+			require.Contains(t, string(body), "Sigur Rós", "the whole request is sent again")
 			status := 200
 			_, _ = fmt.Sscan(answers[last][:3], &status)
 			return status, nil, providertest.Golden(t, answers[last]+".json")
@@ -303,7 +304,7 @@ func TestKeysTakeTurns(t *testing.T) {
 	})
 }
 
-func TestTroubleOfTheNetworkIsTheNetworks(t *testing.T) {
+func TestNetworkFailures(t *testing.T) {
 	t.Parallel()
 	_, err := complete(t, failing{errors.New("connection refused")})
 	require.Equal(t, verdict(retriable, resilience.Network, resilience.ScopeConnection), resilience.Classify(err))

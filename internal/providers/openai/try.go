@@ -10,8 +10,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// tryKey asks which models there are, which costs nothing. A server that keeps no list has at least not refused the
-// key.
+// tryKey asks for the list of models, which is free. A server without a list has at least not refused the key.
 func tryKey(ctx context.Context, t providers.Trying) error {
 	address := strings.TrimRight(t.Settings.Text("api_url"), "/") + "/models"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -26,5 +25,6 @@ func tryKey(ctx context.Context, t providers.Trying) error {
 }
 
 // tryTable is table for the list of models.
-var tryTable = slices.Concat(
-	providers.Table{{Status: http.StatusNotFound, Meaning: resilience.Meaning{Class: resilience.OK}}}, table)
+var tryTable = slices.Concat(providers.Table{
+	{Status: http.StatusNotFound, Meaning: resilience.Meaning{Class: resilience.OK}},
+}, table)

@@ -17,10 +17,10 @@ var (
 	sentence     = regexp.MustCompile(`^[A-Z].*\.$`)
 )
 
-// maxIcon limits the size of an icon, because every page carries some.
+// maxIcon limits the size of an icon, because every page contains icons.
 const maxIcon = 500
 
-// Describes shows that a description has every part, and that the parts agree with one another.
+// Describes checks that a description is complete and consistent.
 func Describes(t *testing.T, d providers.Description) {
 	t.Helper()
 	require.Regexp(t, providerName, d.Name)

@@ -16,19 +16,18 @@ import (
 type Enrichment struct {
 	New    func(*http.Client) providers.Enricher
 	Entity library.Entity
-	// Nothing are bodies of a successful answer that say that the source has nothing.
+	// Nothing holds the bodies of successful answers that mean that the source has nothing.
 	Nothing []string
 	Secrets []string // see Suite
 	Capability
 }
 
-// notForAll are the promises about calls in a person's name, and about several pages. What the source makes of the
-// statuses that they speak of is among the rest.
+// notForAll lists the promises about calls for a person and about several pages. Other promises cover their statuses.
 var notForAll = []string{"takes a refused credential for fatal", "keeps the wait of a rate limit",
 	"stops at the request that fails", "can be left early"}
 
-// RunEnrichment shows that the source keeps what every capability of every adapter promises, as far as it is about
-// calls on behalf of the installation. [library.ErrNotThere] counts as no failure.
+// RunEnrichment runs those checks of the conformance suite that apply to calls for the installation.
+// [library.ErrNotThere] is not a failure.
 func RunEnrichment(t *testing.T, e Enrichment) {
 	t.Helper()
 	s := &Suite{Provider: &providers.Provider{
@@ -56,7 +55,7 @@ func RunEnrichment(t *testing.T, e Enrichment) {
 	}
 }
 
-// enriching stands in for an adapter, which a source of facts is not.
+// enriching makes an adapter of a source of facts.
 type enriching struct{ providers.Enricher }
 
 func (enriching) Prove(context.Context) (providers.Account, error) { return providers.Account{}, nil }

@@ -22,7 +22,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// promises are what every capability of every adapter keeps. Each check runs in its own bubble.
+// promises lists the checks that every capability of every adapter must pass. Each runs in its own bubble.
 var promises = []struct {
 	name  string
 	check func(*testing.T, *capability)
@@ -86,19 +86,19 @@ func checkListen(t *testing.T, l library.Listen) {
 
 const errorBody = `{"error":{"message":"a reason"}}`
 
-// otherBodies are what a proxy, a gateway or a half-dead server sends in the place of the provider's own answer.
+// otherBodies holds bodies that a proxy, a gateway or a failing server sends instead of the provider's answer.
 var otherBodies = []string{
 	"", errorBody, `{"message":"no healthy upstream","code":"UNAVAILABLE","request_id":"4f1c"}`,
 	`{"error":`, `[{"error":"x"}]`, `null`, "404 page not found\n",
 }
 
-// checkStatuses sweeps all statuses with all bodies that are not the provider's. What such an answer means is said by
-// its status alone; that it came with 200 does not make it a success.
+// checkStatuses checks all statuses with all bodies that are not the provider's. The meaning of such an answer follows
+// from its status alone, and a 200 is not a success.
 func checkStatuses(t *testing.T, c *capability) {
 	for status := 100; status <= 599; status++ {
 		for _, body := range otherBodies {
 			if status == http.StatusNoContent && body != "" {
-				continue // net/http lets none pass
+				continue // net/http handles these itself
 			}
 			_, err := c.try(t.Context(), t, c.answering(status, nil, body))
 			if c.fine(status) && (err == nil || errors.Is(err, providers.ErrNotOffered)) {
@@ -130,7 +130,7 @@ func checkHTML(t *testing.T, c *capability) {
 	const page = "\n<!DOCTYPE html><html><head><title>Sign in to the network</title></head></html>"
 	for status := 200; status <= 599; status++ {
 		if status == http.StatusNoContent || status == http.StatusNotModified {
-			continue // they have no body
+			continue // no body
 		}
 		for _, contentType := range []string{"text/html; charset=utf-8", "application/json"} {
 			_, err := c.try(t.Context(), t, c.answering(status, http.Header{"Content-Type": {contentType}}, page))
@@ -240,8 +240,8 @@ func checkRateLimit(t *testing.T, c *capability) {
 	}
 }
 
-// checkEachRequest lets the first request fail, then only the second, and so on: the pages before are kept as they
-// were, and nothing is sent afterwards.
+// checkEachRequest fails the first request, then only the second, and so on. The pages before must be unchanged, and
+// no request may follow.
 func checkEachRequest(t *testing.T, c *capability) {
 	whole, err := c.try(t.Context(), t, c.Healthy)
 	require.NoError(t, err)
@@ -277,11 +277,11 @@ func checkEarlyBreak(t *testing.T, c *capability) {
 	if c.first == nil {
 		t.Skip("has no pages")
 	}
-	c.first(t.Context(), c.open(c.Healthy)) // the runtime panics when a sequence goes on after it was left
+	c.first(t.Context(), c.open(c.Healthy)) // the runtime panics when a sequence continues after a break
 	c.first(t.Context(), c.open(c.answering(http.StatusServiceUnavailable, nil, `{}`)))
 }
 
-// body is what the healthy upstream answers to req, and half the first half of that.
+// body returns the healthy upstream's answer to req, and half returns its first half.
 func (c *capability) body(req *http.Request) string {
 	_, _, body := c.Healthy(req)
 	return body
@@ -292,7 +292,7 @@ func (c *capability) half(req *http.Request) string {
 	return body[:(len(body)+1)/2]
 }
 
-// swapTypes gives every value at the top of a JSON text another type.
+// swapTypes changes the type of every top-level value of a JSON text.
 func swapTypes(body string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(body), &object) != nil {

@@ -6,13 +6,12 @@ import (
 	"reprise/internal/providers"
 )
 
-// New returns the provider with these settings, which are names and values in turn, and the defaults of the others.
+// New returns the provider with these settings, given as alternating names and values, and defaults for the others.
 func New(d providers.Description, settings ...string) *providers.Provider {
 	return NewIn(providers.Installation{}, d, settings...)
 }
 
-// NewIn is New in an installation. A value that the setting's kind refuses is taken as it is, to show what the adapter
-// does with it.
+// NewIn is New with an installation. It accepts invalid values, to test how the adapter handles them.
 func NewIn(in providers.Installation, d providers.Description, settings ...string) *providers.Provider {
 	all, err := d.Read(nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"reprise/internal/providers"
 )
 
-// Rows shows that every row of a provider's tables is met by a golden answer. met are the statuses and codes of those
-// answers, as the adapter reads them.
+// Rows checks that a golden answer covers every row of a provider's tables. met holds the statuses and codes of these
+// answers, as read by the adapter.
 func Rows(t testing.TB, tables providers.Tables, met []providers.Row) {
 	t.Helper()
 	for _, n := range tables.Of {
@@ -24,7 +24,7 @@ func Rows(t testing.TB, tables providers.Tables, met []providers.Row) {
 	}
 }
 
-// first is the index of the row that counts for an answer, -1 for none.
+// first returns the index of the row that applies to an answer, or -1.
 func first(t providers.Table, answer providers.Row) int {
 	for i, r := range t {
 		if (r.Status == 0 || r.Status == answer.Status) && (r.Code == "" || r.Code == answer.Code) {

@@ -18,10 +18,10 @@ import (
 	"reprise/internal/resilience"
 )
 
-// taken is what stands among the pages for a play that was taken.
+// taken represents an accepted play in the list of pages.
 const taken = "taken"
 
-// examplePlays are what is submitted when a suite names nothing else: three tracks of three artists.
+// examplePlays returns the default plays of a suite: three tracks of three artists.
 func examplePlays() []library.StoredListen {
 	names := []struct{ artist, title, album string }{
 		{"Sigur Rós", "Svefn-g-englar", "Ágætis byrjun"},
@@ -43,8 +43,8 @@ func examplePlays() []library.StoredListen {
 	return plays
 }
 
-// submitting is the capability of an adapter that takes listens: its pages are the plays that were taken before the
-// first that was not, and its failure is the call's, or else that play's.
+// submitting returns the capability of accepting listens. Its pages are the plays before the first one that was not
+// accepted, and its error is the call's, or else that play's.
 func submitting(t *testing.T, s *Suite) *capability {
 	t.Helper()
 	plays := s.Plays
@@ -88,7 +88,7 @@ func submitting(t *testing.T, s *Suite) *capability {
 	}
 }
 
-// checkTakes shows that the adapter can do what its provider says can be carried there.
+// checkTakes checks that the adapter implements what its provider's Takes declares.
 func (s *Suite) checkTakes(t *testing.T) {
 	takes, a := s.Provider.Takes, s.Provider.Open(Client(Always(http.StatusOK, `{}`)), s.Credentials)
 	if takes.Listens != "" {
@@ -105,8 +105,8 @@ func (s *Suite) checkTakes(t *testing.T) {
 	}
 }
 
-// checkNonsense answers with everything that a healthy body turns into when one of its values is another: the adapter
-// may make of it what it can, but it comes back, without a panic and with a verdict that is known.
+// checkNonsense answers with all variants of a healthy body with one changed value. The adapter may return anything,
+// but must return, without a panic and with a known verdict.
 func checkNonsense(t *testing.T, c *capability) {
 	if c.name != "Submit" && c.name != "Enrich" {
 		t.Skip("its answers are not matched with what was sent")
@@ -132,11 +132,11 @@ func checkNonsense(t *testing.T, c *capability) {
 	}
 }
 
-// odd are values that no documented shape has everywhere.
+// odd holds values that are unexpected in most places.
 var odd = []any{nil, true, -1, 1e300, "", "nonsense", "-1", []any{}, []any{nil}, []any{[]any{map[string]any{}}},
 	map[string]any{}, map[string]any{"#text": nil, "code": nil}}
 
-// nonsense is body with one of its values changed, or left out; false when there is no n-th change.
+// nonsense returns body with one value changed or removed; false when there is no n-th change.
 func nonsense(body string, n int) (string, bool) {
 	var tree any
 	if json.Unmarshal([]byte(body), &tree) != nil {
@@ -147,7 +147,7 @@ func nonsense(body string, n int) (string, bool) {
 	return string(text), err == nil && left < 0
 }
 
-// changed applies the n-th change to a JSON value; what is left of n is negative when that was done.
+// changed applies the n-th change to a JSON value. The returned n is negative when it was applied.
 func changed(v any, n int) (any, int) {
 	if n < len(odd) {
 		return odd[n], -1

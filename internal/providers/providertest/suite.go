@@ -22,33 +22,31 @@ import (
 // Suite is one provider under test.
 type Suite struct {
 	Provider *providers.Provider
-	// Credentials are those of a healthy connection of a user named "geoff", who contains "eof".
+	// Credentials belong to a healthy connection of the user "geoff", whose name contains "eof".
 	Credentials library.Credentials
 	Span        library.Span     // for Listens; zero for everything
 	Playlist    library.Playlist // for Tracks
-	// Plays are what Submit sends, at most Takes.Batch of them; nil for three of the suite's own.
+	// Plays holds the plays for Submit, at most Takes.Batch; nil for three default ones.
 	Plays []library.StoredListen
-	// Secrets are further texts that no error may hold, beside the fields that are passwords.
+	// Secrets holds further texts that no error may contain, besides the password fields.
 	Secrets []string
 
 	Prove, Listens, Playlists, Tracks, Submit Capability
 }
 
-// Capability is how the provider behaves under one of an adapter's capabilities. All but Prove are left out when the
-// provider does not have them.
+// Capability describes the provider's answers for one capability of an adapter. All but Prove are optional.
 //
-// In Submit an answer is healthy when every play was taken; a failure is the call's error, or else that of the first
-// play that was not taken.
+// For Submit, an answer is healthy when all plays were accepted. The failure is the call's error, or else that of the
+// first play that was not accepted.
 type Capability struct {
-	// Healthy answers as the provider does when all is well, with something to read.
+	// Healthy answers without failures and with data.
 	Healthy Respond
-	// Faults picks the requests that go wrong in the tests of faults; nil picks all. Requests whose failure the adapter
-	// rightly survives are left out here.
+	// Faults selects the requests that fail in the tests of faults; nil selects all. It leaves out requests whose
+	// failure the adapter handles itself.
 	Faults func(*http.Request) bool
-	// Statuses are the statuses to which the provider's table gives another meaning than the general table.
+	// Statuses holds the statuses whose meaning differs from the general table.
 	Statuses map[int]resilience.Meaning
-	// Fine are the statuses that are no failure: the capability then ends without an error, or with
-	// [providers.ErrNotOffered].
+	// Fine lists the statuses that are not failures: the capability returns no error or [providers.ErrNotOffered].
 	Fine []int
 }
 
@@ -89,7 +87,7 @@ func (s *Suite) checkProvider(t *testing.T) {
 	s.checkTakes(t)
 }
 
-// capability is one of the five with everything that its checks need.
+// capability is a capability with the functions that its checks need.
 type capability struct {
 	Capability
 	name    string
@@ -97,7 +95,7 @@ type capability struct {
 	secrets []string
 	nothing []string // see Enrichment
 	read    func(context.Context, *testing.T, providers.Adapter) (pages []any, err error)
-	// first reads the first page and leaves; nil where there are no pages.
+	// first reads the first page and breaks; nil without pages.
 	first func(context.Context, providers.Adapter)
 }
 
@@ -146,8 +144,9 @@ func prove(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error
 	return []any{account}, nil
 }
 
-func paged[P any](name string, c Capability,
-	open func(context.Context, providers.Adapter) iter.Seq2[P, error]) *capability {
+func paged[P any](
+	name string, c Capability, open func(context.Context, providers.Adapter) iter.Seq2[P, error],
+) *capability {
 	return &capability{
 		name: name, Capability: c,
 		read: func(ctx context.Context, t *testing.T, a providers.Adapter) (pages []any, err error) {
@@ -160,17 +159,17 @@ func paged[P any](name string, c Capability,
 			return pages, err
 		},
 		first: func(ctx context.Context, a providers.Adapter) {
-			for range open(ctx, a) { // leaving at once is the point
+			for range open(ctx, a) { // break at once
 				break
 			}
 		},
 	}
 }
 
-// maxRequests is more than any adapter needs for the few pages of a healthy upstream in a test.
+// maxRequests is more than any adapter needs for the few pages of a test.
 const maxRequests = 200
 
-// try reads everything with rt as the network and checks what holds for every error.
+// try reads everything with rt as the network and checks the rules for all errors.
 func (c *capability) try(ctx context.Context, t *testing.T, rt http.RoundTripper) ([]any, error) {
 	t.Helper()
 	var sent []*http.Request
@@ -191,7 +190,7 @@ func (c *capability) open(rt http.RoundTripper) providers.Adapter {
 	return c.suite.Provider.Open(Client(rt), maps.Clone(c.suite.Credentials))
 }
 
-// checkText shows that an error's text holds no secret and no part of a URL that could be one.
+// checkText checks that an error's text contains no secret and no part of a URL that could be one.
 func (c *capability) checkText(t *testing.T, text string, sent []*http.Request) {
 	t.Helper()
 	for _, s := range c.secrets {
@@ -222,7 +221,7 @@ func queryAndHeader(req *http.Request) url.Values {
 
 func (c *capability) faulty(req *http.Request) bool { return c.Faults == nil || c.Faults(req) }
 
-// with is the healthy upstream whose picked requests are answered by fault instead.
+// with returns the healthy upstream with fault answering the selected requests.
 func (c *capability) with(fault func(*http.Request) (*http.Response, error)) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if c.faulty(req) {
@@ -232,12 +231,12 @@ func (c *capability) with(fault func(*http.Request) (*http.Response, error)) htt
 	})
 }
 
-// answering is the healthy upstream whose picked requests get that answer instead.
+// answering returns the healthy upstream with this answer to the selected requests.
 func (c *capability) answering(status int, header http.Header, body string) http.RoundTripper {
 	return c.with(Respond(func(*http.Request) (int, http.Header, string) { return status, header, body }).RoundTrip)
 }
 
-// wanted is the verdict that the provider's declared deviations, or else the general table, give to a status.
+// wanted returns the verdict of a status by Statuses, or else by the general table.
 func (c *capability) wanted(status int) resilience.Verdict {
 	e := &resilience.AnswerError{Status: status}
 	if m, ok := c.Statuses[status]; ok {
@@ -248,7 +247,7 @@ func (c *capability) wanted(status int) resilience.Verdict {
 
 func (c *capability) fine(status int) bool { return slices.Contains(c.Fine, status) }
 
-// listed is an upstream that wants to be called by endpoints that the provider lists.
+// listed returns an upstream that fails the test for endpoints that the provider does not list.
 func listed(t *testing.T, p *providers.Provider, next Respond) Respond {
 	return func(req *http.Request) (int, http.Header, string) {
 		assert.Contains(t, p.Endpoints, resilience.EndpointOf(req.Context()),

@@ -1,8 +1,8 @@
-// Package providertest is what the tests of every adapter share: an upstream without sockets, and the conformance suite
-// that shows that an adapter turns whatever an upstream does into a verdict of the resilience page.
+// Package providertest helps to test adapters: an upstream without sockets, and a conformance suite that checks that
+// an adapter maps every failure of an upstream to a verdict of docs/resilience.md.
 //
-// The upstream is below the program's own transport and client, so an adapter sees exactly what it sees in
-// production. Nothing in this package opens a connection, so all of it runs in a synctest bubble.
+// The upstream sits below the real transport and client, so adapters behave as in production. Nothing in this package
+// opens a connection, so all of it runs in a synctest bubble.
 package providertest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Respond is the far side of the network: it answers a request with a status, further headers (may be nil) and a body.
+// Respond is an upstream. It answers a request with a status, further headers (may be nil) and a body.
 type Respond func(*http.Request) (status int, header http.Header, body string)
 
 // RoundTrip implements http.RoundTripper.
@@ -34,7 +34,7 @@ func (f Respond) RoundTrip(req *http.Request) (*http.Response, error) {
 	return response(req, status, header, strings.NewReader(body)), nil
 }
 
-// Always answers every request in the same way, as JSON.
+// Always answers every request with the same status and JSON body.
 func Always(status int, body string) Respond {
 	return func(*http.Request) (int, http.Header, string) { return status, nil, body }
 }
@@ -55,12 +55,12 @@ func Routes(routes map[string]Respond) Respond {
 	}
 }
 
-// routed lets a mux hold a Respond: it is only looked up, never served.
+// routed makes an http.Handler of a Respond, so that a mux can look it up. It is never served.
 type routed Respond
 
 func (routed) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// Client returns the program's own HTTP client with rt in the place of the network.
+// Client returns the production HTTP client with rt as the network.
 func Client(rt http.RoundTripper) *http.Client {
 	return resilience.NewClient(&resilience.Transport{Base: rt, UserAgent: "Reprise/test (test@example.org)"})
 }
@@ -89,7 +89,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// failing is a reader that yields text and then calls end for its error.
+// failing is a reader that returns text and then the error of end.
 type failing struct {
 	text io.Reader
 	end  func() error

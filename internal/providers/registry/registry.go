@@ -1,4 +1,4 @@
-// Package registry lists every provider that this version knows. Adding one is a folder beside this and a line here.
+// Package registry lists all providers. A new one needs a package beside this one and a line here.
 package registry
 
 import (

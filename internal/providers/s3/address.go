@@ -15,7 +15,7 @@ import (
 const adviceAddress = "This is not a web address. Enter the S3 endpoint of your storage, for example " +
 	"https://s3.example.org."
 
-// read takes what a person typed. The error is a [resilience.SettingError] and does not repeat what was typed.
+// read reads the fields of the connect form. Its error is a [resilience.SettingError] that does not contain the input.
 func (a *adapter) read(c library.Credentials) (err error) {
 	if a.endpoint, err = normalise(c[credEndpoint]); err != nil {
 		return err
@@ -43,12 +43,12 @@ func (a *adapter) read(c library.Credentials) (err error) {
 	return nil
 }
 
-// notInKey says whether r would break the header in which access key and region travel.
+// notInKey reports whether r is invalid in the header that contains access key and region.
 func notInKey(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsPrint(r) || r > unicode.MaxASCII || r == '/' || r == ','
 }
 
-// normalise turns what a person typed as the address of a storage into scheme and host; nothing means Amazon's.
+// normalise turns a typed storage address into scheme and host; an empty address means Amazon's.
 func normalise(typed string) (*url.URL, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
@@ -82,13 +82,13 @@ func normalise(typed string) (*url.URL, error) {
 
 func badAddress(problem string) error { return setting(credEndpoint, problem) }
 
-// atHome says whether host is this machine or a literal address of a private network, where TLS is not to be expected.
+// atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
 func atHome(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
 }
 
-// folder turns what a person typed as a folder into what names begin with.
+// folder turns a typed folder into a prefix of object names.
 func folder(typed string) (string, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {

@@ -23,19 +23,19 @@ const (
 	endpointDelete = "DELETE /{bucket}/{key}"
 )
 
-// attempt is one call of the library, which is one request. The library puts the typed errors of the transport into
-// words of its own, with the address in them, so that what really happened is kept here.
+// attempt is one call of the library, which is one request. The library replaces typed errors of the transport by
+// texts with the URL in them, so attempt keeps the original error.
 type attempt struct {
 	endpoint string
 	end      context.CancelFunc
 	err      error
-	region   string // that the answer named
-	location string // where the answer sends on to
+	region   string // named in the answer
+	location string // redirect target of the answer
 }
 
 type attemptKey struct{}
 
-// wire is the network as the library sees it.
+// wire is the transport of the library.
 type wire struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -50,14 +50,14 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	try.err = err
-	try.end() // else the library would wait before it gives up
+	try.end() // stops the library, which would wait before it returns
 	return nil, err
 }
 
-// sentOn is the error of an answer that the transport lets pass because others follow it.
+// sentOn returns the error of a redirect, which the transport passes on because other clients follow it.
 func sentOn(endpoint string, resp *http.Response) error {
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body) // bounded by the transport
+	body, err := io.ReadAll(resp.Body) // limited by the transport
 	if err != nil {
 		return &resilience.NetworkError{Endpoint: endpoint, Err: fmt.Errorf("read answer: %w", err)}
 	}
@@ -65,7 +65,7 @@ func sentOn(endpoint string, resp *http.Response) error {
 		Message: "redirects to another address", Body: body}
 }
 
-// do lets the library make one request and returns what that really came to.
+// do lets the library make one request and returns its original error.
 func (a *adapter) do(ctx context.Context, endpoint string, run func(context.Context) error) error {
 	inner, end := context.WithCancel(resilience.WithXML(resilience.WithEndpoint(ctx, endpoint)))
 	defer end()
@@ -82,7 +82,7 @@ func (a *adapter) do(ctx context.Context, endpoint string, run func(context.Cont
 	return &resilience.ContractError{Endpoint: endpoint, What: "not what S3 answers"}
 }
 
-// explain reads the server's own code and words from its answer.
+// explain reads the server's code and message from its answer.
 func (a *adapter) explain(try *attempt) error {
 	e, ok := errors.AsType[*resilience.AnswerError](try.err)
 	if !ok {
@@ -115,7 +115,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// head returns what is known of an object; nil when there is none.
+// head returns the metadata of an object, or nil when there is none.
 func (a *adapter) head(ctx context.Context, key string) (*minio.ObjectInfo, error) {
 	var found minio.ObjectInfo
 	err := a.do(ctx, endpointHead, func(ctx context.Context) (err error) {
@@ -131,11 +131,11 @@ func (a *adapter) head(ctx context.Context, key string) (*minio.ObjectInfo, erro
 	return &found, nil
 }
 
-// put writes an object in one request, which the server verifies by two checksums, and returns the ETag it answers.
+// put writes an object in one request with two checksums, which the server verifies, and returns the ETag.
 func (a *adapter) put(ctx context.Context, o object, opts minio.PutObjectOptions) (etag string, err error) {
 	opts.ContentType = o.contentType
 	opts.UserMetadata = map[string]string{metaSum: o.sha256Hex()}
-	// the library's word for: the whole body has one checksum, not each piece of a stream
+	// one checksum for the whole body, not per part of a stream
 	opts.DisableContentSha256 = true
 	err = a.do(ctx, endpointPut, func(ctx context.Context) error {
 		info, err := a.library.PutObject(ctx, a.bucket, o.key, bytes.NewReader(o.body), int64(len(o.body)),
@@ -164,7 +164,7 @@ func (a *adapter) remove(ctx context.Context, key string) error {
 		return a.library.RemoveObject(ctx, a.bucket, key, minio.RemoveObjectOptions{})
 	})
 	if _, ok := errors.AsType[*resilience.ContractError](err); ok {
-		return nil // servers differ in how they say that it is done
+		return nil // servers differ in the status of success
 	}
 	return err
 }

@@ -13,11 +13,11 @@ import (
 	"reprise/internal/resilience"
 )
 
-// metaSum is the object's own metadata in which its SHA-256 stands. Where the storage encrypts with keys of its own,
-// the ETag is no checksum of the body.
+// metaSum is the metadata key of the object's SHA-256. The ETag is not a checksum of the body in storages that
+// encrypt.
 const metaSum = "Reprise-Sha256"
 
-// object is what is to be kept.
+// object is an object to store.
 type object struct {
 	key, contentType string
 	body             []byte
@@ -32,14 +32,14 @@ func newObject(key, contentType string, body []byte) object {
 func (o *object) md5Base64() string { return base64.StdEncoding.EncodeToString(o.md5[:]) }
 func (o *object) sha256Hex() string { return hex.EncodeToString(o.sha256[:]) }
 
-// is says whether what was found is o.
+// is reports whether the found object equals o.
 func (o *object) is(found *minio.ObjectInfo) bool {
 	return found != nil && found.Size == int64(len(o.body)) &&
 		(found.ETag == hex.EncodeToString(o.md5[:]) || found.UserMetadata[metaSum] == o.sha256Hex())
 }
 
-// Keep implements providers.ObjectStore. When somebody else writes the object at the same time, it looks and tries once
-// more; after that it is a failure that passes by itself.
+// Keep implements providers.ObjectStore. After a concurrent change of the object it reads and tries once more, and
+// then returns a retriable error.
 func (a *adapter) Keep(ctx context.Context, name, contentType string, body []byte) (etag string, err error) {
 	if a.err != nil {
 		return "", a.err
@@ -63,7 +63,7 @@ func (a *adapter) keep(ctx context.Context, o object) (string, error) {
 	}
 	etag, err := a.replace(ctx, o, found)
 	if changedMeanwhile(err) && refusal != nil {
-		return "", refusal // something stands there that we may not look at
+		return "", refusal // there is an object that we may not read
 	}
 	if err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func (a *adapter) keep(ctx context.Context, o object) (string, error) {
 	return a.verify(ctx, o, etag)
 }
 
-// replace writes o over what was found and over nothing else, as far as the server knows conditions.
+// replace writes o on condition that the object is still the found one, if the server supports conditional writes.
 func (a *adapter) replace(ctx context.Context, o object, found *minio.ObjectInfo) (string, error) {
 	if !a.plain {
 		var opts minio.PutObjectOptions
@@ -90,7 +90,7 @@ func (a *adapter) replace(ctx context.Context, o object, found *minio.ObjectInfo
 	return a.put(ctx, o, minio.PutObjectOptions{})
 }
 
-// verify reports whether o is in the storage now. etag is what the write answered.
+// verify checks that the storage holds o now. etag is the ETag that the write returned.
 func (a *adapter) verify(ctx context.Context, o object, etag string) (string, error) {
 	kept, err := a.head(ctx, o.key)
 	switch {
@@ -105,5 +105,5 @@ func (a *adapter) verify(ctx context.Context, o object, etag string) (string, er
 	case kept.Size != int64(len(o.body)):
 		return "", &resilience.ContractError{Endpoint: endpointHead, What: "another size than was written"}
 	}
-	return etag, nil // what the server has verified, under an ETag that is no checksum, and without our metadata
+	return etag, nil // the server verified it; its ETag is not a checksum, and it dropped our metadata
 }

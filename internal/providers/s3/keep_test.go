@@ -30,7 +30,7 @@ func TestKeep(t *testing.T) {
 			require.Equal(t, []string{"HEAD", "PUT If-Match", "HEAD"}, s.take())
 			require.Equal(t, november, s.body(t, "x"))
 
-			s.write("x", october+october) // of the same size as nothing of ours, without our metadata
+			s.write("x", october+october) // another size than ours, without our metadata
 			_, err = keep(t.Context(), s.open(), "x", november)
 			require.NoError(t, err)
 			require.Equal(t, november, s.body(t, "x"))
@@ -38,17 +38,17 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestSomebodyElse writes or removes the object between our look and our write.
-func TestSomebodyElse(t *testing.T) {
+// TestConcurrentWrites changes or removes the object between our read and our write.
+func TestConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		there  string
 		meddle func(*storage)
 	}{
-		"makes it":            {"", func(s *storage) { s.write("x", "theirs") }},
-		"changes it":          {"old", func(s *storage) { s.write("x", "theirs") }},
-		"removes it":          {"old", func(s *storage) { s.remove("x") }},
-		"makes what we bring": {"", func(s *storage) { s.write("x", november) }},
+		"makes it":       {"", func(s *storage) { s.write("x", "theirs") }},
+		"changes it":     {"old", func(s *storage) { s.write("x", "theirs") }},
+		"removes it":     {"old", func(s *storage) { s.remove("x") }},
+		"makes the same": {"", func(s *storage) { s.write("x", november) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,8 +71,8 @@ func TestSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestSomebodyElseWhoDoesNotStop is never overwritten unseen, and the failure passes by itself.
-func TestSomebodyElseWhoDoesNotStop(t *testing.T) {
+// TestRepeatedConcurrentWrites expects a retriable error and no overwritten change.
+func TestRepeatedConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	t.Run("writing before us", func(t *testing.T) {
 		t.Parallel()
@@ -89,7 +89,7 @@ func TestSomebodyElseWhoDoesNotStop(t *testing.T) {
 		requireRow(t, err, "PreconditionFailed", 412, upstream, "at the same time")
 		require.Equal(t, []string{"HEAD", "PUT If-None-Match", "HEAD", "PUT If-Match"}, s.take(),
 			"looked again and tried once more")
-		require.Equal(t, "c", s.body(t, "x"), "theirs stands")
+		require.Equal(t, "c", s.body(t, "x"), "the concurrent change is kept")
 	})
 	t.Run("writing after us", func(t *testing.T) {
 		t.Parallel()
@@ -109,7 +109,7 @@ func TestSomebodyElseWhoDoesNotStop(t *testing.T) {
 	})
 }
 
-// TestAServerWithoutConditions gets the object all the same, and is not asked again for what it does not know.
+// TestAServerWithoutConditions stores the object, without further conditional writes.
 func TestAServerWithoutConditions(t *testing.T) {
 	t.Parallel()
 	s := &storage{before: func(req *http.Request) (int, http.Header, string) {
@@ -128,7 +128,7 @@ func TestAServerWithoutConditions(t *testing.T) {
 	require.Equal(t, november, s.body(t, "x"))
 }
 
-// TestAKeyThatMayNotList cannot see that an object is missing: the storage refuses to say, without a reason.
+// TestAKeyThatMayNotList gets a 403 without a body for a missing object.
 func TestAKeyThatMayNotList(t *testing.T) {
 	t.Parallel()
 	s := &storage{}
@@ -145,7 +145,7 @@ func TestAKeyThatMayNotList(t *testing.T) {
 	require.Equal(t, october, s.body(t, "x"))
 }
 
-// TestAKeyThatMayNotRead does not overwrite what it cannot see, and does not call unverified what it wrote a success.
+// TestAKeyThatMayNotRead expects no overwritten object, and no success for an unverified write.
 func TestAKeyThatMayNotRead(t *testing.T) {
 	t.Parallel()
 	s := &storage{before: func(req *http.Request) (int, http.Header, string) {
@@ -161,8 +161,8 @@ func TestAKeyThatMayNotRead(t *testing.T) {
 	require.Equal(t, 1, s.writes)
 }
 
-// TestWhatIsNotKept although the server said so is a broken promise.
-func TestWhatIsNotKept(t *testing.T) {
+// TestATruncatedObject expects a contract error when the server reports success but stored only a part.
+func TestATruncatedObject(t *testing.T) {
 	t.Parallel()
 	s := &storage{foreign: true}
 	s.before = func(req *http.Request) (int, http.Header, string) {
@@ -178,7 +178,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		"written"}, err)
 }
 
-// TestAServerThatDropsOurMetadata is believed by the ETag that it gave to what it verified.
+// TestAServerThatDropsOurMetadata trusts the ETag of a verified write.
 func TestAServerThatDropsOurMetadata(t *testing.T) {
 	t.Parallel()
 	s := &storage{foreign: true}

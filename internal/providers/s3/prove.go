@@ -13,14 +13,14 @@ import (
 	"reprise/internal/resilience"
 )
 
-// probeName is the object that Prove writes and removes. A name of its own in every call would leave litter behind when
-// the removal fails.
+// probeName is the name of the object that Prove writes and removes. It is constant, so that failed removals leave at
+// most one object.
 const probeName = "reprise-connection-test.txt"
 
 const adviceNoStorage = "There is no S3 storage at this address. Enter what its documentation calls the S3 endpoint; " +
 	"it is often another address or port than that of its web page."
 
-// Prove writes an object, reads it back and removes it, in the region that the server names when it knows better.
+// Prove writes an object, reads it back and removes it. If the server names another region, it uses that one.
 func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if a.err != nil {
 		return providers.Account{}, a.err
@@ -61,15 +61,14 @@ func (a *adapter) probe(ctx context.Context) error {
 	return a.remove(ctx, o.key)
 }
 
-// elsewhere says whether err is a refusal that names another region than the one that was tried.
+// elsewhere reports whether err is a refusal that names another region.
 func (a *adapter) elsewhere(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && !resilience.ServerFault(e.Status) && a.told != "" && a.told != a.region &&
 		!strings.ContainsFunc(a.told, notInKey)
 }
 
-// advise adds to a failure what a person can do about it, where the address is to blame. What the failure means stays
-// as it is.
+// advise adds advice to a failure that is caused by the address. It does not change the verdict.
 func (a *adapter) advise(err error) error {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	switch {

@@ -35,10 +35,14 @@ func setupReal(t *testing.T, args ...string) *real {
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	r := &requests{next: base}
-	return &real{Server: s, requests: r,
+	return &real{
+		Server: s, requests: r,
 		client: resilience.NewClient(&resilience.Transport{Base: r, UserAgent: "Reprise/test"}),
-		credentials: library.Credentials{"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey,
-			"secret_key": s.SecretKey, "region": s.Region}}
+		credentials: library.Credentials{
+			"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey, "secret_key": s.SecretKey,
+			"region": s.Region,
+		},
+	}
 }
 
 // open returns an adapter with some of the credentials changed.
@@ -113,8 +117,8 @@ func TestRealServerKeeps(t *testing.T) {
 	require.Contains(t, r.Objects("music"), "empty.jsonl")
 }
 
-// TestRealServerSomebodyElseWrites between our look and our write: what they wrote is seen, and only then replaced.
-func TestRealServerSomebodyElseWrites(t *testing.T) {
+// TestRealServerConcurrentWrites changes the object between our read and our write. It is read before it is replaced.
+func TestRealServerConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	for name, there := range map[string]string{"where there was nothing": "", "over what was there": "old"} {
 		t.Run(name, func(t *testing.T) {
@@ -126,18 +130,18 @@ func TestRealServerSomebodyElseWrites(t *testing.T) {
 			}
 			r.requests.take()
 			other, times := r.open(), 1
-			meddling := resilience.NewClient(
-				&resilience.Transport{Base: roundTripper(func(req *http.Request) (*http.Response, error) {
-					if req.Method == http.MethodPut && times > 0 {
-						times--
-						if _, err := keep(req.Context(), other, "x", "theirs"); err != nil {
-							return nil, err
-						}
-						r.requests.take()
+			meddling := roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodPut && times > 0 {
+					times--
+					if _, err := keep(req.Context(), other, "x", "theirs"); err != nil {
+						return nil, err
 					}
-					return r.requests.RoundTrip(req)
-				})})
-			a := providertest.New(s3.Describe()).Open(meddling, r.credentials)
+					r.requests.take()
+				}
+				return r.requests.RoundTrip(req)
+			})
+			client := resilience.NewClient(&resilience.Transport{Base: meddling})
+			a := providertest.New(s3.Describe()).Open(client, r.credentials)
 			_, err := keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
 			require.Equal(t, []string{"PUT", "HEAD", "PUT", "HEAD"}, r.requests.take(),
@@ -206,7 +210,7 @@ func TestRealServerGoneForAWhile(t *testing.T) {
 	require.NoError(t, err)
 	r.Stop()
 	r.requests.take()
-	for range 2 { // first on the connection that was open, then on none
+	for range 2 { // first on the open connection, then without one
 		began := time.Now()
 		_, err = keep(t.Context(), a, "x", november)
 		requireNetwork(t, err)
@@ -229,7 +233,7 @@ func requireNetwork(t *testing.T, err error) {
 	require.NotContains(t, err.Error(), "reprise/x")
 }
 
-// TestRealServerBehindTheDialGuard is not reached where private addresses are not allowed.
+// TestRealServerBehindTheDialGuard expects no connection when private addresses are not allowed.
 func TestRealServerBehindTheDialGuard(t *testing.T) {
 	t.Parallel()
 	r := setupReal(t)

@@ -1,9 +1,9 @@
 // Package s3 keeps an archive in any S3-compatible storage: Amazon's, or a person's own MinIO, Garage, Ceph, versitygw
 // and the like.
 //
-// An object is sent in one request that carries its checksums, and is looked at before and after: what stands there
-// already is not written again, what somebody else has changed since is not overwritten unseen, and what was written is
-// there in the end. Credentials leave only as signatures, and are never part of an error.
+// An object is sent in one request with its checksums and read before and after. Equal objects are not written again,
+// concurrent changes are not overwritten without reading them, and every write is verified. Credentials are only used
+// to sign and are never part of an error.
 package s3
 
 import (
@@ -24,7 +24,7 @@ import (
 const (
 	credEndpoint  = "endpoint"
 	credBucket    = "bucket"
-	credRegion    = "region" // learned when it was left empty
+	credRegion    = "region" // learned when left empty
 	credAccessKey = "access_key"
 	credSecretKey = "secret_key"
 	credPrefix    = "prefix"
@@ -32,11 +32,11 @@ const (
 
 const (
 	amazon        = "https://s3.amazonaws.com"
-	defaultRegion = "us-east-1" // what S3 takes a missing region for, and what most servers call their only one
+	defaultRegion = "us-east-1" // the default of S3, and the only region of most servers
 	defaultPrefix = "reprise/"
 )
 
-// Describe returns what an S3-compatible storage says of itself.
+// Describe returns the description of S3-compatible storages.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "s3", DisplayName: "S3 archive",
@@ -89,11 +89,11 @@ type adapter struct {
 	accessKey string
 	secretKey string
 
-	err     error // what is wrong with the credentials themselves
+	err     error // the error of invalid credentials
 	library minio.Core
-	plain   bool   // the server does not know conditional writes
+	plain   bool   // the server does not support conditional writes
 	told    string // the region that the latest refusal named
-	moved   string // the host that the latest answer sent on to, with its scheme
+	moved   string // the scheme and host of the latest redirect
 }
 
 func open(client *http.Client, c library.Credentials) *adapter {
@@ -117,24 +117,24 @@ func open(client *http.Client, c library.Credentials) *adapter {
 	return a
 }
 
-// enter makes the library's client for the adapter's region. It makes no call.
+// enter creates the library's client for the adapter's region. It makes no call.
 func (a *adapter) enter() {
 	core, err := minio.NewCore(a.endpoint.Host, &minio.Options{
 		Creds:      credentials.NewStaticV4(a.accessKey, a.secretKey, ""),
 		Secure:     a.endpoint.Scheme == "https",
 		Region:     a.region,
 		Transport:  wire{a.next},
-		MaxRetries: 1, // trying again is a schedule's business
+		MaxRetries: 1, // the engine retries
 	})
 	if err != nil {
 		a.err = badAddress(adviceAddress)
 		return
 	}
-	core.SetS3EnableDualstack(false) // else Amazon's addresses are replaced by others
+	core.SetS3EnableDualstack(false) // keeps Amazon's addresses as they are
 	a.library = *core
 }
 
-// redact takes our own secrets out of a server's words, should it repeat them.
+// redact takes the credentials out of a server's message, in case it repeats them.
 func (a *adapter) redact(text string) string {
 	for _, secret := range []string{a.secretKey, a.accessKey} {
 		text = strings.ReplaceAll(text, secret, "…")

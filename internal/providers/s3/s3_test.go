@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestTable has a golden answer for each row, at each kind of request whose answer has a body.
+// TestTable has a golden answer for each row, for each kind of request whose answer has a body.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -157,8 +157,8 @@ func requireNoSecret(t *testing.T, err error) {
 	}
 }
 
-// TestWordsThatRepeatSecrets are cut out, wherever the server puts them.
-func TestWordsThatRepeatSecrets(t *testing.T) {
+// TestSecretsAreRedacted has a server that repeats the credentials in its message.
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	const body = `<Error><Code>InvalidRequest</Code>` +
 		`<Message>Key geoff-access-key and correct-horse-battery are not welcome.</Message></Error>`
@@ -168,7 +168,7 @@ func TestWordsThatRepeatSecrets(t *testing.T) {
 	require.Contains(t, err.Error(), "are not welcome")
 }
 
-// TestNoPauseAfterAFailure: the library would wait before it gives up; when to try again is not its business.
+// TestNoPauseAfterAFailure checks that the library neither waits nor retries.
 func TestNoPauseAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,11 +178,11 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 			providertest.Always(200, "<!doctype html><html>"),
 		} {
 			calls := 0
-			a := providertest.New(s3.Describe()).Open(
-				providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
-					calls++
-					return answer(req)
-				})), geoff)
+			client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+				calls++
+				return answer(req)
+			}))
+			a := providertest.New(s3.Describe()).Open(client, geoff)
 			began := time.Now()
 			_, err := keep(t.Context(), a, "x", october)
 			require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "%v", err)
@@ -192,8 +192,8 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 	})
 }
 
-// TestOurOwnEnd is no failure of the storage's; a deadline is.
-func TestOurOwnEnd(t *testing.T) {
+// TestCancellation is not a failure of the storage; a deadline is.
+func TestCancellation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		silent := func() (*http.Client, func() int) {
@@ -221,8 +221,8 @@ func TestOurOwnEnd(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatEnds keeps its type, also where the library replaces what says EOF by words with the address.
-func TestAConnectionThatEnds(t *testing.T) {
+// TestConnectionErrorsKeepTheirType includes EOF, which the library replaces by a text with the URL.
+func TestConnectionErrorsKeepTheirType(t *testing.T) {
 	t.Parallel()
 	for _, end := range []error{
 		errors.New("EOF"), errors.New("read tcp 10.0.0.1: connection reset by peer"),
@@ -270,12 +270,12 @@ func TestProveLearnsTheRegion(t *testing.T) {
 			require.NoError(t, err)
 			again, err := a.Prove(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, account, again, "the same account with what was learned")
+			require.Equal(t, account, again, "the same account with learned credentials")
 		})
 	}
 }
 
-// TestProveComparesWhatItReads with what it wrote: a storage that answers from a memory of its own proves nothing.
+// TestProveComparesWhatItReads has a storage that answers from a stale cache.
 func TestProveComparesWhatItReads(t *testing.T) {
 	t.Parallel()
 	stale := ""
@@ -297,7 +297,7 @@ func TestProveComparesWhatItReads(t *testing.T) {
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
-// TestProveAcceptsEveryWayToSayRemoved, also that of a server that answers 200.
+// TestProveAcceptsEveryWayToSayRemoved includes servers that answer a removal with 200.
 func TestProveAcceptsEveryWayToSayRemoved(t *testing.T) {
 	t.Parallel()
 	s := &storage{before: func(req *http.Request) (int, http.Header, string) {
@@ -318,7 +318,7 @@ func golden(code string) string {
 	return string(b)
 }
 
-// TestProveAdvises where no S3 storage answers.
+// TestProveAdvises connects to addresses without an S3 storage.
 func TestProveAdvises(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -330,17 +330,16 @@ func TestProveAdvises(t *testing.T) {
 	}{
 		"a web page": {200, http.Header{"Content-Type": {"text/html"}}, "<!doctype html><html>",
 			resilience.Retriable, "no S3 storage at this address"},
-		"nothing": {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
-		"a stranger": {404, nil, `{"error":"not found"}`, resilience.Retriable,
-			"no S3 storage at this address"},
-		"a TLS port": {400, nil, "Client sent an HTTP request to an HTTPS server.", resilience.Fatal,
-			"no S3 storage at this address"},
-		"a redirect": {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}},
-			"", resilience.Retriable, "https://storage.example.org. If that"},
-		"a redirect with us": {301, http.Header{"Location": {"/music"}}, "", resilience.Retriable,
-			"no S3 storage at this address"},
-		"no address redirect": {308, http.Header{"Location": {"http://%zz"}}, "", resilience.Retriable,
-			"no S3 storage at this address"},
+		"nothing":    {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
+		"a stranger": {404, nil, `{"error":"not found"}`, resilience.Retriable, "no S3 storage at this address"},
+		"a TLS port": {400, nil, "Client sent an HTTP request to an HTTPS server.",
+			resilience.Fatal, "no S3 storage at this address"},
+		"a redirect": {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}}, "",
+			resilience.Retriable, "https://storage.example.org. If that"},
+		"a redirect with us": {301, http.Header{"Location": {"/music"}}, "",
+			resilience.Retriable, "no S3 storage at this address"},
+		"no address redirect": {308, http.Header{"Location": {"http://%zz"}}, "",
+			resilience.Retriable, "no S3 storage at this address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -353,7 +352,7 @@ func TestProveAdvises(t *testing.T) {
 			require.NotContains(t, e.Meaning.Advice, "secret")
 		})
 	}
-	t.Run("an outage is none of the address's", func(t *testing.T) {
+	t.Run("an outage gets no advice", func(t *testing.T) {
 		t.Parallel()
 		s := &storage{before: func(*http.Request) (int, http.Header, string) { return 503, nil, "" }}
 		_, err := s.open().Prove(t.Context())

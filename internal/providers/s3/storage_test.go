@@ -24,11 +24,11 @@ import (
 var geoff = library.Credentials{"endpoint": "https://s3.example.org", "bucket": "music",
 	"access_key": "geoff-access-key", "secret_key": "correct-horse-battery"}
 
-// storage answers as S3 does, from memory. Each access key has objects of its own, so that tests do not meet.
+// storage is an S3 server in memory. Each access key has its own objects, so that tests are independent.
 type storage struct {
-	// foreign makes ETags that are no checksum of the body, as encrypting storages do.
+	// foreign makes ETags that are not checksums of the body, as in encrypting storages.
 	foreign bool
-	// before is asked about every request first; with a status it answers instead.
+	// before is called for every request first. If it returns a status, its answer is used.
 	before func(*http.Request) (status int, header http.Header, body string)
 
 	mu      sync.Mutex
@@ -119,7 +119,7 @@ func (s *storage) storeLocked(key, body, kind, sum string) {
 	s.objects[key] = o
 }
 
-// write is somebody else's.
+// write writes an object as another client.
 func (s *storage) write(name, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *storage) open() providers.Adapter {
 	return providertest.New(s3.Describe()).Open(providertest.Client(providertest.Respond(s.respond)), geoff)
 }
 
-// keyOf is whose object a request is about.
+// keyOf returns the access key and the path of a request, which identify an object.
 func keyOf(req *http.Request) string {
 	_, credential, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
 	owner, _, _ := strings.Cut(credential, "/")

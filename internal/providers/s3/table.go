@@ -11,9 +11,9 @@ import (
 
 // The codes that the adapter itself acts on.
 const (
-	codeNoSuchKey = "NoSuchKey"                  // of a write: what was to be replaced is gone
+	codeNoSuchKey = "NoSuchKey"                  // of a write: the object to replace is gone
 	codeConflict  = "ConditionalRequestConflict" // two conditional writes at once
-	codeChanged   = "ChangedMeanwhile"           // our own: seen by looking
+	codeChanged   = "ChangedMeanwhile"           // our own: found by reading
 )
 
 func fatal(c resilience.Category, advice string) resilience.Meaning {
@@ -54,8 +54,8 @@ const (
 		"limit."
 )
 
-// table is the error table of S3 and of the servers that speak it. Amazon answers some of the failures that pass by
-// themselves with 400. A 404 without a code is no storage's: a proxy answers so whose server is being restarted.
+// table is the error table of S3 and compatible servers. Amazon answers some retriable failures with 400. A 404
+// without a code comes from a proxy whose server is restarting.
 var table = providers.Table{
 	{Code: "SlowDown", Meaning: slowDown},
 	{Code: "SlowDownRead", Meaning: slowDown},
@@ -89,34 +89,34 @@ var table = providers.Table{
 	{Status: http.StatusInsufficientStorage, Meaning: full},
 }
 
-// changedMeanwhile says whether err reports that the object is not what it was when we looked.
+// changedMeanwhile reports whether err says that the object has changed since it was read.
 func changedMeanwhile(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	codes := []string{codeConflict, codeNoSuchKey, codeChanged}
 	return ok && !e.HTML && (e.Status == http.StatusPreconditionFailed || slices.Contains(codes, e.Code))
 }
 
-// wordless says whether err is a refusal of a HEAD, whose answer has no body and so no reason. What comes next is
-// refused for the same reason, in words; or it is not: a key that may not list a bucket may not see that an object is
-// missing, and may write it all the same.
+// wordless reports whether err is a refusal of a HEAD, whose answer has no body and so no reason. The next request is
+// either refused with a reason, or succeeds: a key that may not list a bucket gets a 403 for a missing object, but may
+// still write it.
 func wordless(err error) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && !e.HTML && e.Status >= 300 && !busy(e) && e.Status != http.StatusRequestTimeout
 }
 
-// answered says whether err is the storage's own answer with this status.
+// answered reports whether err is the storage's own answer with this status.
 func answered(err error, status int) bool {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
 	return ok && !e.HTML && e.Status == status
 }
 
-// notThere reports whether the storage says that what was asked for is not there.
+// notThere reports whether the storage answers that the object does not exist.
 func notThere(err error) bool { return answered(err, http.StatusNotFound) }
 
-// notBuilt reports whether the storage says that it does not implement what was asked for.
+// notBuilt reports whether the storage answers that it does not implement the request.
 func notBuilt(err error) bool { return answered(err, http.StatusNotImplemented) }
 
-// busy says whether an answer speaks about the server's state and not about the request.
+// busy reports whether an answer concerns the state of the server and not the request.
 func busy(e *resilience.AnswerError) bool {
 	return resilience.ServerFault(e.Status) || e.Status == http.StatusTooManyRequests
 }

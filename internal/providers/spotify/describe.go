@@ -10,10 +10,10 @@ import (
 	"reprise/internal/providers"
 )
 
-// name is the provider's name, also in the paths of its settings.
+// name is the provider's name.
 const name = "spotify"
 
-// Describe returns what Spotify says of itself.
+// Describe returns the description of Spotify.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: name, DisplayName: "Spotify",
@@ -22,8 +22,9 @@ func Describe() providers.Description {
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
 		Purpose: "Reads what you play and your playlists.",
 		Streams: []string{library.Listens, library.Playlists},
-		Endpoints: []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute),
-			endpoint(itemsRoute)},
+		Endpoints: []string{
+			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute),
+		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com",
 				Help: "The address of Spotify's API."},
@@ -58,10 +59,10 @@ func Describe() providers.Description {
 
 const dashboard = "https://developer.spotify.com/dashboard"
 
-// scopes are the permissions that reading needs.
+// scopes lists the permissions for reading.
 var scopes = []string{"user-read-recently-played", "playlist-read-private", "playlist-read-collaborative"}
 
-// authorizationMonths is how long an authorization lasts. Since 2026 refreshing does not extend it, see
+// authorizationMonths is the lifetime of an authorization. Refreshing does not extend it since 2026; see
 // https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens.
 const authorizationMonths = 6
 
@@ -85,7 +86,7 @@ func build(s providers.Settings, _ providers.Installation) (providers.Provider, 
 	}, nil
 }
 
-// try asks for a token of the app's own, which needs no person.
+// try asks for a token of the app itself, which needs no consent.
 func try(ctx context.Context, t providers.Trying) error {
 	return providers.TryToken(ctx, t, url.Values{"grant_type": {"client_credentials"}})
 }

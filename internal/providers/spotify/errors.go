@@ -12,7 +12,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Codes of refusals that Spotify tells apart by its words only; quotaExceeded is Spotify's own.
+// Our codes for refusals that differ only in Spotify's message; quotaExceeded is Spotify's own code.
 const (
 	insufficientScope = "insufficient_scope"
 	notRegistered     = "user_not_registered"
@@ -20,7 +20,8 @@ const (
 	quotaExceeded     = "QUOTA_EXCEEDED"
 )
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
@@ -43,7 +44,7 @@ var table = providers.Table{
 	}},
 }
 
-// playlistTable is table for calls about one playlist, where a refusal speaks about that playlist.
+// playlistTable is table for calls about one playlist, where a refusal concerns that playlist.
 var playlistTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusForbidden, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
@@ -56,8 +57,8 @@ var playlistTable = slices.Concat(table, providers.Table{
 	}},
 })
 
-// phrases are the words by which a refusal is known, in lower case. Spotify has changed them over the years, so each
-// is the part that stayed.
+// phrases maps parts of Spotify's messages, in lower case, to codes. Spotify has reworded its messages, so each phrase
+// is a part that stayed.
 var phrases = []struct{ phrase, code string }{
 	{"insufficient client scope", insufficientScope},
 	{"premium subscription required", premiumRequired},
@@ -66,8 +67,8 @@ var phrases = []struct{ phrase, code string }{
 	{"user may not be registered", notRegistered},
 }
 
-// explain reads Spotify's words and code from a refusal. The body is an object, or, where the app itself is refused,
-// plain text.
+// explain reads Spotify's message and code from a refusal. The body is an object, or plain text when the app itself is
+// refused.
 func explain(e *resilience.AnswerError) {
 	var body struct {
 		Error struct {

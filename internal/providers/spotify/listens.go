@@ -13,7 +13,7 @@ import (
 	"reprise/internal/providers"
 )
 
-// lastPlays is how many plays Spotify keeps, and the most that one call returns.
+// lastPlays is the number of plays that Spotify keeps, and the maximum of one call.
 const lastPlays = 50
 
 const recentlyPlayed = "/v1/me/player/recently-played"
@@ -36,8 +36,8 @@ type track struct {
 	} `json:"external_ids"`
 }
 
-// slot is the place of a track in a list. Spotify puts null there for a track that it no longer offers; a missing
-// slot means that the answer has another shape.
+// slot is the place of a track in a list. It is null for a track that Spotify no longer offers; a missing slot means
+// that the answer has another shape.
 type slot struct {
 	present bool
 	*track
@@ -49,7 +49,7 @@ func (s *slot) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &s.track)
 }
 
-// usable says whether t names a piece of music: not null, no podcast, and, for a local file, with a title.
+// usable reports whether t is music: not null, not a podcast, and, for a local file, with a title.
 func (t *track) usable() bool { return t != nil && t.Type != "episode" && t.Name != "" }
 
 func (t *track) sourceID() string {
@@ -97,7 +97,7 @@ func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[prov
 
 func (a *adapter) plays(ctx context.Context, span library.Span) (page providers.ListenPage, err error) {
 	query := url.Values{"limit": {strconv.Itoa(lastPlays)}}
-	switch { // Spotify takes one of the two
+	switch { // Spotify accepts only one of them
 	case !span.After.IsZero():
 		query.Set("after", strconv.FormatInt(span.After.UnixMilli(), 10))
 	case !span.Before.IsZero():

@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// mostPages limits the memory. When it is reached, everything is forgotten and asked for again.
+	// mostPages limits the memory. When it is reached, the memory is cleared.
 	mostPages = 1000
-	// memoryAge is how long a page is believed to be told apart by its ETag. Spotify's has been wrong before: it did
-	// not change with the playlists (spotify/web-api, issue 28).
+	// memoryAge is the maximum age of a remembered page. Spotify's ETags have failed to change with the playlists
+	// before, see https://github.com/spotify/web-api/issues/28.
 	memoryAge = 24 * time.Hour
 )
 
-// memory keeps the listings of all connections that came with an ETag, so as not to have them sent again. Safe for
+// memory stores pages with ETags for all connections, so that unchanged pages are not sent again. It is safe for
 // concurrent use.
 type memory struct {
 	mu    sync.Mutex
 	pages map[string]remembered // by account and request
 }
 
-// remembered is a page with its ETag. Nobody changes it.
+// remembered is a page with its ETag. It is immutable.
 type remembered struct {
 	etag string
 	read time.Time
@@ -29,7 +29,7 @@ type remembered struct {
 
 func newMemory() *memory { return &memory{pages: map[string]remembered{}} }
 
-// page is what was read last; without an ETag when there is nothing to be asked about.
+// page returns the remembered page; it has no ETag when there is none.
 func (m *memory) page(key string) remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()

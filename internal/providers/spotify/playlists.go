@@ -19,7 +19,7 @@ const (
 	itemsPerPage     = 100 // the most that Spotify returns
 )
 
-// page is one page of a listing of Spotify's. Rows may be null.
+// page is one page of a listing. Rows may be null.
 type page[R any] struct {
 	Items []*R   `json:"items"`
 	Next  string `json:"next"`
@@ -38,7 +38,7 @@ type playlist struct {
 	} `json:"tracks"`
 }
 
-// row is one place of a playlist.
+// row is one position of a playlist.
 type row struct {
 	Item  slot `json:"item"`
 	Track slot `json:"track"` // the name of Item before March 2026
@@ -101,10 +101,11 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 	})
 }
 
-// walk yields a listing from its start to its end, page by page. It counts rows itself instead of following `next`,
-// which could lead to another host; next only says whether there is more.
-func walk[R, V any](perPage int, route string, get func(url.Values, *page[R]) error,
-	convert func(*R) (V, bool, error)) iter.Seq2[[]V, error] {
+// walk yields a listing page by page. It counts rows instead of following next, which could lead to another host; next
+// only tells whether there are more pages.
+func walk[R, V any](
+	perPage int, route string, get func(url.Values, *page[R]) error, convert func(*R) (V, bool, error),
+) iter.Seq2[[]V, error] {
 	return func(yield func([]V, error) bool) {
 		for offset, more := 0, true; more; {
 			var p page[R]
@@ -126,8 +127,8 @@ func walk[R, V any](perPage int, route string, get func(url.Values, *page[R]) er
 	}
 }
 
-// convertRows is what a page holds, without its null rows. A page that says that there is more and holds nothing breaks
-// the contract: taken for the end, it would make the rest look deleted.
+// convertRows returns the values of a page without null rows. An empty page that is not the last one breaks the
+// contract, because the rest would look deleted if it ended the walk.
 func convertRows[R, V any](route string, p *page[R], convert func(*R) (V, bool, error)) ([]V, error) {
 	if p.Items == nil || len(p.Items) == 0 && p.Next != "" {
 		return nil, broken(route, "a listing without items")

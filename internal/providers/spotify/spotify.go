@@ -1,9 +1,8 @@
 // Package spotify reads listens and playlists through the Spotify Web API.
 //
-// Every call is a GET with the access token that the HTTP client around the adapter adds. Only the last 50 plays exist
-// at Spotify; a page says so when there must have been more. Playlists that Spotify closes to apps are refusals of one
-// item and never stop the others. A list of playlists that has not changed is recognised by its ETag, where Spotify
-// sends one, and not sent again.
+// Every call is a GET with the access token that the HTTP client around the adapter adds. Spotify keeps only the last
+// 50 plays; ListenPage.Lost is set when there must have been more. Playlists that apps may not read are item failures
+// and do not stop the others. An unchanged list of playlists is not sent again if Spotify sends an ETag.
 package spotify
 
 import (
@@ -21,10 +20,10 @@ type adapter struct {
 	client  *http.Client
 	base    string // without a trailing slash
 	known   *memory
-	account string // whose pages the memory keeps; empty for nobody's
+	account string // key of the connection's pages in memory; empty to remember none
 }
 
-// accountField is the name of the account's id in the credentials; tokens change, and it does not.
+// accountField is the name of the account's id in the credentials. Unlike tokens it never changes.
 const accountField = "account"
 
 // get reads the answer to one GET into v. route is the template of path: it names the endpoint and never holds an id.
@@ -36,9 +35,10 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 	return providers.DecodeJSON(answer, v)
 }
 
-// send sends one GET. With an ETag the answer may be that what it names still holds.
-func (a *adapter) send(ctx context.Context, route, path string, query url.Values, etag string,
-	t providers.Table) (*resilience.Answer, error) {
+// send sends one GET. With an ETag the answer may be a 304.
+func (a *adapter) send(
+	ctx context.Context, route, path string, query url.Values, etag string, t providers.Table,
+) (*resilience.Answer, error) {
 	address := a.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()

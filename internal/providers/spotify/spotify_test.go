@@ -129,7 +129,7 @@ func TestTable(t *testing.T) {
 	providertest.Rows(t, tables(), met)
 }
 
-// checkRefusal shows that err is an answer with that verdict, Spotify's words, and advice that holds a part of it, or
+// checkRefusal checks that err is an answer with that verdict, Spotify's message, and advice that contains advice, or
 // none.
 func checkRefusal(t *testing.T, err error, want resilience.Verdict, advice string) {
 	t.Helper()
@@ -168,8 +168,8 @@ func readListens(t *testing.T, a *adapter, span library.Span) []providers.Listen
 
 func TestListens(t *testing.T) {
 	t.Parallel()
-	pages := readListens(t, open(providertest.Always(200, providertest.Golden(t, "recently-played.json"))),
-		library.Span{})
+	far := providertest.Always(200, providertest.Golden(t, "recently-played.json"))
+	pages := readListens(t, open(far), library.Span{})
 	at := func(text string) time.Time {
 		v, err := time.Parse(time.RFC3339, text)
 		require.NoError(t, err)
@@ -207,13 +207,13 @@ func TestListens(t *testing.T) {
 	require.Empty(t, readListens(t, open(providertest.Always(200, `{"items":[]}`)), library.Span{}))
 }
 
-// plays is an answer with n plays a minute apart, the oldest at first.
+// plays returns an answer with n plays, one minute apart, starting with the oldest at first.
 func plays(n int, first time.Time) string {
 	rows := make([]string, n)
 	for i := range rows {
 		at := first.Add(time.Duration(n-1-i) * time.Minute).UTC().Format(time.RFC3339)
-		rows[i] = fmt.Sprintf(`{"track":{"id":"t%d","name":"Title","artists":[{"name":"Artist"}]},"played_at":%q}`, i,
-			at)
+		const row = `{"track":{"id":"t%d","name":"Title","artists":[{"name":"Artist"}]},"played_at":%q}`
+		rows[i] = fmt.Sprintf(row, i, at)
 	}
 	return `{"items":[` + strings.Join(rows, ",") + `]}`
 }
@@ -276,7 +276,7 @@ func TestPlaylists(t *testing.T) {
 	}, urls, "next leads to another host and is not followed")
 }
 
-// tagged gives the answers of far an ETag, which is the offset and what version says, and answers 304 to it.
+// tagged adds an ETag to the answers of far, made of the offset and version, and answers 304 when it matches.
 func tagged(far providertest.Respond, version *string) (_ providertest.Respond, unchanged *int) {
 	unchanged = new(int)
 	return func(r *http.Request) (int, http.Header, string) {
@@ -312,7 +312,7 @@ func TestAnUnchangedListOfPlaylistsIsNotSentAgain(t *testing.T) {
 		require.Equal(t, first, read("somebody else"))
 		require.Equal(t, first, read(""))
 		require.Equal(t, first, read(""))
-		require.Equal(t, 2, *unchanged, "pages are nobody else's")
+		require.Equal(t, 2, *unchanged, "pages are not shared")
 		version = "two"
 		require.Equal(t, first, read("geoff"))
 		require.Equal(t, 2, *unchanged, "a list that has changed is sent")
@@ -378,7 +378,7 @@ func TestBrokenShapes(t *testing.T) {
 	}
 }
 
-// last is the error that ends a sequence.
+// last returns the error that ends a sequence.
 func last[V any](seq iter.Seq2[V, error]) error {
 	for _, err := range seq {
 		if err != nil {

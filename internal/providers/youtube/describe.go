@@ -11,15 +11,16 @@ import (
 
 const console = "https://console.cloud.google.com"
 
-// Describe returns what YouTube says of itself.
+// Describe returns the description of YouTube.
 func Describe() providers.Description {
 	return providers.Description{
 		Name: "youtube", DisplayName: "YouTube",
 		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
 		Purpose: "Reads your playlists, and the videos that you like as one more.",
 		Streams: []string{library.Playlists},
-		Endpoints: []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute),
-			endpoint(videosRoute)},
+		Endpoints: []string{
+			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
+		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3",
 				Help: "The address of YouTube's Data API."},

@@ -12,9 +12,9 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Codes that are not Google's own: refusals that it tells apart otherwise.
+// Our codes for refusals that Google distinguishes in other ways.
 const (
-	perDay           = "limit of the day" // of the limits that count requests, the one that ends at midnight
+	perDay           = "limit of the day" // the limit of requests that is reset at midnight
 	noChannel        = "no channel"
 	invalidPageToken = "invalidPageToken"
 )
@@ -30,7 +30,7 @@ var (
 	tooFast = resilience.Meaning{Class: retriable, Category: resilience.RateLimit, Scope: resilience.ScopeKey}
 	badKey  = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeKey,
 		Advice: keyAdvice}
-	// shutOut is a project or a key that Google does not let at this API.
+	// shutOut means that the project or key may not use this API.
 	shutOut = resilience.Meaning{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeKey,
 		Advice: "In Google's console, the project must have the YouTube Data API v3 enabled, and its key must be " +
 			"allowed to call it from this server's address."}
@@ -47,7 +47,7 @@ var (
 	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 )
 
-// keyAdvice is what an administrator does about keys that are refused.
+// keyAdvice tells an administrator what to do about refused keys.
 const keyAdvice = "Google does not accept the API keys in providers.youtube.keys. Make new ones in Google's " +
 	"console, under \"Credentials\", or take the setting away: then everything is asked for with people's own " +
 	"permission."
@@ -56,7 +56,8 @@ const keyAdvice = "Google does not accept the API keys in providers.youtube.keys
 const spentAdvice = "YouTube allows every project so many calls a day, and today's are used up. It goes on by " +
 	"itself at midnight Pacific time."
 
-// table is the providers page's for every call; what it does not name is as the general table says.
+// table is the error table of all calls. An answer that it leaves out has the meaning of the general table by status;
+// see docs/providers.md.
 var table = providers.Table{
 	{Code: "quotaExceeded", Meaning: daySpent},
 	{Code: "dailyLimitExceeded", Meaning: daySpent},
@@ -89,13 +90,13 @@ var table = providers.Table{
 	{Code: "forbidden", Meaning: object},
 	{Code: "playlistForbidden", Meaning: object},
 	{Code: "playlistItemsNotAccessible", Meaning: object},
-	{Code: invalidPageToken, Meaning: later}, // the listing has been started again by then
+	{Code: invalidPageToken, Meaning: later}, // the listing was already restarted
 	{Status: 409, Meaning: later},
 	{Code: "backendError", Meaning: later},
 }
 
-// refusal is the body of Google's errors, of which there are an older and a newer kind: the same answer may tell its
-// reason in either place, or in both.
+// refusal is the body of Google's errors, in the older and the newer format. An answer has its reason in one of them
+// or in both.
 type refusal struct {
 	Error struct {
 		Message string `json:"message"`
@@ -112,8 +113,8 @@ type refusal struct {
 
 var markup = regexp.MustCompile(`<[^>]*>`)
 
-// explain reads Google's words and code from a refusal. The newer kind of reason comes first, since it is the more
-// exact: a blocked key is only "forbidden" in the older.
+// explain reads Google's message and code from a refusal. The newer format comes first, because it is more specific: a
+// blocked key is only "forbidden" in the older one.
 func explain(e *resilience.AnswerError) {
 	var body refusal
 	if json.Unmarshal(e.Body, &body) != nil {
@@ -151,7 +152,7 @@ func listed(code string) bool {
 	return code != "" && slices.ContainsFunc(table, func(r providers.Row) bool { return r.Code == code })
 }
 
-// ofTheDay says whether the limit that was reached is the day's and not the minute's.
+// ofTheDay reports whether the daily limit was reached and not the one per minute.
 func ofTheDay(body refusal) bool {
 	for _, d := range body.Error.Details {
 		if limit := d.Metadata["quota_limit"]; limit != "" {
@@ -161,20 +162,20 @@ func ofTheDay(body refusal) bool {
 	return strings.Contains(strings.ToLower(body.Error.Message), "per day")
 }
 
-// late is how long after midnight a refusal may still be yesterday's: clocks differ.
+// late is how long after midnight a refusal may still concern the day before, because clocks differ.
 const late = 5 * time.Minute
 
-// pacific is where YouTube's day begins.
+// pacific returns the time zone of YouTube's day.
 var pacific = sync.OnceValue(func() *time.Location {
 	zone, err := time.LoadLocation("America/Los_Angeles")
-	if err != nil { // a machine without time zones: in summer an hour late, never early
+	if err != nil { // without time zone data: one hour late in summer, never early
 		return time.FixedZone("PST", -8*60*60)
 	}
 	return zone
 })
 
-// quotaReset is when the quota is there again: the next midnight in Los Angeles, which is 23, 24 or 25 hours after the
-// one before. A refusal right after midnight does not cost a whole day.
+// quotaReset returns the time of the quota's reset: the next midnight in Los Angeles, 23, 24 or 25 hours after the
+// last one. A refusal right after midnight may still concern the day before.
 func quotaReset(now time.Time) time.Time {
 	now = now.In(pacific())
 	year, month, day := now.Date()

@@ -10,20 +10,20 @@ import (
 	"reprise/internal/library"
 )
 
-// The limits of the memory. When one is reached, everything is forgotten and asked for again.
+// Limits of the memory. When one is reached, the memory is cleared.
 const (
 	mostPages   = 1000
 	mostLengths = 50_000
 )
 
-// memory is what all connections know of YouTube, so as not to ask again. Safe for concurrent use.
+// memory stores pages and lengths for all connections to save requests. It is safe for concurrent use.
 type memory struct {
 	mu      sync.Mutex
 	pages   map[string]remembered // by owner and request
 	lengths map[string]time.Duration
 }
 
-// remembered is a page with its ETag. Nobody changes it.
+// remembered is a page with its ETag. It is immutable.
 type remembered struct {
 	etag string
 	page any
@@ -33,8 +33,7 @@ func newMemory() *memory {
 	return &memory{pages: map[string]remembered{}, lengths: map[string]time.Duration{}}
 }
 
-// ownerOf tells connections apart by what does not change while they last; empty for credentials that have no such
-// thing.
+// ownerOf returns a key for a connection from credentials that never change, or "" without such credentials.
 func ownerOf(c library.Credentials) string {
 	token := c["refresh_token"]
 	if token == "" {
@@ -59,7 +58,7 @@ func (m *memory) keepPage(key string, r remembered) {
 	m.pages[key] = r
 }
 
-// unknown are those of the videos whose lengths have not been asked for, each once.
+// unknown returns the videos with unknown lengths, without duplicates.
 func (m *memory) unknown(videos []string) (ids []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +81,7 @@ func (m *memory) keepLengths(lengths map[string]time.Duration) {
 	maps.Copy(m.lengths, lengths)
 }
 
-// length is 0 for a video whose length is not known.
+// length returns the length of a video, or 0 when it is unknown.
 func (m *memory) length(id string) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

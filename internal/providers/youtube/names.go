@@ -8,20 +8,20 @@ import (
 	"reprise/internal/library"
 )
 
-// topic ends the names of the channels that YouTube makes of an artist's records; their videos have plain titles.
+// topic is the suffix of the channels that YouTube generates for artists. Their videos have plain titles.
 const topic = " - Topic"
 
 var (
-	// noise are the remarks about the film, not the music, that stand in brackets in titles.
+	// noise matches remarks in brackets that concern the video and not the music.
 	noise = regexp.MustCompile(
 		`(?i)\s*[(\[][^()\[\]]*\b(?:official|lyrics?|video|audio|visuali[sz]er|clip|hd|hq|4k|m/?v)\b[^()\[\]]*[)\]]`)
-	// dash stands between artist and title: hyphen, en dash or em dash with a space on both sides.
+	// dash separates artist and title: hyphen, en dash or em dash between spaces.
 	dash   = regexp.MustCompile(`\s+[-–—]\s+`)
 	vevo   = regexp.MustCompile(`(?i)vevo$`)
 	length = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
 )
 
-// nameOf finds artist and title in what a video and its channel are called.
+// nameOf returns artist and title from the names of a video and its channel.
 func nameOf(title, channel string) library.Track {
 	if artist, ok := strings.CutSuffix(channel, topic); ok {
 		return library.Track{Title: title, Artist: artist}
@@ -40,7 +40,7 @@ func nameOf(title, channel string) library.Track {
 	return library.Track{Title: plain, Artist: artist}
 }
 
-// parseLength reads an ISO 8601 duration such as PT4M13S; 0 for what is none.
+// parseLength parses an ISO 8601 duration such as PT4M13S. It returns 0 for an invalid one.
 func parseLength(text string) time.Duration {
 	m := length.FindStringSubmatch(text)
 	if m == nil {

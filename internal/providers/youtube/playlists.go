@@ -21,11 +21,11 @@ const (
 	itemsRoute     = "/playlistItems"
 	videosRoute    = "/videos"
 
-	perPage  = 50  // the most that YouTube returns, and the most ids that it takes
-	maxPages = 400 // of one listing: far more than YouTube's longest
+	perPage  = 50  // the maximum of rows and of ids per call
+	maxPages = 400 // per listing; far more than YouTube's longest
 )
 
-// The playlist of what a person likes: YouTube's id of it, and the name by which YouTube's pages call it.
+// The playlist of liked videos: YouTube's id, and its name on YouTube's pages.
 const (
 	likedID   = "LL"
 	likedName = "Liked videos"
@@ -41,7 +41,7 @@ type page[R any] struct {
 	} `json:"pageInfo"`
 }
 
-// empty says that the listing has no rows, which YouTube tells with or without a list of them.
+// empty reports whether the listing has no rows. The list of rows may be missing then.
 func (p *page[R]) empty() bool {
 	return len(p.Items) == 0 && p.PageInfo != nil && p.PageInfo.Total == 0
 }
@@ -64,11 +64,11 @@ type playlist struct {
 	} `json:"contentDetails"`
 }
 
-// place is one place of a playlist.
+// place is one position of a playlist.
 type place struct {
 	Snippet struct {
 		Title string `json:"title"`
-		Owner string `json:"videoOwnerChannelTitle"` // missing when the video is gone or private
+		Owner string `json:"videoOwnerChannelTitle"` // missing for deleted and private videos
 	} `json:"snippet"`
 	ContentDetails struct {
 		Video string `json:"videoId"`
@@ -123,7 +123,7 @@ func convert(p *page[playlist]) ([]library.Playlist, error) {
 	return lists, nil
 }
 
-// liked is the list of liked videos, alone; nothing where an account has none.
+// liked returns the playlist of liked videos, or none when the account has none.
 func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 	p, err := fetch[place](ctx, a, itemsRoute, itemsQuery(likedID), true)
 	missing := []string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}
@@ -137,8 +137,8 @@ func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
 		TrackCount: p.total()}}, nil
 }
 
-// snapshot is the list's ETag, and the day: YouTube promises no new ETag when tracks only change places, so that every
-// list is read anew once a day, each at its own hour.
+// snapshot combines the list's ETag and the day. YouTube does not guarantee a new ETag when only the order changes, so
+// every list is read again once a day, each at its own hour.
 func snapshot(id, etag string) string {
 	if etag == "" {
 		return ""
@@ -153,7 +153,7 @@ func itemsQuery(id string) url.Values {
 	return url.Values{"part": {"snippet,contentDetails"}, "playlistId": {id}, "maxResults": {strconv.Itoa(perPage)}}
 }
 
-// Tracks implements providers.PlaylistSource. Videos that are gone or private are left out.
+// Tracks implements providers.PlaylistSource. Deleted and private videos are left out.
 func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		pages, err := a.places(ctx, l)
@@ -178,7 +178,7 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 	}
 }
 
-// places reads a playlist to its end, and the lengths of what it holds.
+// places reads a playlist and the lengths of its videos.
 func (a *adapter) places(ctx context.Context, l library.Playlist) ([]*page[place], error) {
 	pages, err := walk[place](ctx, a, itemsRoute, itemsQuery(l.SourceID), false)
 	if err != nil {
@@ -204,7 +204,7 @@ func (a *adapter) places(ctx context.Context, l library.Playlist) ([]*page[place
 	return pages, nil
 }
 
-// readLengths asks for the lengths of at most 50 videos. What YouTube does not name has none.
+// readLengths asks for the lengths of at most 50 videos. Videos missing in the answer have none.
 func (a *adapter) readLengths(ctx context.Context, ids []string) error {
 	var p page[video]
 	query := url.Values{"part": {"contentDetails"}, "id": {strings.Join(ids, ",")},
@@ -228,8 +228,7 @@ func (a *adapter) readLengths(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// walk reads a listing from its start to its end. When YouTube has forgotten the place at which it was, it starts
-// again, once.
+// walk reads a whole listing. When YouTube rejects a page token, it starts again, once.
 func walk[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) ([]*page[R], error) {
 	pages, err := walkOnce[R](ctx, a, route, query, remember)
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == invalidPageToken {
@@ -238,8 +237,9 @@ func walk[R any](ctx context.Context, a *adapter, route string, query url.Values
 	return pages, err
 }
 
-func walkOnce[R any](ctx context.Context, a *adapter, route string, query url.Values,
-	remember bool) (pages []*page[R], err error) {
+func walkOnce[R any](
+	ctx context.Context, a *adapter, route string, query url.Values, remember bool,
+) (pages []*page[R], err error) {
 	query.Del("pageToken")
 	for len(pages) < maxPages {
 		p, err := fetch[R](ctx, a, route, query, remember)
@@ -255,7 +255,7 @@ func walkOnce[R any](ctx context.Context, a *adapter, route string, query url.Va
 	return nil, broken(route, "a listing without an end")
 }
 
-// fetch reads one page. With remember, one that has not changed since it was read last is taken from memory.
+// fetch reads one page. With remember, an unchanged page comes from memory.
 func fetch[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) (*page[R], error) {
 	key, old := "", remembered{}
 	if remember && a.owner != "" {

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// try exchanges a code that Google never gave out: Google checks the client first.
+// try exchanges an invalid code. Google checks the client first.
 func try(ctx context.Context, t providers.Trying) error {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {"nothing"}, "redirect_uri": {t.Redirect}}
 	err := providers.TryToken(ctx, t, form)
@@ -20,7 +20,7 @@ func try(ctx context.Context, t providers.Trying) error {
 	return err
 }
 
-// tryKey makes the cheapest call there is, one unit of a day's quota.
+// tryKey makes a call that costs one unit of the daily quota.
 func tryKey(ctx context.Context, t providers.Trying) error {
 	a := &adapter{base: strings.TrimRight(t.Settings.Text("api_url"), "/")}
 	var p page[channel]

@@ -1,13 +1,11 @@
-// Package youtube reads playlists through the YouTube Data API v3: those of the person's own, and the liked videos as
-// one more.
+// Package youtube reads playlists through the YouTube Data API v3: the person's own, and the liked videos as one more.
 //
-// Liked videos are a playlist here and no listens. YouTube tells nobody's plays; a like says that somebody pressed a
-// button at some time, and taken for a play it would stand in the history beside the real ones of other services, and
-// be sent on to them.
+// Liked videos are a playlist and not listens. The API offers no plays, and a like is not a play: it would be mixed
+// with real plays of other services and forwarded to them.
 //
-// What belongs to a person is asked for in their name. What is public (how long a video is) is asked for with the
-// installation's keys, where it has some. Every call costs one unit of a day's quota, so that pages which have not
-// changed are recognised by their ETag, and lengths, which never change, are remembered.
+// A person's data is read with their permission. Public data (the lengths of videos) is read with the installation's
+// keys, if it has any. Every call costs one unit of the daily quota, so unchanged pages are recognised by their ETag,
+// and lengths, which never change, are remembered.
 package youtube
 
 import (
@@ -20,20 +18,21 @@ import (
 	"reprise/internal/resilience"
 )
 
-// putKey writes an API key onto a request, where no log or error of a URL shows it.
+// putKey adds an API key to the headers of a request, because logs and errors show URLs.
 func putKey(req *http.Request, key resilience.Secret) { req.Header.Set("X-Goog-Api-Key", string(key)) }
 
 type adapter struct {
-	client *http.Client // in the person's name
+	client *http.Client // with the person's permission
 	public *http.Client
 	base   string // without a trailing slash
 	known  *memory
-	owner  string // whose pages the memory keeps; empty for nobody's
+	owner  string // key of the connection's pages in memory; empty to remember none
 }
 
-// get reads the answer to one GET into v, which stays as it is when etag still holds.
-func (a *adapter) get(ctx context.Context, client *http.Client, route string, query url.Values, etag string,
-	v any) (unchanged bool, err error) {
+// get reads the answer to one GET into v. It leaves v unchanged when etag is still valid.
+func (a *adapter) get(
+	ctx context.Context, client *http.Client, route string, query url.Values, etag string, v any,
+) (unchanged bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+route+"?"+query.Encode(), nil)
 	if err != nil {
 		return false, &resilience.SettingError{Setting: "providers.youtube.api_url",

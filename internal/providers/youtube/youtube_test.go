@@ -23,7 +23,7 @@ func open(far providertest.Respond, credentials library.Credentials) *adapter {
 	return providertest.New(Describe(), "client_id", "client").Open(providertest.Client(far), credentials).(*adapter)
 }
 
-// healthy is a YouTube with one account, all of whose listings are as in testdata.
+// healthy returns a YouTube with one account that serves testdata.
 func healthy(t *testing.T) providertest.Respond {
 	golden := map[string]string{}
 	files, err := filepath.Glob("testdata/*.json")
@@ -66,7 +66,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestTable has one golden body per row of the providers page, and shows what the row says.
+// TestTable has one golden body per row of the error table and checks the verdict of each.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	verdict := func(c resilience.Class, category resilience.Category, s resilience.Scope) resilience.Verdict {
@@ -292,17 +292,17 @@ func TestAnUnchangedListingIsNotSentAgain(t *testing.T) {
 	require.Equal(t, first, read("geoff"))
 	require.Equal(t, 3, unchanged, "two pages of playlists, one of liked videos")
 	require.Equal(t, first, read("somebody else"))
-	require.Equal(t, 3, unchanged, "pages are nobody else's")
+	require.Equal(t, 3, unchanged, "pages are not shared")
 }
 
-// A 304 that nobody asked for is no answer.
+// TestAnUnexpectedNotModified has a 304 for a request without an ETag.
 func TestAnUnexpectedNotModified(t *testing.T) {
 	t.Parallel()
 	_, err := open(providertest.Always(304, ""), nil).Prove(t.Context())
 	require.Equal(t, resilience.Upstream, resilience.Classify(err).Category)
 }
 
-func TestAForgottenPlaceStartsTheListingAgain(t *testing.T) {
+func TestAnInvalidPageTokenRestartsTheListing(t *testing.T) {
 	t.Parallel()
 	well, refusals, body := healthy(t), 0, providertest.Golden(t, "400-invalidPageToken.json")
 	forgetful := func(times int) *adapter {
@@ -321,7 +321,7 @@ func TestAForgottenPlaceStartsTheListingAgain(t *testing.T) {
 	require.Equal(t, 2, refusals)
 }
 
-func TestPublicDataGoesByTheKeys(t *testing.T) {
+func TestPublicDataUsesTheKeys(t *testing.T) {
 	t.Parallel()
 	well := healthy(t)
 	used := map[string]string{}

@@ -20,7 +20,7 @@ import (
 
 // Store reads the activity log.
 type Store interface {
-	Activity(ctx context.Context, user int64, installation bool, conn library.ConnectionID, before string,
+	Activity(ctx context.Context, f activity.Filter, before string,
 		limit int) (page []activity.Entry, next string, err error)
 }
 
@@ -41,7 +41,7 @@ func (h *Handler) API(g *echo.Group) { g.GET("/activity", h.list) }
 
 // Latest returns the newest entries about a connection.
 func (h *Handler) Latest(c echo.Context, id library.ConnectionID) ([]View, error) {
-	all, _, err := h.entries(c, id, "", latest)
+	all, _, err := h.entries(c, activity.Filter{Connection: id}, "", latest)
 	return all, err
 }
 
@@ -50,15 +50,16 @@ const latest = 10
 
 // View is an entry of the log.
 type View struct {
-	ID       string  `json:"id"`
-	At       string  `json:"at"`
-	Actor    *string `json:"actor"` // null for the server itself
-	Action   string  `json:"action"`
-	Provider *string `json:"provider"`
-	Subject  string  `json:"subject,omitempty"`
-	Message  string  `json:"message"`
-	Trouble  bool    `json:"-"` // a problem began
-	End      bool    `json:"-"` // a problem ended
+	ID         string  `json:"id"`
+	At         string  `json:"at"`
+	Actor      *string `json:"actor"` // null for the server itself
+	Action     string  `json:"action"`
+	Provider   *string `json:"provider"`
+	Connection *string `json:"connection"`
+	Subject    string  `json:"subject,omitempty"`
+	Message    string  `json:"message"`
+	Trouble    bool    `json:"-"` // a problem began
+	End        bool    `json:"-"` // a problem ended
 }
 
 var (
@@ -67,20 +68,25 @@ var (
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 
-func (h *Handler) view(e activity.Entry) View {
+func viewOf(e activity.Entry, label func(library.ConnectionID) string) View {
 	return View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
-		Subject: e.Subject, Message: e.Sentence(h.core.NameOf(e.Connection)), Trouble: slices.Contains(troubles,
+		Connection: core.Text(string(e.Connection)),
+		Subject:    e.Subject, Message: e.Sentence(label(e.Connection)), Trouble: slices.Contains(troubles,
 			e.Action), End: slices.Contains(ends, e.Action)}
 }
 
 // entries returns a page of the entries about the user of a request, and for administrators also about the
 // installation.
-func (h *Handler) entries(c echo.Context, about library.ConnectionID, before string, limit int) ([]View, string, error) {
-	u := core.UserOf(c)
-	page, next, err := h.store.Activity(c.Request().Context(), u.ID, u.Role == accounts.Admin, about,
-		before, limit)
-	return core.ViewAll(page, h.view), next, err
+func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limit int) ([]View, string, error) {
+	ctx, u := c.Request().Context(), core.UserOf(c)
+	f.User, f.Installation = u.ID, u.Role == accounts.Admin
+	label, err := h.core.Labels(ctx, u.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next, err := h.store.Activity(ctx, f, before, limit)
+	return core.ViewAll(page, func(e activity.Entry) View { return viewOf(e, label) }), next, err
 }
 
 // asked returns the page of entries that the query of a request selects.
@@ -99,7 +105,8 @@ func (h *Handler) asked(c echo.Context) (page []View, next string, err error) {
 			Detail: fmt.Sprintf("There is no provider %q here. What there is: %s.", provider,
 				strings.Join(names, ", "))}
 	}
-	return h.entries(c, library.ConnectionID(provider), c.QueryParam("before"), n)
+	about := activity.Filter{Provider: provider, Connection: library.ConnectionID(c.QueryParam("connection"))}
+	return h.entries(c, about, c.QueryParam("before"), n)
 }
 
 func (h *Handler) list(c echo.Context) error {
@@ -113,7 +120,8 @@ func (h *Handler) list(c echo.Context) error {
 type pageView struct {
 	Entries  []View
 	Services []core.Option
-	Provider string // empty for all
+	Provider string       // empty for all
+	About    *core.Option // the connection that the entries are about; nil for all
 	First    bool
 	Newest   string // addresses
 	Earlier  string
@@ -129,6 +137,14 @@ func (h *Handler) page(c echo.Context) error {
 		v.Services = append(v.Services, core.Option{Value: p.Name, Label: p.DisplayName})
 	}
 	with := url.Values{}
+	if id := c.QueryParam("connection"); id != "" {
+		label, err := h.core.Labels(c.Request().Context(), core.UserOf(c).ID)
+		if err != nil {
+			return err
+		}
+		v.About = &core.Option{Value: id, Label: label(library.ConnectionID(id))}
+		with.Set("connection", id)
+	}
 	if v.Provider != "" {
 		with.Set("provider", v.Provider)
 	}

@@ -62,7 +62,7 @@ func (h *overview) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if v.Listens, err = h.rows.Of(ctx, page); err != nil {
+	if v.Listens, err = h.rows.Of(ctx, user.ID, page); err != nil {
 		return err
 	}
 	if v.Total, err = h.store.CountListens(ctx, user.ID); err != nil {

@@ -19,11 +19,12 @@ type Statuses struct {
 
 // NewStatuses returns Statuses.
 func NewStatuses(
-	k *core.Core, store syncer.StatusStore, connections *syncer.Connections, syncer *syncer.Syncer,
+	k *core.Core, store syncer.StatusStore, connections *syncer.Connections, s *syncer.Syncer,
 ) *Statuses {
-	return &Statuses{core: k, store: store, connections: connections, syncer: syncer}
+	return &Statuses{core: k, store: store, connections: connections, syncer: s}
 }
 
+// All returns the views of all connections of a user.
 func (h *Statuses) All(ctx context.Context, user int64) ([]View, error) {
 	all, err := h.connections.StatusOf(ctx, user, h.store)
 	return core.ViewAll(all, h.view), err

@@ -148,7 +148,7 @@ func actionsFor(s syncer.Status) []actionView {
 	case syncer.Paused:
 		return []actionView{{Action: "resume", Label: "Resume"}}
 	case syncer.NeedsReconnect:
-		reconnect := actionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + s.Provider.Name}
+		reconnect := actionView{Action: "reconnect", Label: "Reconnect", URL: "/connect/" + string(s.Connection.ID)}
 		if s.State.Category == resilience.Permission {
 			return []actionView{retry, reconnect, pause}
 		}

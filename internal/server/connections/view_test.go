@@ -5,6 +5,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/library"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	syncer "reprise/internal/sync"
 )
 
 func TestRhythmInWords(t *testing.T) {
@@ -13,4 +18,13 @@ func TestRhythmInWords(t *testing.T) {
 		time.Minute: "minute", 2 * time.Hour: "2 hours", 0: ""} {
 		require.Equal(t, want, rhythm(d))
 	}
+}
+
+func TestReconnectLeadsToTheSameConnection(t *testing.T) {
+	t.Parallel()
+	actions := actionsFor(syncer.Status{Condition: syncer.NeedsReconnect,
+		Connection: library.Connection{ID: "navidrome-2"},
+		Provider:   &providers.Provider{Description: providers.Description{Name: "navidrome"}},
+		State:      resilience.State{Kind: resilience.Stopped, Category: resilience.Auth}})
+	require.Equal(t, "/connect/navidrome-2", actions[0].URL)
 }

@@ -4,6 +4,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/url"
@@ -31,6 +32,7 @@ type Store interface {
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Note(context.Context, activity.Entry) error
+	ConnectionNames(ctx context.Context, user int64) (map[library.ConnectionID]string, error)
 }
 
 // Options are what a Core is made from.
@@ -141,4 +143,10 @@ func (k *Core) NameOf(id library.ConnectionID) string {
 		return kind.Label
 	}
 	return string(id)
+}
+
+// Labels returns a function that does what NameOf does, with the names that a user gave to connections.
+func (k *Core) Labels(ctx context.Context, user int64) (func(library.ConnectionID) string, error) {
+	names, err := k.store.ConnectionNames(ctx, user)
+	return func(id library.ConnectionID) string { return cmp.Or(names[id], k.NameOf(id)) }, err
 }

@@ -24,8 +24,8 @@ func (k *Core) Render(c echo.Context, status int, name, title string, page any) 
 		if err := k.frame(ctx, &l); err != nil && name != "error" {
 			return err
 		}
-		// a script asks: keep the flash for a person
-		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" { // a script: keep the flash
+		// A script asks for itself: the flash is kept for a person.
+		if asking := c.Request().Header.Get("X-Reprise-Refresh"); asking != "" {
 			path = asking
 		} else {
 			l.Flash = k.Sessions.popFlash(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
+	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/core"
@@ -28,7 +29,7 @@ type filter struct {
 // read checks the names in a filter and returns it for the store.
 func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filter, err error) {
 	f = delivery.Filter{User: user, State: delivery.State(in.State), Provider: in.Provider, Kind: in.Kind,
-		Category: in.Category}
+		Connection: library.ConnectionID(in.Connection), Category: in.Category}
 	var states, names, categories []string
 	for _, state := range delivery.States {
 		states = append(states, string(state))

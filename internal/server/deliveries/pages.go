@@ -10,7 +10,6 @@ import (
 
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
-	"reprise/internal/providers"
 	"reprise/internal/server/core"
 	"reprise/web"
 )
@@ -29,7 +28,7 @@ type pageView struct {
 	Earlier    string // address of the next page
 	Redrivable int    // dead or retrying, under this filter
 	RedriveAll string
-	Takers     []*providers.Provider // connected, and able to take listens
+	Takers     []core.Option // connections that can take listens
 }
 
 // chipView is a state with its number of deliveries and a link to them.
@@ -75,7 +74,8 @@ func (h *pages) listPage(c echo.Context) error {
 	}
 	for _, st := range statuses {
 		if st.Provider.Takes.Listens != "" {
-			v.Takers = append(v.Takers, st.Provider)
+			v.Takers = append(v.Takers, core.Option{Value: string(st.Connection.ID),
+				Label: st.Connection.Label(st.Provider.DisplayName)})
 		}
 	}
 	kinds := map[string]bool{delivery.Notify: true}
@@ -191,22 +191,22 @@ func (h *pages) discardPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	back := h.core.CameFrom(c)
+	label, err := h.core.Labels(c.Request().Context(), d.User)
+	if err != nil {
+		return err
+	}
+	to, back := label(d.Connection), h.core.CameFrom(c)
 	if !strings.HasPrefix(back, "/deliveries") {
 		back = "/deliveries"
 	}
 	return h.core.Confirm(c, core.Confirmation{Title: "Discard this delivery?",
-		Fields: []core.Field{{Name: "back", Value: back}}, Lead: lossOf(d, h.core.Registry.Get(d.Connection.Provider())),
+		Fields: []core.Field{{Name: "back", Value: back}}, Lead: lossOf(d, to),
 		Facts:  []string{v.Subject},
 		Action: "/deliveries/" + v.ID + "/discard", Button: "Discard", Warn: true, Back: back})
 }
 
-// lossOf says what is lost if a delivery is discarded.
-func lossOf(d delivery.Delivery, p *providers.Provider) string {
-	to := string(d.Connection)
-	if p != nil {
-		to = p.DisplayName
-	}
+// lossOf says what is lost if a delivery to a connection is discarded.
+func lossOf(d delivery.Delivery, to string) string {
 	switch {
 	case d.Kind == delivery.Notify:
 		return "What waits for this channel is not sent. It stands on the page of notifications."

@@ -75,17 +75,14 @@ type importView struct {
 	Mark core.Mark `json:"-"`
 }
 
-func (h *Handler) viewImport(v imports.Import) importView {
+func viewImport(v imports.Import, label func(library.ConnectionID) string) importView {
 	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
-		Provider: v.Connection.Provider(), DisplayName: string(v.Connection), Name: v.Name,
+		Provider: v.Connection.Provider(), DisplayName: label(v.Connection), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
 		RowsTotal: v.AllRows(), Added: v.Added, Known: v.Known, Skipped: v.Skipped, Bad: v.Bad,
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
 		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Mark: marks[v.State]}
-	if p := h.core.Registry.Get(v.Connection.Provider()); p != nil {
-		view.DisplayName = library.Connection{ID: v.Connection}.Label(p.DisplayName)
-	}
 	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
 		view.Problems = strings.Split(text, "\n")
 	}
@@ -103,11 +100,15 @@ var marks = map[imports.State]core.Mark{
 
 // all returns a user's imports from a provider, or from all if the name is empty.
 func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID) ([]importView, error) {
+	label, err := h.core.Labels(ctx, user)
+	if err != nil {
+		return nil, err
+	}
 	all, err := h.store.Imports(ctx, user)
 	views := []importView{}
 	for _, v := range all {
 		if conn == "" || v.Connection == conn {
-			views = append(views, h.viewImport(v))
+			views = append(views, viewImport(v, label))
 		}
 	}
 	return views, err
@@ -163,7 +164,11 @@ func (h *Handler) sendAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, h.viewImport(v))
+	label, err := h.core.Labels(c.Request().Context(), core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, viewImport(v, label))
 }
 
 func (h *Handler) list(c echo.Context) error {

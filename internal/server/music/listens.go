@@ -38,7 +38,7 @@ func (h *Handler) listensPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := h.rows.Of(c.Request().Context(), page)
+	rows, err := h.rows.Of(c.Request().Context(), core.UserOf(c).ID, page)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package music
 
 import (
 	"context"
+	"slices"
 
 	"reprise/internal/art"
 	"reprise/internal/enrich"
@@ -16,28 +17,41 @@ type LinkStore interface {
 
 // Rows makes rows of listens.
 type Rows struct {
+	core  *core.Core
 	store LinkStore
 	art   *art.Cache
 }
 
 // NewRows returns Rows. pictures may be nil: rows have none then.
-func NewRows(store LinkStore, pictures *art.Cache) *Rows { return &Rows{store: store, art: pictures} }
+func NewRows(k *core.Core, store LinkStore, pictures *art.Cache) *Rows {
+	return &Rows{core: k, store: store, art: pictures}
+}
 
 // Row is a listen on a page, with its picture and the pages of its music.
 type Row struct {
 	library.ListenRecord
 	Links enrich.Links
+	From  []string // labels of the connections that reported it
 }
 
-// Of returns the rows of listens.
-func (r *Rows) Of(ctx context.Context, page []library.StoredListen) ([]Row, error) {
+// Of returns the rows of a user's listens.
+func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) ([]Row, error) {
+	label, err := r.core.Labels(ctx, user)
+	if err != nil {
+		return nil, err
+	}
 	links, err := r.links(ctx, core.ViewAll(page, func(l library.StoredListen) library.Track { return l.Track })...)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]Row, len(page))
 	for i, l := range page {
-		rows[i] = Row{l.Record(), links[i]}
+		rows[i] = Row{ListenRecord: l.Record(), Links: links[i]}
+		for _, s := range l.Sources {
+			if name := label(s.Connection); !slices.Contains(rows[i].From, name) {
+				rows[i].From = append(rows[i].From, name)
+			}
+		}
 	}
 	return rows, nil
 }

@@ -59,6 +59,7 @@ type view struct {
 	ID         string      `json:"id"`
 	Provider   string      `json:"provider"`
 	Connection string      `json:"connection"`
+	From       string      `json:"-"` // label of the connection
 	SourceID   string      `json:"source_id"`
 	Name       string      `json:"name"`
 	TrackCount int         `json:"track_count"`
@@ -75,9 +76,9 @@ type trackView struct {
 	ISRC       *string `json:"isrc"`
 }
 
-func viewOf(p library.StoredPlaylist, tracks []library.Track) view {
+func viewOf(p library.StoredPlaylist, tracks []library.Track, label func(library.ConnectionID) string) view {
 	v := view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
-		Connection: string(p.Connection), SourceID: p.SourceID, Name: p.Name,
+		Connection: string(p.Connection), From: label(p.Connection), SourceID: p.SourceID, Name: p.Name,
 		TrackCount: p.TrackCount, Active: p.Active}
 	for i, t := range tracks {
 		v.Tracks = append(v.Tracks, trackView{Position: i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
@@ -94,10 +95,15 @@ func known64(n int64) *int64 {
 }
 
 func (h *Handler) all(c echo.Context) ([]view, error) {
-	all, err := h.store.Playlists(c.Request().Context(), core.UserOf(c).ID)
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	label, err := h.core.Labels(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	all, err := h.store.Playlists(ctx, user)
 	views := make([]view, len(all))
 	for i, p := range all {
-		views[i] = viewOf(p, nil)
+		views[i] = viewOf(p, nil, label)
 	}
 	return views, err
 }
@@ -123,8 +129,13 @@ func (h *Handler) one(c echo.Context) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	p, tracks, err := h.store.Playlist(c.Request().Context(), core.UserOf(c).ID, id)
-	return viewOf(p, tracks), err
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	label, err := h.core.Labels(ctx, user)
+	if err != nil {
+		return view{}, err
+	}
+	p, tracks, err := h.store.Playlist(ctx, user, id)
+	return viewOf(p, tracks, label), err
 }
 
 func (h *Handler) oneAPI(c echo.Context) error {

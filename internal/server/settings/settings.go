@@ -4,7 +4,6 @@ package settings
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -77,7 +76,7 @@ type providerSetting struct {
 	Provider    *providers.Provider
 	RedirectURI string   // where the person consents in the browser
 	Missing     []string // the settings without which nobody can connect it
-	Connection  *connections.View
+	Connections []connections.View
 }
 
 func (h *Handler) page(c echo.Context) error {
@@ -98,8 +97,10 @@ func (h *Handler) show(c echo.Context, status int, v pageView) error {
 		if !p.Registered() {
 			item.Missing, _ = p.ToRegister()
 		}
-		if i := slices.IndexFunc(all, func(v connections.View) bool { return v.Provider == p.Name }); i >= 0 {
-			item.Connection = &all[i]
+		for _, v := range all {
+			if v.Provider == p.Name {
+				item.Connections = append(item.Connections, v)
+			}
 		}
 		v.Providers = append(v.Providers, item)
 	}
