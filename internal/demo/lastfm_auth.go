@@ -84,9 +84,10 @@ func (w *World) startLastFM(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /consent.css", serveConsentCSS)
 	mux.HandleFunc("POST /2.0/", lf.api)
 	mux.HandleFunc("GET /2.0/", lf.api)
-	lf.gate = w.newGate(ctx, rules{who: lf.who, refuse: lf.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, _ Mode) bool {
-		return r.URL.Path == "/2.0/" // the modes leave the pages alone
-	}}, WrongAccount, Hidden, DailyLimit, Suspended)
+	lf.gate = w.newGate(ctx, rules{who: lf.who, refuse: lf.refuse, next: mux.ServeHTTP,
+		concern: func(r *http.Request, _ Mode) bool {
+			return r.URL.Path == "/2.0/" // the modes leave the pages alone
+		}}, WrongAccount, Hidden, DailyLimit, Suspended)
 	w.revoke[LastFM] = func() {
 		lf.mu.Lock()
 		defer lf.mu.Unlock()

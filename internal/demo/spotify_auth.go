@@ -89,11 +89,12 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		spotifyError(w, http.StatusNotFound, "Service not found")
 	})
-	sp.gate = w.newGate(ctx, rules{who: sp.who, refuse: sp.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, m Mode) bool {
-		// The accounts service is another one: its pages stay, and it does not share the API's rate limit.
-		return r.URL.Path != "/authorize" && r.URL.Path != "/consent.css" &&
-			(m != RateLimited || r.URL.Path != "/api/token")
-	}}, WrongAccount)
+	sp.gate = w.newGate(ctx, rules{who: sp.who, refuse: sp.refuse, next: mux.ServeHTTP,
+		concern: func(r *http.Request, m Mode) bool {
+			// The accounts service is another one: its pages stay, and it does not share the API's rate limit.
+			return r.URL.Path != "/authorize" && r.URL.Path != "/consent.css" &&
+				(m != RateLimited || r.URL.Path != "/api/token")
+		}}, WrongAccount)
 	w.revoke[Spotify] = func() {
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
