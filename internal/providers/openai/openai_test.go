@@ -219,13 +219,13 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 		"the later":    {map[string]string{requests: "1s", tokens: "3s"}, 3 * time.Second},
 		"the used-up limit": {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"},
 			3 * time.Second},
-		"Retry-After":             {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
-		"none":                    {nil, 0},
-		"nonsense":                {map[string]string{requests: "soon", tokens: "-1s"}, 0},
-		"zero":                    {map[string]string{requests: "0s"}, 0},
-		"too long":                {map[string]string{requests: "30d"}, 0},
-		"a bad Retry-After":       {map[string]string{"Retry-After": "soon", requests: "5s"}, 0},
-		"of a limit that is left": {map[string]string{requests: "5s", leftRequests: "9", tokens: "0", leftTokens: "0"}, 0},
+		"Retry-After":        {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
+		"none":               {nil, 0},
+		"nonsense":           {map[string]string{requests: "soon", tokens: "-1s"}, 0},
+		"zero":               {map[string]string{requests: "0s"}, 0},
+		"too long":           {map[string]string{requests: "30d"}, 0},
+		"a bad Retry-After":  {map[string]string{"Retry-After": "soon", requests: "5s"}, 0},
+		"of an unused limit": {map[string]string{requests: "5s", leftRequests: "9", tokens: "0", leftTokens: "0"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
