@@ -9,34 +9,33 @@ import (
 	"github.com/riverqueue/river/riverdriver"
 )
 
-// Place says where a database is: the file FileName in a data directory, or a database of a Postgres server.
+// Place is where a database is: the file FileName in a data directory, or on a Postgres server.
 type Place struct {
 	Dir string
 	URL string // postgres://…; empty for the file
 }
 
-// engine is what differs between the databases. Every query is the same.
+// engine is the part that differs between SQLite and Postgres. Every query is the same.
 type engine interface {
 	// String names the database in a sentence, without a secret.
 	String() string
-	// exists says whether something is kept there already; it makes nothing.
+	// exists reports whether the database exists. It creates nothing.
 	exists(context.Context) (bool, error)
-	// connect makes the pools of connections. The writer is one connection, so that what runs in its transactions
-	// runs one after the other, and the reader cannot write. alone makes sure that no other server has the
-	// database; where that is done by a file of the data directory, there is nothing to do here.
+	// connect opens the two pools. The writer has one connection, so that its transactions run one after the other.
+	// The reader cannot write. With alone, it locks out other servers; for SQLite, the data directory's lock does.
 	connect(ctx context.Context, alone bool) (writer, reader *sql.DB, err error)
-	// intact finds damage.
+	// intact returns an error if the database is damaged.
 	intact(context.Context, *sql.DB) error
-	// look reads what Look tells, and changes nothing.
+	// look returns a Look at the database, and changes nothing.
 	look(context.Context, looking, *Key) (Look, error)
-	// dialect and steps are the migrations, as the engine understands them.
+	// dialect and steps return what goose needs to migrate the database.
 	dialect() goose.Dialect
 	steps(fs.FS) (fs.FS, error)
-	// keep keeps a copy of what was there before an upgrade from this step.
+	// keep makes a copy of the database before an upgrade from this step.
 	keep(ctx context.Context, writer *sql.DB, step int64) error
 	// driver returns River's driver for the database.
 	driver(*sql.DB) riverdriver.Driver[*sql.Tx]
-	// shred lets nothing linger that is overwritten from now on.
+	// shred makes the engine erase everything that is overwritten afterwards.
 	shred(context.Context, *sql.DB) error
 }
 
@@ -56,7 +55,7 @@ func (p Place) String() string {
 	return e.String()
 }
 
-// Exists says whether there is a database. It makes none.
+// Exists reports whether there is a database. It creates none.
 func Exists(ctx context.Context, p Place) (bool, error) {
 	e, err := p.engine()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"reprise/internal/library"
 )
 
-const selectPlaylist = "SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, " +
-	"position FROM playlists "
+const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position
+	FROM playlists `
 
 func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,
@@ -19,15 +19,16 @@ func scanPlaylist(r scanner) (p library.StoredPlaylist, err error) {
 	return p, err
 }
 
-// Playlists returns a user's playlists: by provider and, within one, in its order; those that are gone come last.
+// Playlists returns a user's playlists by connection, in the provider's order. Those that are gone come last.
 func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error) {
 	return list(ctx, s.reader, scanPlaylist,
 		selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, connection, position, id", user)
 }
 
-// ProviderPlaylists returns a user's playlists of one provider.
-func (s *Store) ProviderPlaylists(ctx context.Context, user int64,
-	conn library.ConnectionID) ([]library.StoredPlaylist, error) {
+// ProviderPlaylists returns the playlists of one connection.
+func (s *Store) ProviderPlaylists(
+	ctx context.Context, user int64, conn library.ConnectionID,
+) ([]library.StoredPlaylist, error) {
 	return list(ctx, s.reader, scanPlaylist,
 		selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, conn)
 }
@@ -44,13 +45,12 @@ func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPla
 		t.Duration = time.Duration(ms) * time.Millisecond
 		return t, err
 	}
-	tracks, err := list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid,
-		source_id
+	tracks, err := list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
 		FROM playlist_tracks WHERE playlist_id = $1 ORDER BY position`, id)
 	return p, tracks, err
 }
 
-// SavePlaylist stores a playlist with all its tracks, in place of those it had.
+// SavePlaylist stores a playlist and replaces all its tracks.
 func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist,
 	position int, tracks []library.Track) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
@@ -58,12 +58,12 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.Conne
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO playlists (id, user_id, connection, source_id, name, snapshot,
-			track_count, shrunk_to, active, position)
+		err = tx.QueryRowContext(ctx, `INSERT INTO playlists
+			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8)
 			ON CONFLICT (user_id, connection, source_id) DO UPDATE
-			SET name = excluded.name, snapshot = excluded.snapshot,
-			track_count = excluded.track_count, shrunk_to = -1, active = 1, position = excluded.position
+			SET name = excluded.name, snapshot = excluded.snapshot, track_count = excluded.track_count,
+				shrunk_to = -1, active = 1, position = excluded.position
 			RETURNING id`,
 			id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position).Scan(&id)
 		if err != nil {
@@ -79,18 +79,18 @@ func (s *Store) SavePlaylist(ctx context.Context, user int64, conn library.Conne
 				t.SourceID)
 		}
 		err = insertRows(ctx, tx, `INSERT INTO playlist_tracks
-			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`, width,
-			args, "")
+			(playlist_id, position, title, artist, album, duration_ms, isrc, recording_mbid, source_id)`,
+			width, args, "")
 		return errors.Join(err, s.enqueueCopies(ctx, tx, user, strconv.FormatInt(id, 10)))
 	})
 }
 
-// RenamePlaylist notes the name of a playlist whose tracks have not changed.
+// RenamePlaylist stores a new name of a playlist and enqueues its copies. It does not change the tracks.
 func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		var user int64
-		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name,
-			id).Scan(&user)
+		err := tx.QueryRowContext(ctx, "UPDATE playlists SET name = $1 WHERE id = $2 RETURNING user_id", name, id).
+			Scan(&user)
 		if err != nil {
 			return found(err)
 		}
@@ -98,8 +98,7 @@ func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error
 	})
 }
 
-// MovePlaylists notes the places of playlists, by their numbers. What is the same in them is not written anywhere
-// again.
+// MovePlaylists stores the positions of playlists, by their IDs. It does not enqueue their copies.
 func (s *Store) MovePlaylists(ctx context.Context, places map[int64]int) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		for id, position := range places {
@@ -111,7 +110,7 @@ func (s *Store) MovePlaylists(ctx context.Context, places map[int64]int) error {
 	})
 }
 
-// SetShrunk notes that a playlist was seen with far fewer tracks, which is not believed before it is seen again.
+// SetShrunk stores that a playlist was read with far fewer tracks, which is accepted only when it is read again.
 func (s *Store) SetShrunk(ctx context.Context, id int64, tracks int) error {
 	return s.exec(ctx, "UPDATE playlists SET shrunk_to = $1 WHERE id = $2", tracks, id)
 }

@@ -16,7 +16,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// local says of a database error what a person can do about it. A canceled context stays what it is.
+// local turns a database error into a *resilience.LocalError that says what to do. It returns sql.ErrNoRows and the
+// error of a canceled context as they are.
 func local(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -37,7 +38,7 @@ func local(err error) error {
 	return &resilience.LocalError{Problem: problem, Err: err}
 }
 
-// sqliteProblem is the sentence for one of SQLite's result codes.
+// sqliteProblem returns the sentence for a result code of SQLite, or other.
 func sqliteProblem(code int, other string) string {
 	switch code {
 	case sqlite3.SQLITE_FULL:
@@ -61,7 +62,7 @@ const noServer = "The database server cannot be reached. Look whether it runs, a
 
 const inUse = "Another program is using the database. Make sure that only one server runs on it."
 
-// postgresProblem is the sentence for one of Postgres' error codes (its manual, appendix A).
+// postgresProblem returns the sentence for an error code of Postgres (appendix A of its manual), or other.
 func postgresProblem(code, other string) string {
 	switch {
 	case code == "53100":
@@ -90,7 +91,7 @@ func postgresProblem(code, other string) string {
 	return other
 }
 
-// unreachable says whether an error of a database call is of the way to its server.
+// unreachable reports whether a database call failed because it did not reach the server.
 func unreachable(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true

@@ -14,14 +14,15 @@ import (
 // scanner is a row to read columns from.
 type scanner interface{ Scan(...any) error }
 
-// querier runs a query: the database, or a transaction.
+// querier is a database or a transaction.
 type querier interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 }
 
 // list reads all rows of a query.
-func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string,
-	args ...any) ([]T, error) {
+func list[T any](
+	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,
+) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, local(err)
@@ -38,7 +39,7 @@ func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 	return all, local(rows.Err())
 }
 
-// found turns "no rows" into library.ErrNotFound.
+// found returns library.ErrNotFound in place of sql.ErrNoRows.
 func found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return library.ErrNotFound
@@ -46,11 +47,11 @@ func found(err error) error {
 	return local(err)
 }
 
-// rowsAtOnce is how many rows go into one statement. SQLite looks for the name of each
-// placeholder among all of its statement's, so many short statements are faster than a few long ones.
+// rowsAtOnce is the most rows that insertRows inserts with one statement. SQLite searches all placeholders of a
+// statement for each name, so many short statements are faster than a few long ones.
 const rowsAtOnce = 8
 
-// insertRows inserts many rows: head is the statement up to VALUES, tail what follows them.
+// insertRows inserts rows of width values each. head is the statement before VALUES, and tail the rest of it.
 func insertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []any, tail string) error {
 	if most := rowsAtOnce * width; len(args) >= most {
 		insert, err := tx.PrepareContext(ctx, head+" VALUES "+placeholders(rowsAtOnce, width)+" "+tail)
@@ -71,7 +72,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, head string, width int, args []
 	return err
 }
 
-// placeholders returns n groups of placeholders, each of width.
+// placeholders returns n groups of width placeholders each.
 func placeholders(n, width int) string {
 	groups := make([]string, n)
 	for i := range n {
@@ -80,7 +81,7 @@ func placeholders(n, width int) string {
 	return strings.Join(groups, ",")
 }
 
-// numbered returns a group of n placeholders from $first on.
+// numbered returns a group of n placeholders that begin with $first.
 func numbered(first, n int) string {
 	b := []byte{'('}
 	for i := range n {
@@ -92,7 +93,7 @@ func numbered(first, n int) string {
 	return string(append(b, ')'))
 }
 
-// nextIDs reserves n consecutive numbers for rows of a table and returns the first.
+// nextIDs reserves n consecutive IDs for rows of a table and returns the first.
 func nextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, `INSERT INTO sequences (name, last) VALUES ($1, $2)
@@ -100,7 +101,7 @@ func nextIDs(ctx context.Context, tx *sql.Tx, table string, n int) (int64, error
 	return last - int64(n) + 1, err
 }
 
-// millis and instant turn times into what is stored and back; the zero time is 0.
+// millis returns a time as it is stored: Unix milliseconds, or 0 for the zero time.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -108,6 +109,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
+// instant returns the time that millis stored.
 func instant(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// sealedColumn is a column that holds sealed texts. A text's place is the table, the column and then the values of
-// the row's columns, with dots between.
+// sealedColumn is a column with sealed texts. The place of a text is the table, the column and the values of the row's
+// columns, separated by dots.
 type sealedColumn struct {
 	table, column string
 	row           []string
 	mixed         bool // some of its texts are not sealed
 }
 
-// sealedColumns are all of them, one a line. What is not listed here cannot be sealed, so that no secret is left
-// behind when the key changes.
+// sealedColumns lists every sealed column. A column that is missing here cannot be sealed, so that a change of the key
+// misses no secret.
 var sealedColumns = []sealedColumn{
 	{table: "facts", column: "value", row: []string{"name"}, mixed: true},
 	{table: "connections", column: "credentials", row: []string{"user_id", "connection"}},
@@ -27,21 +27,19 @@ var sealedColumns = []sealedColumn{
 	{table: "oauth_states", column: "verifier", row: []string{"id"}},
 }
 
-// mustBeListed panics for a place in a column that is not listed.
+// mustBeListed panics if the column of a place is not in sealedColumns.
 func mustBeListed(place string) {
-	if !slices.ContainsFunc(sealedColumns, func(c sealedColumn) bool {
-		return strings.HasPrefix(place,
-			c.table+"."+c.column+".")
-	}) {
+	in := func(c sealedColumn) bool { return strings.HasPrefix(place, c.table+"."+c.column+".") }
+	if !slices.ContainsFunc(sealedColumns, in) {
 		panic("store: the column of " + place + " has to be listed in sealedColumns before anything is sealed for it")
 	}
 }
 
-// Rotate seals every secret anew, with another key, in one transaction: afterwards either all of them open with
-// that key, or all with the one before. It returns how many there are. The store itself keeps the key that it was
-// opened with, so it is good for nothing but Close afterwards.
+// Rotate seals every secret with another key in one transaction: afterwards either all of them open with that key, or
+// all with the previous one. It returns their number. The store keeps the key that it was opened with, so it must be
+// closed afterwards.
 func (s *Store) Rotate(ctx context.Context, to *Key) (n int, err error) {
-	if err := s.shred(ctx, s.writer); err != nil { // what the old key opens
+	if err := s.shred(ctx, s.writer); err != nil { // erases what the old key opens
 		return 0, err
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
@@ -57,7 +55,7 @@ func (s *Store) Rotate(ctx context.Context, to *Key) (n int, err error) {
 	return n, err
 }
 
-// sealedText is one text with the values that tell its row.
+// sealedText is one text with the values that identify its row.
 type sealedText struct {
 	row  []any
 	text string
@@ -72,8 +70,8 @@ func (s *Store) resealColumn(ctx context.Context, tx *sql.Tx, c sealedColumn, to
 		}
 		return v, r.Scan(into...)
 	}
-	all, err := list(ctx, tx, scan, fmt.Sprintf("SELECT %s, %s FROM %s", c.column, strings.Join(c.row, ", "),
-		c.table))
+	all, err := list(ctx, tx, scan,
+		fmt.Sprintf("SELECT %s, %s FROM %s", c.column, strings.Join(c.row, ", "), c.table))
 	if err != nil {
 		return 0, err
 	}

@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// ErrWrongKey says that a secret was sealed with another key than the one given.
+// ErrWrongKey is the error of a secret that was sealed with another key.
 var ErrWrongKey = errors.New("the secret key is not the one that this database was written with")
 
-// Key seals the secrets of a database: AES-256-GCM, with a random nonce for each, under a key derived from the
-// secret key by HKDF. A sealed text names the key by its id, and is bound to its place, so that moved to another
-// row or column it does not open.
+// Key seals the secrets of a database with AES-256-GCM, a random nonce for each, and a key derived from the secret key
+// by HKDF. A sealed text begins with the ID of the key. It is bound to its place, so that it does not open in another
+// row or column.
 type Key struct {
 	id   string
 	aead cipher.AEAD
@@ -52,16 +52,16 @@ func NewKey(secret string) (*Key, error) {
 	return &Key{id: hex.EncodeToString(derived[32:]), aead: aead}, nil
 }
 
-// ID names the key, and tells nothing of it.
+// ID returns a name of the key that does not reveal it.
 func (k *Key) ID() string { return k.id }
 
-// seal encrypts a text for its place (table, column and row), which must be one of sealedColumns.
+// seal encrypts a text for its place (table, column and row). The column must be one of sealedColumns.
 func (k *Key) seal(plain []byte, place string) string {
 	mustBeListed(place)
 	return k.id + ":" + base64.StdEncoding.EncodeToString(k.aead.Seal(nil, nil, plain, []byte(place)))
 }
 
-// open decrypts what seal made for the same place.
+// open decrypts a text that was sealed for the same place.
 func (k *Key) open(sealed, place string) ([]byte, error) {
 	id, text, _ := strings.Cut(sealed, ":")
 	if id != k.id {
@@ -78,7 +78,7 @@ func (k *Key) open(sealed, place string) ([]byte, error) {
 	return plain, nil
 }
 
-// fingerprint is what the database keeps of a token that only its bearer needs to know.
+// fingerprint returns the hash that the database stores in place of a session token.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/metrics"
 )
 
-// Sessions keeps the browsers' sessions for scs. Only a token's fingerprint is stored.
+// Sessions stores the sessions of browsers for scs. It stores only fingerprints of their tokens.
 type Sessions struct{ s *Store }
 
 // Sessions returns the session store over this database.
@@ -42,7 +42,7 @@ func (t Sessions) DeleteCtx(ctx context.Context, token string) error {
 	return t.s.exec(ctx, "DELETE FROM sessions WHERE id = $1", fingerprint(token))
 }
 
-// Find, Commit and Delete implement scs.Store.
+// Find implements scs.Store.
 func (t Sessions) Find(token string) ([]byte, bool, error) {
 	return t.FindCtx(context.Background(), token)
 }
@@ -55,8 +55,8 @@ func (t Sessions) Commit(token string, b []byte, expiry time.Time) error {
 // Delete implements scs.Store.
 func (t Sessions) Delete(token string) error { return t.DeleteCtx(context.Background(), token) }
 
-// Tidy removes what nobody can use any more: ended sessions, old authorization requests, passed holds and
-// cooldowns, and what is too old in the log of activity.
+// Tidy deletes what has expired: sessions, authorization requests, pending connections, holds, cooldowns, and old runs,
+// quarters, messages and entries of the log of activity.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(

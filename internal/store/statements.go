@@ -8,8 +8,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// openSQLite returns a pool of connections that keep their statements prepared. Preparing takes longer than most of
-// our statements take to run.
+// openSQLite returns a pool of connections that keep their statements prepared, because preparing a statement takes
+// longer than running most of them.
 func openSQLite(dsn string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	return &preparedConn{sqliteConn: c.(sqliteConn), idle: map[string]sqliteStmt{}}, nil
 }
 
-// sqliteConn is what the driver's connections implement and database/sql asks for.
+// sqliteConn is what database/sql needs of a connection, and the driver's connections implement.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -46,14 +46,14 @@ type sqliteStmt interface {
 	driver.StmtQueryContext
 }
 
-// keptStatements is how many prepared statements a connection keeps; there are fewer, but for those whose number of
-// values varies.
+// keptStatements is the most prepared statements that a connection keeps. The store has fewer, except for those with a
+// varying number of values.
 const keptStatements = 128
 
 // preparedConn is a connection that prepares a statement once. database/sql calls it from one goroutine at a time.
 type preparedConn struct {
 	sqliteConn
-	idle map[string]sqliteStmt // by their text; one in use is not in it, so that it is never run twice at once
+	idle map[string]sqliteStmt // by their text, without those in use, so that none runs twice at once
 }
 
 func (c *preparedConn) take(ctx context.Context, query string) (sqliteStmt, error) {
@@ -86,30 +86,32 @@ func (c *preparedConn) put(query string, s sqliteStmt) error {
 }
 
 // ExecContext implements driver.ExecerContext.
-func (c *preparedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (
-	driver.Result, error) {
+func (c *preparedConn) ExecContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Result, error) {
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	result, err := s.ExecContext(ctx, args)
 	if err != nil {
-		_ = s.Close() // the error that led here counts
+		_ = s.Close() // the first error is returned
 		return nil, err
 	}
 	return result, c.put(query, s)
 }
 
 // QueryContext implements driver.QueryerContext.
-func (c *preparedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (
-	driver.Rows, error) {
+func (c *preparedConn) QueryContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Rows, error) {
 	s, err := c.take(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := s.QueryContext(ctx, args)
 	if err != nil {
-		_ = s.Close() // the error that led here counts
+		_ = s.Close() // the first error is returned
 		return nil, err
 	}
 	return &preparedRows{Rows: rows, conn: c, query: query, stmt: s}, nil
@@ -118,13 +120,13 @@ func (c *preparedConn) QueryContext(ctx context.Context, query string, args []dr
 // Close implements driver.Conn.
 func (c *preparedConn) Close() error {
 	for _, s := range c.idle {
-		_ = s.Close() // it holds no data, and closing the connection says what is wrong
+		_ = s.Close() // closing the connection reports the same problem
 	}
 	clear(c.idle)
 	return c.sqliteConn.Close()
 }
 
-// preparedRows gives its statement back when it is closed.
+// preparedRows returns its statement to the connection when it is closed.
 type preparedRows struct {
 	driver.Rows
 	conn  *preparedConn
@@ -135,7 +137,7 @@ type preparedRows struct {
 // Close implements driver.Rows.
 func (r *preparedRows) Close() error {
 	if err := r.Rows.Close(); err != nil {
-		_ = r.stmt.Close() // the error that led here counts
+		_ = r.stmt.Close() // the first error is returned
 		return err
 	}
 	return r.conn.put(r.query, r.stmt)

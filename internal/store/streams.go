@@ -9,10 +9,10 @@ import (
 	"reprise/internal/resilience"
 )
 
-// upsertStream is the head of every statement that notes something about a stream.
+// upsertStream is the beginning of every statement that stores something about a stream.
 const upsertStream = "INSERT INTO streams (user_id, connection, stream, "
 
-// Streams returns what is kept of the streams of one user's connections.
+// Streams returns the records of the streams of one user's connections.
 func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord, error) {
 	scan := func(r scanner) (v library.StreamRecord, err error) {
 		var success int64
@@ -27,54 +27,54 @@ func (s *Store) Streams(ctx context.Context, user int64) ([]library.StreamRecord
 // Position returns how far reading a stream has come; empty before the first page.
 func (s *Store) Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error) {
 	var reading string
-	err := s.reader.QueryRowContext(ctx,
-		"SELECT reading FROM streams WHERE user_id = $1 AND connection = $2 AND stream = $3",
-		user, conn, stream).Scan(&reading)
+	err := s.reader.QueryRowContext(ctx, `SELECT reading FROM streams
+		WHERE user_id = $1 AND connection = $2 AND stream = $3`, user, conn, stream).Scan(&reading)
 	if err = found(err); err == library.ErrNotFound {
 		err = nil
 	}
 	return reading, err
 }
 
-// SavePosition notes how far reading a stream has come, and what a person should know about its data.
-func (s *Store) SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading,
-	note string) error {
+// SavePosition stores the position that reading a stream has reached, and a note for the person about its data.
+func (s *Store) SavePosition(
+	ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string,
+) error {
 	return s.exec(ctx, savePosition, user, conn, stream, reading, note)
 }
 
 const savePosition = upsertStream + `reading, note) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (user_id, connection, stream) DO UPDATE SET reading = excluded.reading, note = excluded.note`
 
-// SaveSuccess notes that a run of a stream came to its end, and forgets the failures before it.
-func (s *Store) SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string,
-	at time.Time) error {
+// SaveSuccess stores when a run of a stream succeeded, and deletes the advice about earlier failures.
+func (s *Store) SaveSuccess(
+	ctx context.Context, user int64, conn library.ConnectionID, stream string, at time.Time,
+) error {
 	return s.exec(ctx, upsertStream+`last_success_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE
-		SET last_success_at = excluded.last_success_at, advice = '', detail = ''`,
-		user, conn, stream, millis(at))
+		SET last_success_at = excluded.last_success_at, advice = '', detail = ''`, user, conn, stream, millis(at))
 }
 
-// SaveFailure keeps what a person needs to know about the latest failure of a stream.
-func (s *Store) SaveFailure(ctx context.Context, user int64, conn library.ConnectionID, stream, advice,
-	detail string) error {
+// SaveFailure stores the advice to the person about the latest failure of a stream.
+func (s *Store) SaveFailure(
+	ctx context.Context, user int64, conn library.ConnectionID, stream, advice, detail string,
+) error {
 	return s.exec(ctx, upsertStream+`advice, detail) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id, connection, stream) DO UPDATE SET advice = excluded.advice, detail = excluded.detail`,
 		user, conn, stream, advice, detail)
 }
 
-// SaveStop keeps a stop, so that a restart does not send a dead credential again. When the connection has moved on
-// to another generation meanwhile, or is gone, nothing is kept: the stop speaks about a credential that nobody
-// uses.
+// SaveStop stores a stop, so that a dead credential is not sent again after a restart. It stores nothing if the
+// connection is gone or has another generation, because that credential is not used any more.
 func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
-	return s.exec(ctx, upsertStream+`stop_category, stop_since) SELECT user_id, connection, $3, $4, $5
-		FROM connections
+	return s.exec(ctx, upsertStream+`stop_category, stop_since)
+		SELECT user_id, connection, $3, $4, $5 FROM connections
 		WHERE user_id = $1 AND connection = $2 AND generation = $6
 		ON CONFLICT (user_id, connection, stream) DO UPDATE
 		SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
 		v.Key.User, v.Key.Connection, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
 }
 
-// ClearStops forgets the stops of a connection, when its person wants it tried again.
+// ClearStops deletes the stops of a connection, so that it is tried again.
 func (s *Store) ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error {
 	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2",
 		user, conn)
@@ -90,27 +90,27 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 		v.Category, v.Since = resilience.ParseCategory(category), instant(since)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, c.app, s.stream, c.generation,
-		s.stop_category, s.stop_since
+	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, c.app, s.stream, c.generation, s.stop_category,
+			s.stop_since
 		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.connection = s.connection
 		WHERE s.stop_category <> ''`)
 }
 
-// SaveHold keeps a dictated wait, so that it is kept across a restart.
+// SaveHold stores a hold, so that it survives a restart. If the hold exists already, the later end wins.
 func (s *Store) SaveHold(ctx context.Context, h resilience.Hold) error {
 	about := h.Key.Connection
-	if h.Key.User == 0 { // all connections to the provider
+	if h.Key.User == 0 { // the hold is for all connections to the provider
 		about = h.Key.Provider
 	}
 	return s.exec(ctx, `INSERT INTO holds (connection, app, user_id, stream, category, since, until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (connection, app, user_id, stream) DO UPDATE
 		SET category = excluded.category, since = excluded.since,
-		until = CASE WHEN excluded.until > holds.until THEN excluded.until ELSE holds.until END`,
+			until = CASE WHEN excluded.until > holds.until THEN excluded.until ELSE holds.until END`,
 		about, h.Key.App, h.Key.User, h.Key.Stream, h.Category.String(), millis(h.Since), millis(h.Until))
 }
 
-// Holds returns the waits that have not ended.
+// Holds returns the holds that have not ended.
 func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
 	scan := func(r scanner) (v resilience.Hold, err error) {
 		var category string
@@ -120,11 +120,11 @@ func (s *Store) Holds(ctx context.Context) ([]resilience.Hold, error) {
 		v.Category, v.Since, v.Until = resilience.ParseCategory(category), instant(since), instant(until)
 		return v, err
 	}
-	return list(ctx, s.reader, scan, "SELECT connection, app, user_id, stream, category, since, until FROM holds "+
-		"WHERE until > $1", millis(time.Now()))
+	return list(ctx, s.reader, scan, `SELECT connection, app, user_id, stream, category, since, until
+		FROM holds WHERE until > $1`, millis(time.Now()))
 }
 
-// appOwner returns the provider whose app a connection shares with others. A channel shares its with nobody.
+// appOwner returns the provider of a connection, whose app it may share with others. A channel is its own owner.
 func appOwner(connection string) string {
 	id := library.ConnectionID(connection)
 	if _, channel := delivery.ChannelNumber(id); channel {

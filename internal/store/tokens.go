@@ -9,8 +9,8 @@ import (
 	"reprise/internal/accounts"
 )
 
-const selectToken = "SELECT id, user_id, name, hash, last_four, scope, created_at, last_used_at, expires_at FROM " +
-	"tokens "
+const selectToken = `SELECT id, user_id, name, hash, last_four, scope, created_at, last_used_at, expires_at
+	FROM tokens `
 
 func scanToken(r scanner) (t accounts.Token, err error) {
 	var created, used, expires int64
@@ -19,18 +19,18 @@ func scanToken(r scanner) (t accounts.Token, err error) {
 	return t, err
 }
 
-// AddToken implements accounts.TokenStore: it stores a new token and returns it with its ID, unless its owner has
-// one of that name, or most of them, already. One that has expired makes room for its name.
+// AddToken implements accounts.TokenStore. It stores a new token and returns it with its ID. It refuses a token if its
+// owner has one with that name, or most tokens. An expired token with that name is replaced.
 func (s *Store) AddToken(ctx context.Context, t accounts.Token, most int) (accounts.Token, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
-		if err := execTx(ctx, tx, "DELETE FROM tokens WHERE user_id = $1 AND name = $2 AND expires_at BETWEEN 1 "+
-			"AND $3", t.User, t.Name, millis(time.Now())); err != nil {
+		err := execTx(ctx, tx, `DELETE FROM tokens
+			WHERE user_id = $1 AND name = $2 AND expires_at BETWEEN 1 AND $3`, t.User, t.Name, millis(time.Now()))
+		if err != nil {
 			return err
 		}
 		var all, same int
-		err := tx.QueryRowContext(ctx,
-			"SELECT count(*), coalesce(sum(CASE WHEN name = $2 THEN 1 ELSE 0 END), 0) FROM tokens WHERE user_id = $1",
-			t.User, t.Name).Scan(&all, &same)
+		err = tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(CASE WHEN name = $2 THEN 1 ELSE 0 END), 0)
+			FROM tokens WHERE user_id = $1`, t.User, t.Name).Scan(&all, &same)
 		switch {
 		case err != nil:
 			return err
@@ -43,9 +43,10 @@ func (s *Store) AddToken(ctx context.Context, t accounts.Token, most int) (accou
 		if t.ID, err = nextIDs(ctx, tx, "tokens", 1); err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO tokens (id, user_id, name, hash, last_four, scope, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, t.ID, t.User, t.Name, t.Hash, t.LastFour, string(t.Scope),
-			millis(t.CreatedAt), millis(t.ExpiresAt))
+		return execTx(ctx, tx, `INSERT INTO tokens
+			(id, user_id, name, hash, last_four, scope, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			t.ID, t.User, t.Name, t.Hash, t.LastFour, string(t.Scope), millis(t.CreatedAt), millis(t.ExpiresAt))
 	})
 	return t, err
 }
@@ -67,7 +68,7 @@ func (s *Store) TokenByID(ctx context.Context, user, id int64) (accounts.Token, 
 	return t, found(err)
 }
 
-// TouchToken keeps when a token was used.
+// TouchToken stores when a token was last used.
 func (s *Store) TouchToken(ctx context.Context, id int64, at time.Time) error {
 	return s.exec(ctx, "UPDATE tokens SET last_used_at = $1 WHERE id = $2", millis(at), id)
 }

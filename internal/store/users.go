@@ -9,21 +9,20 @@ import (
 	"reprise/internal/accounts"
 )
 
-// HasUsers says whether the first account has been made.
+// HasUsers reports whether there is an account.
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	var n int
 	err := s.reader.QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&n)
 	return n > 0, local(err)
 }
 
-// AddUser implements accounts.Store: it stores a new account and returns it with its ID. Names that differ only in
-// case are the same.
+// AddUser implements accounts.Store. It stores a new account and returns it with its ID. Names are compared without
+// case.
 func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accounts.User, error) {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		var all, same int
-		err := tx.QueryRowContext(ctx,
-			"SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0) FROM users",
-			nameKey(u.Name)).Scan(&all, &same)
+		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0)
+			FROM users`, nameKey(u.Name)).Scan(&all, &same)
 		switch {
 		case err != nil:
 			return err
@@ -35,10 +34,9 @@ func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accou
 		if u.ID, err = nextIDs(ctx, tx, "users", 1); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx,
-			"INSERT INTO users (id, name, name_key, password_hash, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+		return execTx(ctx, tx, `INSERT INTO users (id, name, name_key, password_hash, role, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
 			u.ID, u.Name, nameKey(u.Name), u.PasswordHash, u.Role, millis(u.CreatedAt))
-		return err
 	})
 	return u, err
 }
