@@ -162,6 +162,19 @@ func TestAnAccountConnectedTwiceGetsNothing(t *testing.T) {
 	all := v.total()
 	require.Len(t, w.ListenBrainz.Listens(demo.Alice), all)
 	require.Empty(t, v.call("GET", "/deliveries", nil, 200)["deliveries"])
+
+	// The same holds for playlists.
+	for _, id := range []string{"navidrome", "navidrome-2"} {
+		v.call("PUT", "/connections/"+id, navidromeOf(w, demo.Alice), 200)
+		v.becomes(id, "healthy")
+	}
+	for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
+		if l := l.(object); l["provider"] == "navidrome" {
+			v.call("PUT", "/playlists/"+l["id"].(string)+"/copies/navidrome", nil, 422)
+			v.call("PUT", "/playlists/"+l["id"].(string)+"/copies/navidrome-2", nil, 422)
+			require.NotContains(t, v.page("/playlists/"+l["id"].(string), 200), "Write this playlist to Navidrome")
+		}
+	}
 }
 
 // consentAs begins at a page to connect at Spotify, and consents as an account. It returns where that leads.
