@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -38,7 +37,7 @@ const (
 
 // runDemo serves with simulated services and a household that has connected them. It removes its folder at the end.
 func runDemo(
-	ctx context.Context, o cli.Options, environ []string, overrides map[string]string, stdout, stderr io.Writer,
+	ctx context.Context, o cli.Options, environ []string, overrides map[string]string, at console,
 ) (err error) {
 	if o.DataDir == "" {
 		dir, err := os.MkdirTemp("", "reprise-demo-")
@@ -63,8 +62,7 @@ func runDemo(
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	c.Simulated, c.DatabaseURL = true, "" // never the database with real data
-	return serve(ctx, c, func(ctx context.Context, a *app) (demoPages, error) { return furnish(ctx, a, world) },
-		stdout, stderr)
+	return serve(ctx, c, func(ctx context.Context, a *app) (demoPages, error) { return furnish(ctx, a, world) }, at)
 }
 
 // demoSettings returns the settings for the simulated services, with the intervals of the demo.

@@ -66,7 +66,7 @@ func newEvening(t *testing.T) *evening {
 			pages, err := furnish(ctx, a, e.world)
 			e.app, e.alice = a, pages.user
 			return pages, err
-		}, &out, &log)
+		}, console{strings.NewReader(""), &out, &log})
 	}()
 	t.Cleanup(func() {
 		cancel()

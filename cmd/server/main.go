@@ -33,7 +33,7 @@ const (
 )
 
 func main() {
-	err := run(untilSignal(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	err := run(untilSignal(), os.Args[1:], os.Environ(), console{os.Stdin, os.Stdout, os.Stderr})
 	switch {
 	case errors.Is(err, doctor.ErrProblems):
 		os.Exit(exitProblems)
@@ -57,17 +57,23 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// console is where the program is read from and written to.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+func run(ctx context.Context, args, environ []string, at console) error {
 	o, err := cli.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, cli.Usage)
+		fmt.Fprint(at.out, cli.Usage)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if o.Version {
-		fmt.Fprintln(stdout, cli.Version(version))
+		fmt.Fprintln(at.out, cli.Version(version))
 		return nil
 	}
 	overrides := map[string]string{}
@@ -78,7 +84,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		overrides["data_dir"] = o.DataDir
 	}
 	if o.Demo {
-		return runDemo(ctx, o, environ, overrides, stdout, stderr)
+		return runDemo(ctx, o, environ, overrides, at)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemory)
@@ -86,21 +92,21 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
 	if o.Check {
 		return doctor.Run(ctx, doctor.Options{Config: c, Settings: err, Dir: dataDir(c), Hosts: hosts(c),
-			UserAgent: userAgent(c), Known: registry.Descriptions(), Listen: server.Listen}, stdout)
+			UserAgent: userAgent(c), Known: registry.Descriptions(), Listen: server.Listen}, at.out)
 	}
 	if err != nil {
 		return fmt.Errorf("the settings cannot be used:\n%w", err)
 	}
 	switch o.Command {
 	case "":
-		return serve(ctx, c, nil, stdout, stderr)
+		return serve(ctx, c, nil, at)
 	case "backup":
-		err = dataDir(c).Backup(ctx, o.Operand, stdout)
+		err = dataDir(c).Backup(ctx, o.Operand, at.out)
 	case "rotate-key":
-		err = dataDir(c).RotateKey(ctx, stdout)
+		err = dataDir(c).RotateKey(ctx, at.out)
 	case "reset-password":
-		ask := func(account string) (string, error) { return cli.NewPassword(ctx, account, stdin, stdout) }
-		err = dataDir(c).ResetPassword(ctx, o.Operand, ask, stdout)
+		ask := func(account string) (string, error) { return cli.NewPassword(ctx, account, at.in, at.out) }
+		err = dataDir(c).ResetPassword(ctx, o.Operand, ask, at.out)
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s was stopped before it was done. Run it again", o.Command)

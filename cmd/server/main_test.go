@@ -16,7 +16,7 @@ func TestCommandsRefuseWrongSettings(t *testing.T) {
 		"backup x -config /no/such/file": "The configuration file cannot be read",
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), strings.Fields(line), nil, strings.NewReader(""), &out, &out)
+		err := run(t.Context(), strings.Fields(line), nil, console{strings.NewReader(""), &out, &out})
 		require.ErrorContains(t, err, want, line)
 		require.Empty(t, out.String())
 	}

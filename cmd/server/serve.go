@@ -32,8 +32,8 @@ type demoPages struct {
 
 // serve runs the program until ctx ends. It calls furnish, unless that is nil, between wiring and serving.
 func serve(ctx context.Context, c config.Config, furnish func(context.Context, *app) (demoPages, error),
-	stdout, stderr io.Writer) (err error) {
-	log := newLog(c, stderr)
+	at console) (err error) {
+	log := newLog(c, at.err)
 	listener, err := server.Listen(c.Listen)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 	if err != nil {
 		return err
 	}
-	announce(c, pages.SetupCode, log, stdout)
+	announce(c, pages.SetupCode, log, at.out)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range append(a.run, a.deliveries.Run) {
 		g.Go(func() error { return run(ctx) })

@@ -68,7 +68,8 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 	if err != nil {
 		return err
 	}
-	al.words = notify.Explain(s.Provider, c, state, s.Stream, AdviceOf(f), waiting)
+	al.words = notify.Explain(s.Provider, c, notify.Trouble{State: state, Stream: s.Stream,
+		Advice: AdviceOf(f), Waiting: waiting})
 	forAdmins := al.words.Owner == notify.Administrator
 	if forAdmins {
 		al.cause = notify.Of(al.cause, c.User)

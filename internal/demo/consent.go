@@ -19,9 +19,15 @@ func serveConsentCSS(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(consentCSS)) // an error: the client went first
 }
 
-// showConsent shows the page on which a person agrees to what an app asks for. Its form posts to the page's own
-// address, with the app's parameters.
-func showConsent(w http.ResponseWriter, r *http.Request, home *household, service, signedIn string, asked []string) {
+// consent is what an app asks a person for.
+type consent struct {
+	home              *household
+	service, signedIn string
+	asked             []string
+}
+
+// show shows the page on which a person agrees. Its form posts to the page's own address, with the app's parameters.
+func (c consent) show(w http.ResponseWriter, r *http.Request) {
 	type choice struct {
 		Name, Display string
 		Current       bool
@@ -31,9 +37,9 @@ func showConsent(w http.ResponseWriter, r *http.Request, home *household, servic
 		Scopes                   []string
 		Choices                  []choice
 		Fields                   map[string]string
-	}{service, r.URL.Path, home.person(signedIn).display, asked, nil, map[string]string{}}
+	}{c.service, r.URL.Path, c.home.person(c.signedIn).display, c.asked, nil, map[string]string{}}
 	for _, name := range []string{Alice, Bob} {
-		data.Choices = append(data.Choices, choice{name, home.person(name).display, name == signedIn})
+		data.Choices = append(data.Choices, choice{name, c.home.person(name).display, name == c.signedIn})
 	}
 	for k := range r.URL.Query() {
 		data.Fields[k] = r.URL.Query().Get(k)

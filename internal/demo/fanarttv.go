@@ -47,13 +47,13 @@ func (w *World) startFanartTV(ctx context.Context) error {
 	mux.HandleFunc("GET /v3/music/{mbid}", ft.api(ft.artist))
 	mux.HandleFunc("GET /v3/music/albums/{mbid}", ft.api(ft.group))
 	mux.HandleFunc("GET /fanart/music/{mbid}/{kind}/{file}", drawPicture)
-	ft.gate = &gate{
+	ft.gate = w.newGate(ctx, rules{
 		who:    func(*http.Request) string { return "" },
 		refuse: ft.refuse,
 		next:   mux.ServeHTTP,
 		lacks:  []Mode{Revoked},
-	}
-	base, err := w.serve(ctx, FanartTV, ft.gate, KeySpent, KeyInvalid)
+	}, KeySpent, KeyInvalid)
+	base, err := w.serve(ctx, FanartTV, ft.gate)
 	w.FanartTV = FanartTVServer{URL: base, Keys: fanartKeys, ft: ft}
 	return err
 }

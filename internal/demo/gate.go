@@ -51,22 +51,39 @@ type Call struct {
 	Status       int // 0 while it is not answered, and when the connection broke
 }
 
-// gate stands before one upstream: it records every call and fails as switched.
-type gate struct {
-	opts    *Options
-	modes   []Mode                                   // what this upstream knows
+// rules are what is special about one upstream's gate.
+type rules struct {
 	lacks   []Mode                                   // of those that others all know
 	who     func(*http.Request) string               // whose credentials a request carries
 	refuse  func(http.ResponseWriter, Mode)          // answers Unavailable and RateLimited in its own words
-	concern func(*http.Request, Mode) bool           // whether a failure touches this request
+	concern func(*http.Request, Mode) bool           // whether a failure touches this request; nil for all
 	next    func(http.ResponseWriter, *http.Request) // the upstream itself
-	done    <-chan struct{}                          // closed by World.Close
+}
+
+// gate is in front of one upstream: it records every call and fails as switched.
+type gate struct {
+	rules
+	opts  *Options
+	modes []Mode          // what this upstream knows
+	done  <-chan struct{} // closed by World.Close
 
 	mu      sync.Mutex
 	mode    Mode
 	changed chan struct{} // closed, and replaced, when mode changes
 	calls   []*Call       // the last keptCalls
 	total   int
+}
+
+// newGate returns an open gate. Beside the modes that all upstreams know, this one knows extra.
+func (w *World) newGate(ctx context.Context, r rules, extra ...Mode) *gate {
+	if r.concern == nil {
+		r.concern = func(*http.Request, Mode) bool { return true }
+	}
+	modes := append([]Mode{Normal, Unavailable, RateLimited, Revoked}, extra...)
+	modes = slices.DeleteFunc(append(modes, Portal, Hang, Slow, Cut),
+		func(m Mode) bool { return slices.Contains(r.lacks, m) })
+	return &gate{rules: r, opts: &w.opts, modes: modes, done: ctx.Done(), mode: Normal,
+		changed: make(chan struct{})}
 }
 
 func (g *gate) current() (Mode, <-chan struct{}) {

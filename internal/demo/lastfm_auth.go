@@ -84,9 +84,10 @@ func (w *World) startLastFM(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /consent.css", serveConsentCSS)
 	mux.HandleFunc("POST /2.0/", lf.api)
 	mux.HandleFunc("GET /2.0/", lf.api)
-	lf.gate = &gate{who: lf.who, refuse: lf.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, _ Mode) bool {
-		return r.URL.Path == "/2.0/" // the modes leave the pages alone
-	}}
+	lf.gate = w.newGate(ctx, rules{who: lf.who, refuse: lf.refuse, next: mux.ServeHTTP,
+		concern: func(r *http.Request, _ Mode) bool {
+			return r.URL.Path == "/2.0/" // the modes leave the pages alone
+		}}, WrongAccount, Hidden, DailyLimit, Suspended)
 	w.revoke[LastFM] = func() {
 		lf.mu.Lock()
 		defer lf.mu.Unlock()
@@ -94,7 +95,7 @@ func (w *World) startLastFM(ctx context.Context) (err error) {
 			s.dead = true
 		}
 	}
-	base, err := w.serve(ctx, LastFM, lf.gate, WrongAccount, Hidden, DailyLimit, Suspended)
+	base, err := w.serve(ctx, LastFM, lf.gate)
 	w.LastFM = LastFMServer{
 		URL:          base + "/2.0/",
 		AuthURL:      base + "/api/auth/",
@@ -143,8 +144,8 @@ func (lf *lastFM) checkRequest(w http.ResponseWriter, r *http.Request) bool {
 // consent shows the page on which a person agrees.
 func (lf *lastFM) consent(w http.ResponseWriter, r *http.Request) {
 	if lf.checkRequest(w, r) {
-		showConsent(w, r, lf.home, "Last.fm", lf.signedIn(),
-			[]string{"See your listens, also those that you hide from others", "Add listens to your profile"})
+		consent{lf.home, "Last.fm", lf.signedIn(), []string{"See your listens, also those that you hide from others",
+			"Add listens to your profile"}}.show(w, r)
 	}
 }
 

@@ -94,7 +94,7 @@ func (w *World) startListenBrainz(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /1/playlist/{mbid}", lb.playlist)
 	mux.HandleFunc("POST "+submitPath, lb.submit)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { lbError(w, http.StatusNotFound, "Not found.") })
-	lb.gate = &gate{who: lb.who, refuse: lb.refuse, next: func(w http.ResponseWriter, r *http.Request) {
+	lb.gate = w.newGate(ctx, rules{who: lb.who, refuse: lb.refuse, next: func(w http.ResponseWriter, r *http.Request) {
 		lb.rateHeaders(w)
 		if account, valid := lb.owner(lbToken(r)); account != "" && !valid && r.URL.Path != "/1/validate-token" {
 			// Revoked. A token that never existed passes: the real service ignores it where none is needed.
@@ -102,14 +102,14 @@ func (w *World) startListenBrainz(ctx context.Context) (err error) {
 			return
 		}
 		mux.ServeHTTP(w, r)
-	}}
+	}}, ReadOnly)
 	w.revoke[ListenBrainz] = func() {
 		lb.mu.Lock()
 		defer lb.mu.Unlock()
 		lb.issue++
 	}
 	w.ListenBrainz.lb = lb
-	w.ListenBrainz.URL, err = w.serve(ctx, ListenBrainz, lb.gate, ReadOnly)
+	w.ListenBrainz.URL, err = w.serve(ctx, ListenBrainz, lb.gate)
 	return err
 }
 
@@ -216,7 +216,7 @@ func (lb *listenBrainz) listens(w http.ResponseWriter, r *http.Request) {
 	}
 	metas := lb.home.metas // only ever appended to
 	lb.home.mu.RUnlock()
-	writeListens(w, p.name, page, metas, oldest, latest)
+	listensPage{p.name, page, metas, oldest, latest}.write(w)
 }
 
 // listensBetween returns the newest count listens with min < time < max; with a lower bound alone the oldest ones, as

@@ -76,21 +76,30 @@ func trackMetadata(c *catalog, id int, additional object) []byte {
 	return body
 }
 
-// writeListens sends page, newest first.
-func writeListens(w http.ResponseWriter, user string, page []play, metas []meta, oldest, latest int64) {
+// listensPage is a page of a person's listens.
+type listensPage struct {
+	user           string
+	page           []play
+	metas          []meta
+	oldest, latest int64 // of all listens
+}
+
+// write sends the page, newest first.
+func (l listensPage) write(w http.ResponseWriter) {
+	page := l.page
 	b := make([]byte, 0, 256+1100*len(page))
 	b = append(b, `{"payload":{"count":`...)
 	b = strconv.AppendInt(b, int64(len(page)), 10)
 	b = append(b, `,"latest_listen_ts":`...)
-	b = strconv.AppendInt(b, latest, 10)
+	b = strconv.AppendInt(b, l.latest, 10)
 	b = append(b, `,"oldest_listen_ts":`...)
-	b = strconv.AppendInt(b, oldest, 10)
+	b = strconv.AppendInt(b, l.oldest, 10)
 	b = append(b, `,"user_id":"`...)
-	b = append(b, user...)
+	b = append(b, l.user...)
 	b = append(b, `","listens":[`...)
 	for i := len(page) - 1; i >= 0; i-- {
 		p := page[i]
-		m := &metas[p.track]
+		m := &l.metas[p.track]
 		b = append(b, `{"inserted_at":`...)
 		b = strconv.AppendInt(b, p.seconds()+240, 10)
 		b = append(b, `,"listened_at":`...)
@@ -98,7 +107,7 @@ func writeListens(w http.ResponseWriter, user string, page []play, metas []meta,
 		b = append(b, `,"recording_msid":"`...)
 		b = append(b, m.msid...)
 		b = append(b, `","user_name":"`...)
-		b = append(b, user...)
+		b = append(b, l.user...)
 		b = append(b, `","track_metadata":`...)
 		if p.home {
 			b = append(b, m.atHome...)

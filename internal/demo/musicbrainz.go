@@ -35,12 +35,12 @@ func (w *World) startMusicBrainz(ctx context.Context) error {
 		mux.HandleFunc("GET /ws/2/"+kind,
 			func(rw http.ResponseWriter, r *http.Request) { mb.search(rw, r, kind, answer) })
 	}
-	mb.gate = &gate{
+	mb.gate = w.newGate(ctx, rules{
 		who:    func(*http.Request) string { return "" },
 		refuse: mb.refuse,
 		next:   mux.ServeHTTP,
 		lacks:  []Mode{RateLimited, Revoked},
-	}
+	})
 	base, err := w.serve(ctx, MusicBrainz, mb.gate)
 	w.MusicBrainz = MusicBrainzServer{URL: base}
 	return err

@@ -63,7 +63,7 @@ func (w *World) startNavidrome(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /api/song", nd.native(nd.nativeSongs))
 	mux.HandleFunc("GET /api/song/{id}", nd.native(nd.nativeSong))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
-	nd.gate = &gate{who: nd.who, refuse: nd.refuse, next: mux.ServeHTTP}
+	nd.gate = w.newGate(ctx, rules{who: nd.who, refuse: nd.refuse, next: mux.ServeHTTP})
 	w.revoke[Navidrome] = func() {
 		nd.mu.Lock()
 		defer nd.mu.Unlock()

@@ -42,13 +42,13 @@ func (w *World) startOpenAI(ctx context.Context) error {
 	oa := &openAI{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", oa.complete)
-	oa.gate = &gate{
+	oa.gate = w.newGate(ctx, rules{
 		who:    func(*http.Request) string { return "" },
 		refuse: oa.refuse,
 		next:   mux.ServeHTTP,
 		lacks:  []Mode{Revoked},
-	} // nobody's account stands behind it
-	base, err := w.serve(ctx, OpenAI, oa.gate, KeySpent, KeysSpent, KeyInvalid)
+	}, KeySpent, KeysSpent, KeyInvalid) // nobody's account stands behind it
+	base, err := w.serve(ctx, OpenAI, oa.gate)
 	w.OpenAI = OpenAIServer{URL: base + "/v1", Keys: openAIKeys, Model: openAIModel, oa: oa}
 	return err
 }

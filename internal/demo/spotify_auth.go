@@ -89,11 +89,12 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		spotifyError(w, http.StatusNotFound, "Service not found")
 	})
-	sp.gate = &gate{who: sp.who, refuse: sp.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, m Mode) bool {
-		// The accounts service is another one: its pages stay, and it does not share the API's rate limit.
-		return r.URL.Path != "/authorize" && r.URL.Path != "/consent.css" &&
-			(m != RateLimited || r.URL.Path != "/api/token")
-	}}
+	sp.gate = w.newGate(ctx, rules{who: sp.who, refuse: sp.refuse, next: mux.ServeHTTP,
+		concern: func(r *http.Request, m Mode) bool {
+			// The accounts service is another one: its pages stay, and it does not share the API's rate limit.
+			return r.URL.Path != "/authorize" && r.URL.Path != "/consent.css" &&
+				(m != RateLimited || r.URL.Path != "/api/token")
+		}}, WrongAccount)
 	w.revoke[Spotify] = func() {
 		sp.mu.Lock()
 		defer sp.mu.Unlock()
@@ -101,7 +102,7 @@ func (w *World) startSpotify(ctx context.Context) (err error) {
 			g.dead = true
 		}
 	}
-	sp.url, err = w.serve(ctx, Spotify, sp.gate, WrongAccount)
+	sp.url, err = w.serve(ctx, Spotify, sp.gate)
 	w.Spotify = SpotifyServer{
 		URL:      sp.url,
 		AuthURL:  sp.url + "/authorize",
@@ -184,7 +185,7 @@ func (sp *spotify) consent(w http.ResponseWriter, r *http.Request) {
 	for s := range strings.FieldsSeq(r.FormValue("scope")) {
 		asked = append(asked, scopes[s])
 	}
-	showConsent(w, r, sp.home, "Spotify", sp.signedIn(), asked)
+	consent{sp.home, "Spotify", sp.signedIn(), asked}.show(w, r)
 }
 
 // decide takes the consent page's form. A test may post it without having seen the page: the parameters of the

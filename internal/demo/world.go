@@ -127,14 +127,7 @@ func (w *World) Close() {
 }
 
 // serve starts an upstream and returns its base URL.
-func (w *World) serve(ctx context.Context, name string, g *gate, extra ...Mode) (string, error) {
-	g.opts, g.done, g.mode, g.changed = &w.opts, ctx.Done(), Normal, make(chan struct{})
-	g.modes = append([]Mode{Normal, Unavailable, RateLimited, Revoked}, extra...)
-	g.modes = append(g.modes, Portal, Hang, Slow, Cut)
-	g.modes = slices.DeleteFunc(g.modes, func(m Mode) bool { return slices.Contains(g.lacks, m) })
-	if g.concern == nil {
-		g.concern = func(*http.Request, Mode) bool { return true }
-	}
+func (w *World) serve(ctx context.Context, name string, g *gate) (string, error) {
 	w.gates[name] = g
 	if w.opts.InProcess {
 		host := name + ".invalid"

@@ -94,9 +94,10 @@ func (w *World) startYouTube(ctx context.Context) error {
 	mux.HandleFunc("GET /youtube/v3/playlists", yt.api(yt.playlists))
 	mux.HandleFunc("GET /youtube/v3/playlistItems", yt.api(yt.items))
 	mux.HandleFunc("GET /youtube/v3/videos", yt.api(yt.lengths))
-	yt.gate = &gate{who: yt.who, refuse: yt.refuse, next: mux.ServeHTTP, concern: func(r *http.Request, m Mode) bool {
-		return strings.HasPrefix(r.URL.Path, "/youtube/") || r.URL.Path == "/token" && m != RateLimited
-	}}
+	yt.gate = w.newGate(ctx, rules{who: yt.who, refuse: yt.refuse, next: mux.ServeHTTP,
+		concern: func(r *http.Request, m Mode) bool {
+			return strings.HasPrefix(r.URL.Path, "/youtube/") || r.URL.Path == "/token" && m != RateLimited
+		}}, WrongAccount, KeySpent, KeysSpent, KeyInvalid)
 	w.revoke[YouTube] = func() {
 		yt.mu.Lock()
 		defer yt.mu.Unlock()
@@ -104,7 +105,7 @@ func (w *World) startYouTube(ctx context.Context) error {
 			g.dead = true
 		}
 	}
-	base, err := w.serve(ctx, YouTube, yt.gate, WrongAccount, KeySpent, KeysSpent, KeyInvalid)
+	base, err := w.serve(ctx, YouTube, yt.gate)
 	w.YouTube = YouTubeServer{
 		URL:          base + "/youtube/v3",
 		AuthURL:      base + youtubeAuth,
@@ -145,7 +146,7 @@ func (yt *youtube) signedIn() string {
 // consent shows the page on which a person agrees.
 func (yt *youtube) consent(w http.ResponseWriter, r *http.Request) {
 	if yt.checkRequest(w, r) {
-		showConsent(w, r, yt.home, "YouTube", yt.signedIn(), []string{"View your YouTube account"})
+		consent{yt.home, "YouTube", yt.signedIn(), []string{"View your YouTube account"}}.show(w, r)
 	}
 }
 

@@ -248,7 +248,7 @@ func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cau
 	if err != nil || n < tellAfter {
 		return err
 	}
-	return c.tell(ctx, ch, Warning, v, cause, failingWords(ch, reason, v.Scope == resilience.ScopeItem))
+	return c.tell(ctx, ch, Warning, cause, failingWords(ch, reason, v.Scope == resilience.ScopeItem))
 }
 
 // stopped stores a failure that needs the person, and opens a notification. A channel that has been changed meanwhile
@@ -256,7 +256,7 @@ func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cau
 func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
 	reason := TroubleWith(ch, v, cause)
 	// Told first: after the stop nothing is sent that could find out again.
-	if err := c.tell(ctx, ch, Error, v, cause, stoppedWords(ch, reason)); err != nil {
+	if err := c.tell(ctx, ch, Error, cause, stoppedWords(ch, reason)); err != nil {
 		return err
 	}
 	stopped, err := c.opt.Store.ChannelStopped(ctx, ch.ID, ch.Version, v.Category.String(), reason)
@@ -274,9 +274,10 @@ func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, ca
 	return &resilience.NotBeforeError{State: resilience.State{Kind: resilience.Stopped, Category: v.Category}}
 }
 
-func (c *post) tell(ctx context.Context, ch Channel, s Severity, v resilience.Verdict, cause error, w Words) error {
+// tell opens a notification about a channel.
+func (c *post) tell(ctx context.Context, ch Channel, s Severity, cause error, w Words) error {
 	return c.opt.Notifier.Open(ctx, Notification{User: ch.User, Cause: ChannelCause(ch.ID), Severity: s,
-		Category: v.Category.String(), Title: w.Title, Message: w.Message,
+		Category: resilience.VerdictOf(cause).Category.String(), Title: w.Title, Message: w.Message,
 		Detail: resilience.Excerpt(cause.Error()), Action: Action{Label: "Look at it", URL: "/channels#channel-" +
 			number(ch.ID)}, Instead: true})
 }

@@ -60,15 +60,23 @@ func Cause(what string, scope resilience.Scope, stream string) string {
 // Of returns the cause of an administrator's notification about another person's connection.
 func Of(cause string, user int64) string { return fmt.Sprintf("%s of user %d", cause, user) }
 
-// Explain words a state of a connection. advice is the provider's own, if its table has any for this failure. waiting
-// is what waits to be sent there, such as "37 listens"; empty for nothing. A state that is Ready has no words.
-func Explain(p *providers.Provider, c library.Connection, s resilience.State, stream, advice, waiting string) Words {
-	switch s.Kind {
+// Trouble is a state of a connection that is put into words.
+type Trouble struct {
+	State   resilience.State
+	Stream  string
+	Advice  string // the provider's own, if its table has any for this failure
+	Waiting string // what waits to be sent there, such as "37 listens"; empty for nothing
+}
+
+// Explain returns the words for a state of a connection; none for one that is Ready.
+func Explain(p *providers.Provider, c library.Connection, t Trouble) Words {
+	switch t.State.Kind {
 	case resilience.Ready:
 		return Words{}
 	case resilience.Stopped:
-		return explainStop(p, c, s, stream, advice, waiting)
+		return explainStop(p, c, t)
 	}
+	s, stream, advice := t.State, t.Stream, t.Advice
 	name := c.Label(p.DisplayName)
 	w := Words{Title: name + " has trouble", Owner: Nobody}
 	switch s.Category {
@@ -100,12 +108,12 @@ func Explain(p *providers.Provider, c library.Connection, s resilience.State, st
 	return w
 }
 
-func explainStop(p *providers.Provider, c library.Connection, s resilience.State, stream, advice,
-	waiting string) Words {
+func explainStop(p *providers.Provider, c library.Connection, t Trouble) Words {
+	s, stream, advice := t.State, t.Stream, t.Advice
 	name := c.Label(p.DisplayName)
 	owed := ""
-	if waiting != "" {
-		owed = "Nothing is lost: " + are(waiting) + " waiting."
+	if t.Waiting != "" {
+		owed = "Nothing is lost: " + are(t.Waiting) + " waiting."
 	}
 	switch {
 	case s.Category == resilience.Contract:
@@ -173,7 +181,7 @@ func whyEnded(p *providers.Provider, c library.Connection, s resilience.State, a
 // Ready has no words.
 func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Words {
 	if s.Kind != resilience.Stopped {
-		return Explain(p, library.Connection{}, s, "", advice, "")
+		return Explain(p, library.Connection{}, Trouble{State: s, Advice: advice})
 	}
 	name := p.DisplayName
 	if s.Category == resilience.Contract {

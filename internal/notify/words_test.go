@@ -100,7 +100,7 @@ func explained(t *testing.T, b *book) {
 				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
 					for _, own := range []string{"", advice} {
 						s := resilience.State{Kind: kind, Category: category, Scope: scope, Since: since, Failures: 3}
-						w := Explain(p, c, s, library.Listens, own, "")
+						w := Explain(p, c, Trouble{State: s, Stream: library.Listens, Advice: own})
 						requirePlain(t, w)
 						require.Contains(t, w.Message, own)
 						require.Equal(t, kind == resilience.Stopped, w.Owner != Nobody,
@@ -122,7 +122,7 @@ func explained(t *testing.T, b *book) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	explained(t, &book{})
-	require.Zero(t, Explain(spotify, library.Connection{}, resilience.State{}, library.Listens, advice, ""))
+	require.Zero(t, Explain(spotify, library.Connection{}, Trouble{Stream: library.Listens, Advice: advice}))
 }
 
 func TestThePermissionEndedOnItsDay(t *testing.T) {
@@ -133,9 +133,9 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 		end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 			Since: since}
-		w := Explain(spotify, library.Connection{ExpiresAt: end}, s, library.Listens, "", "")
+		w := Explain(spotify, library.Connection{ExpiresAt: end}, Trouble{State: s, Stream: library.Listens})
 		require.Equal(t, want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
-		w = Explain(spotify, library.Connection{}, s, library.Listens, "", "")
+		w = Explain(spotify, library.Connection{}, Trouble{State: s, Stream: library.Listens})
 		require.Contains(t, w.Message, gone, "without a known end")
 	}
 }
@@ -219,7 +219,8 @@ func notices(t *testing.T, b *book) {
 		b.add(Ending(p, c), fmt.Sprint("an end after ", months, " months"), "")
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 			Since: since}
-		b.add(Explain(p, c, s, library.Listens, "", ""), fmt.Sprint("the end after ", months, " months"), "")
+		b.add(Explain(p, c, Trouble{State: s, Stream: library.Listens}),
+			fmt.Sprint("the end after ", months, " months"), "")
 	}
 	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream,
 		Since: since}), "trouble for a day", "")

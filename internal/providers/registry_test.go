@@ -23,7 +23,7 @@ func TestAReplacedProviderKeepsItsPlace(t *testing.T) {
 	r.Replace(newer)
 	require.Same(t, newer, r.Get("a"))
 	require.Equal(t, []*providers.Provider{newer, b}, r.All())
-	require.Equal(t, []*providers.Provider{a, b}, before, "who holds the old list goes on with it")
+	require.Equal(t, []*providers.Provider{a, b}, before, "an old slice stays unchanged")
 	c := named("c", "C")
 	r.Replace(c)
 	require.Equal(t, []*providers.Provider{newer, b, c}, r.All())

@@ -73,7 +73,7 @@ func (rd *reader) readPlaylists(
 	for i, p := range now {
 		read, refused := false, before.refuses(p)
 		if !refused {
-			read, err = rd.readPlaylist(ctx, c, source, p, i, known[p.SourceID])
+			read, err = rd.readPlaylist(ctx, c, source, listed{p, i, known[p.SourceID]})
 			refused = resilience.IsItem(err)
 		}
 		if refused { // that one only; the others go on
@@ -154,11 +154,18 @@ func (rd *reader) retire(
 	return false, nil
 }
 
+// listed is a playlist in the provider's list.
+type listed struct {
+	library.Playlist
+	position int
+	known    *library.StoredPlaylist // the same as it is stored; nil for a new one
+}
+
 // readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
 func (rd *reader) readPlaylist(
-	ctx context.Context, c library.Connection, source providers.PlaylistSource, p library.Playlist, position int,
-	known *library.StoredPlaylist,
+	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed,
 ) (read bool, err error) {
+	known := p.known
 	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
 		if known.Name == p.Name {
 			return false, nil
@@ -166,7 +173,7 @@ func (rd *reader) readPlaylist(
 		return false, rd.store.RenamePlaylist(ctx, known.ID, p.Name)
 	}
 	var tracks []library.Track
-	for page, err := range source.Tracks(ctx, p) {
+	for page, err := range source.Tracks(ctx, p.Playlist) {
 		if err != nil {
 			return true, err
 		}
@@ -175,7 +182,7 @@ func (rd *reader) readPlaylist(
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
 	}
-	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p, position, tracks)
+	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p.Playlist, p.position, tracks)
 }
 
 // shrinks reports whether a collection has lost more than half of its items.

@@ -93,7 +93,8 @@ func (rd *reader) record(ctx context.Context, c library.Connection, r library.Ru
 		}
 		r.Detail = resilience.Excerpt(err.Error())
 		p := rd.guard.opt.Registry.Get(c.Provider())
-		r.Words = notify.Explain(p, c, state, r.Stream, alerts.AdviceOf(err), "").Title
+		r.Words = notify.Explain(p, c, notify.Trouble{State: state, Stream: r.Stream,
+			Advice: alerts.AdviceOf(err)}).Title
 	}
 	rd.opt.Metrics.Run(c.Provider(), r.Stream, r.Result, r.Took)
 	if v.Class == resilience.Canceled {

@@ -137,7 +137,8 @@ func (m *statuses) status(
 		if s.State.Scope == resilience.ScopeApp {
 			advice = m.guard.opt.Alerts.Advice(c)
 		}
-		s.Words = notify.Explain(p, c, s.State, worst, advice, waiting.String())
+		s.Words = notify.Explain(p, c, notify.Trouble{State: s.State, Stream: worst, Advice: advice,
+			Waiting: waiting.String()})
 		s.Detail = r.Detail
 	}
 	return s

@@ -42,8 +42,9 @@ type adapter struct {
 }
 
 // call sends one signed request and reads its answer into v. Last.fm reports a refusal with any status, 200 included.
-func (a api) call(ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table,
-	v any) error {
+func (a api) call(
+	ctx context.Context, client *http.Client, method string, params url.Values, t providers.Table, v any,
+) error {
 	if err := a.missing(); err != nil {
 		return err
 	}

@@ -200,8 +200,9 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	account, err := open(healthy(t)).Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"}},
-		account)
+	require.Equal(t, providers.Account{
+		ID: "geoff", Name: "Geoff", Learned: library.Credentials{userField: "Geoff"},
+	}, account)
 	_, err = open(providertest.Always(200, `{"user":{"realname":"Geoff"}}`)).Prove(t.Context())
 	require.Equal(t, resilience.Contract, resilience.Classify(err).Category)
 }

@@ -52,7 +52,7 @@ func TestListensInOtherForms(t *testing.T) {
 	}{
 		{"one as an object", providertest.Golden(t, "recent_one.json"), 1},
 		{"none", providertest.Golden(t, "recent_none.json"), 0},
-		{"nothing but what is playing", providertest.Golden(t, "recent_playing.json"), 0},
+		{"only the playing track", providertest.Golden(t, "recent_playing.json"), 0},
 		{"extended", row(`{"artist":{"name":"Björk","url":"x"},"name":"Jóga","date":{"uts":"5"}}`), 1},
 		{"numbers as numbers", row(`{"artist":"Björk","name":"Jóga","date":{"uts":5}}`), 1},
 		{"without pages", `{"recenttracks":{"track":[{"artist":"Björk","name":"Jóga","date":{"uts":5}}]}}`, 1},
@@ -177,7 +177,7 @@ func TestWalk(t *testing.T) {
 		{"while something plays", history{seconds: span(1000, 7), most: 3, playing: true}, library.Span{}, 0, 0,
 			[]string{"-/1", "-999/1", "-997/1"}},
 		{"to is included", history{seconds: span(1000, 7), most: 3, inclusive: true}, library.Span{}, 0, 0, nil},
-		{"to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0,
+		{"to is ignored", history{seconds: span(1000, 7), most: 3, deaf: true}, library.Span{}, 0, 0,
 			[]string{"-/1", "-999/1", "-999/2", "-996/3"}},
 		{"a second across the border", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{}, 0, 0,
 			[]string{"-/1", "-8/1"}},
@@ -185,7 +185,7 @@ func TestWalk(t *testing.T) {
 			library.Span{}, 0, 0, []string{"-/1", "-8/1", "-8/2", "-6/1"}},
 		{"nothing but one second", history{seconds: []int64{7, 7, 7, 7, 7, 7, 7}, most: 3}, library.Span{}, 0, 0,
 			[]string{"-/1", "-8/1", "-8/2", "-8/3"}},
-		{"back to what is known", history{seconds: span(10*day, 9), most: 3},
+		{"back to known plays", history{seconds: span(10*day, 9), most: 3},
 			library.Span{After: unix(10*day - 4)}, 4, 0, []string{"777596-/1", "777596-863999/1"}},
 		{"nothing new", history{seconds: span(10*day, 9), most: 3}, library.Span{After: unix(10 * day)}, 6, 0,
 			[]string{"777600-/1"}},
@@ -197,7 +197,7 @@ func TestWalk(t *testing.T) {
 			[]string{"-8/1"}},
 		{"resumed at a second's end", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4},
 			library.Span{Before: unix(7).Add(time.Millisecond)}, 0, 2, []string{"-8/1"}},
-		{"resumed, to is not heeded", history{seconds: span(1000, 7), most: 3, deaf: true},
+		{"resumed, to is ignored", history{seconds: span(1000, 7), most: 3, deaf: true},
 			library.Span{Before: unix(996)}, 0, 4, []string{"-997/1", "-997/2", "-996/3"}},
 		{"resumed in a gap", history{seconds: span(10*day, 9), most: 3},
 			library.Span{After: unix(10*day - 4), Before: unix(10*day - 1)}, 3, 1,
@@ -259,7 +259,7 @@ func TestPlaysThatComeInDuringTheWalk(t *testing.T) {
 		newest := int64(2000)
 		for page, err := range open(h.respond).Listens(t.Context(), library.Span{}) {
 			require.NoError(t, err)
-			require.Equal(t, 20, page.Total, "what the whole span holds, as it was at first")
+			require.Equal(t, 20, page.Total, "the total of the first answer")
 			for _, l := range page.Listens {
 				got[l.PlayedAt.Unix()] = true
 			}

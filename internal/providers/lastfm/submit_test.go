@@ -128,7 +128,7 @@ func TestIgnoredWithoutSayingWhich(t *testing.T) {
 	far := providertest.Always(200, providertest.Golden(t, "ignored_silently.json"))
 	outcomes, err := open(far).Submit(t.Context(), plays(3))
 	require.Nil(t, outcomes)
-	require.Equal(t, onItem, resilience.Classify(err), "the batch is taken apart")
+	require.Equal(t, onItem, resilience.Classify(err), "the batch has to be split")
 }
 
 func TestBrokenScrobbleAnswers(t *testing.T) {

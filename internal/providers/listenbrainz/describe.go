@@ -19,9 +19,10 @@ func Describe() providers.Description {
 		Icon:    "M11 3v18l-7-4V7zM13 3l7 4v10l-7 4z",
 		Purpose: "Reads what you play and your playlists, and takes what you play elsewhere.",
 		Streams: []string{library.Listens, library.Playlists},
-		Endpoints: []string{endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute),
-			endpoint(playlistsRoute),
-			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute},
+		Endpoints: []string{
+			endpoint(validateRoute), endpoint(listensRoute), endpoint(countRoute), endpoint(playlistsRoute),
+			endpoint(createdForRoute), endpoint(playlistRoute), http.MethodPost + " " + submitRoute,
+		},
 		Takes: providers.Takes{Listens: "submit_listens", Batch: listensPerSubmission},
 		Fields: []providers.Field{{
 			Name: tokenField, Label: "User token", Kind: "password",

@@ -41,7 +41,7 @@ func serverAt(typed string, installation server) (server, error) {
 // noRoute is our own code of an answer by a server that doesn't have this part of the API.
 const noRoute = "no_such_route"
 
-// elsewhereTable stands before the other tables for another server.
+// elsewhereTable takes precedence over the other tables for another server.
 var elsewhereTable = providers.Table{
 	{Status: http.StatusOK, Code: invalidToken, Meaning: wrongTokenElsewhere},
 	{Status: http.StatusUnauthorized, Meaning: wrongTokenElsewhere},

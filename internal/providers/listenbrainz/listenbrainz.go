@@ -32,8 +32,9 @@ type adapter struct {
 }
 
 // get sends one GET. route is the template of path: it names the endpoint and never holds a name or an id.
-func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
-	t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) get(
+	ctx context.Context, route, path string, query url.Values, t providers.Table,
+) (*resilience.Answer, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
@@ -41,8 +42,9 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 }
 
 // send sends one request with an optional JSON body.
-func (a *adapter) send(ctx context.Context, method, route, path string, body []byte,
-	t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) send(
+	ctx context.Context, method, route, path string, body []byte, t providers.Table,
+) (*resilience.Answer, error) {
 	if a.err != nil {
 		return nil, a.err
 	}

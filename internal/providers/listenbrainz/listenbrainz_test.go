@@ -85,15 +85,16 @@ func TestProve(t *testing.T) {
 	t.Parallel()
 	var authorization, query string
 	far := healthy(t)
-	a := providertest.New(Describe()).Open(
-		providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
-			authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
-			return far(r)
-		})), library.Credentials{tokenField: pasted})
+	client := providertest.Client(providertest.Respond(func(r *http.Request) (int, http.Header, string) {
+		authorization, query = r.Header.Get("Authorization"), r.URL.RawQuery
+		return far(r)
+	}))
+	a := providertest.New(Describe()).Open(client, library.Credentials{tokenField: pasted})
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, providers.Account{ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"}},
-		account)
+	require.Equal(t, providers.Account{
+		ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"},
+	}, account)
 	require.Equal(t, "Token "+token, authorization)
 	require.Empty(t, query, "the token is not in the address")
 	pages, err := collect(a.(providers.ListenSource).Listens(t.Context(), library.Span{}))
@@ -268,7 +269,7 @@ func TestPlaylistsPaged(t *testing.T) {
 				"/1/user/geoff/playlists/createdfor?count=100&offset=0",
 				"/1/user/geoff/playlists/createdfor?count=100&offset=100",
 			}, asked)
-			require.Len(t, pages, 2, "the same playlists are not told twice")
+			require.Len(t, pages, 2, "no duplicates")
 			require.Len(t, pages[0], 100)
 			require.Len(t, pages[1], 50)
 		})

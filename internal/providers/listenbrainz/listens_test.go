@@ -135,7 +135,7 @@ func TestWalk(t *testing.T) {
 			[]string{"", "count", "8", "7"}},
 		{"nothing but one second", history{seconds: []int64{7, 7, 7}, most: 3}, library.Span{}, 0, 0,
 			[]string{"", "count"}},
-		{"back to what is known", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0,
+		{"back to known listens", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(996)}, 4, 0,
 			[]string{"", "999"}},
 		{"nothing new", history{seconds: span(1000, 9), most: 3}, library.Span{After: unix(1000)}, 6, 0, []string{""}},
 		{"resumed", history{seconds: []int64{9, 8, 7, 7, 7, 5}, most: 4}, library.Span{Before: unix(7)}, 0, 2,

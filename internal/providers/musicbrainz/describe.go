@@ -17,9 +17,10 @@ func Describe() providers.Description {
 		Icon:    "M4 7l8-4 8 4v10l-8 4-8-4zM12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8z",
 		Purpose: "Tells ids, tags and dates of artists, albums and tracks.",
 		Streams: []string{library.Enrichment},
-		Endpoints: []string{artistResource.lookup(), artistResource.search(), groupResource.lookup(),
-			groupResource.search(),
-			recordingResource.lookup(), recordingResource.search()},
+		Endpoints: []string{
+			artistResource.lookup(), artistResource.search(), groupResource.lookup(), groupResource.search(),
+			recordingResource.lookup(), recordingResource.search(),
+		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://musicbrainz.org",
 				Help: "The address of MusicBrainz, or of a mirror; it is asked for facts about artists, albums " +
@@ -43,6 +44,6 @@ func Describe() providers.Description {
 }
 
 func build(s providers.Settings, in providers.Installation) (providers.Provider, error) {
-	return providers.Provider{Enricher: &source{client: in.Client, base: strings.TrimRight(s.Text("api_url"), "/")}},
-		nil
+	base := strings.TrimRight(s.Text("api_url"), "/")
+	return providers.Provider{Enricher: &source{client: in.Client, base: base}}, nil
 }

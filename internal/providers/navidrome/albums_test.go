@@ -59,7 +59,7 @@ func TestAnAlbumWithoutAPlayDoesNotEndTheHistory(t *testing.T) {
 	require.Len(t, all(pages), 26)
 	pages, err = listens(t.Context(), shelf(t, 30, 0, 1, 4, 25), library.Span{After: lastPlay.Add(-5 * time.Hour)})
 	require.NoError(t, err)
-	require.Len(t, all(pages), 2, "it stops at what is known")
+	require.Len(t, all(pages), 2, "it stops at known plays")
 	pages, err = listens(t.Context(), shelf(t, 30, 4, 5, 6), library.Span{})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 4)

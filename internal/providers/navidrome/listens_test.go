@@ -184,7 +184,7 @@ func TestOlderNavidrome(t *testing.T) {
 	pages, err = listens(t.Context(), a, library.Span{After: lastPlay.Add(-5 * time.Minute)})
 	require.NoError(t, err)
 	require.Len(t, all(pages), 5)
-	require.Equal(t, before+2, s.calls, "it stops at what is known")
+	require.Equal(t, before+2, s.calls, "it stops at known plays")
 }
 
 // TestAMissingListOfPlaysOpensNoBreaker reads from an older server, whose missing list is not an outage.
@@ -245,7 +245,7 @@ func TestNoPlays(t *testing.T) {
 	pages, err := listens(t.Context(), a, library.Span{})
 	require.NoError(t, err)
 	require.Empty(t, pages)
-	require.Equal(t, 3, asked, "it does not open every album in vain")
+	require.Equal(t, 3, asked, "it stops after a few albums")
 
 	routes["/music/rest/getAlbum.view"] = providertest.Always(200, providertest.Golden(t, "error_70.json"))
 	pages, err = listens(t.Context(), a, library.Span{})

@@ -84,8 +84,9 @@ func (a *adapter) signIn(ctx context.Context) error {
 
 // get calls Navidrome's own API and reads the answer into v. When a token is no longer accepted, it signs in again and
 // repeats the call once.
-func (a *adapter) get(ctx context.Context, endpoint string, path []string, query url.Values,
-	v any) (*resilience.Answer, error) {
+func (a *adapter) get(
+	ctx context.Context, endpoint string, path []string, query url.Values, v any,
+) (*resilience.Answer, error) {
 	answer, err := a.getSigned(ctx, endpoint, path, query)
 	if err != nil {
 		return nil, offered(err)
@@ -96,8 +97,9 @@ func (a *adapter) get(ctx context.Context, endpoint string, path []string, query
 	return answer, providers.DecodeJSON(answer, v)
 }
 
-func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
-	query url.Values) (*resilience.Answer, error) {
+func (a *adapter) getSigned(
+	ctx context.Context, endpoint string, path []string, query url.Values,
+) (*resilience.Answer, error) {
 	if a.held.get(a.sessionKey()) == "" {
 		if err := a.signIn(ctx); err != nil {
 			return nil, err
@@ -117,8 +119,9 @@ func (a *adapter) getSigned(ctx context.Context, endpoint string, path []string,
 	return a.getOnce(ctx, endpoint, path, query)
 }
 
-func (a *adapter) getOnce(ctx context.Context, endpoint string, path []string,
-	query url.Values) (*resilience.Answer, error) {
+func (a *adapter) getOnce(
+	ctx context.Context, endpoint string, path []string, query url.Values,
+) (*resilience.Answer, error) {
 	u := a.base.JoinPath(path...)
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)

@@ -296,7 +296,7 @@ func TestReplacePlaylist(t *testing.T) {
 		"getPlaylist": {"playlist.json"}})
 	w := f.open().(providers.PlaylistWriter)
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Rain", []string{jogaID, roygbivID}))
-	require.Equal(t, []string{"POST createPlaylist"}, f.asked, "it bears that name already")
+	require.Equal(t, []string{"POST createPlaylist"}, f.asked, "it already has that name")
 	require.Equal(t, id, f.params[0].Get("playlistId"))
 	require.Equal(t, []string{jogaID, roygbivID}, f.params[0]["songId"])
 	require.NoError(t, w.ReplacePlaylist(t.Context(), id, "Sun", []string{jogaID}))

@@ -44,8 +44,8 @@ type message struct {
 // a length limit. A text that ended at a length limit is returned with Cut set, because it was paid for and a second
 // attempt would end there too.
 func (m *model) Complete(ctx context.Context, p providers.Prompt) (providers.Completion, error) {
-	body, err := json.Marshal(
-		map[string]any{"model": m.name, "messages": []message{{"system", p.System}, {"user", p.User}}})
+	messages := []message{{"system", p.System}, {"user", p.User}}
+	body, err := json.Marshal(map[string]any{"model": m.name, "messages": messages})
 	if err != nil {
 		return providers.Completion{}, err
 	}

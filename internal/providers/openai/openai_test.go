@@ -79,7 +79,7 @@ func TestACutAnswerIsKeptAndMarked(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, got.Cut)
 	require.Equal(t, "A calm week, with", got.Text)
-	require.Equal(t, "a-model", got.Model, "the one that was asked for, when the answer names none")
+	require.Equal(t, "a-model", got.Model, "the requested model when the answer names none")
 	require.Zero(t, got.PromptTokens)
 }
 
@@ -194,7 +194,7 @@ func TestEveryStatusHasAMeaning(t *testing.T) {
 			_, err = complete(t, providertest.Respond(func(*http.Request) (int, http.Header, string) {
 				return status, http.Header{"Content-Type": {"text/html"}}, "<html>"
 			}))
-			require.Equal(t, upstream, resilience.Classify(err), "a page speaks for nobody")
+			require.Equal(t, upstream, resilience.Classify(err), "an HTML page has no code")
 		}
 		_, err := complete(t, providertest.Always(200, "<html>Welcome"))
 		require.Equal(t, upstream, resilience.Classify(err))
@@ -217,15 +217,15 @@ func TestALimitEndsWhenTheAnswerSays(t *testing.T) {
 		"days":         {map[string]string{requests: "1d2h"}, 26 * time.Hour},
 		"a number":     {map[string]string{tokens: "12"}, 12 * time.Second},
 		"the later":    {map[string]string{requests: "1s", tokens: "3s"}, 3 * time.Second},
-		"what is used up": {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"},
+		"the used-up limit": {map[string]string{requests: "1h0m0s", leftRequests: "9", tokens: "3s", leftTokens: "0"},
 			3 * time.Second},
-		"Retry-After":         {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
-		"none":                {nil, 0},
-		"nonsense":            {map[string]string{requests: "soon", tokens: "-1s"}, 0},
-		"zero":                {map[string]string{requests: "0s"}, 0},
-		"too long":            {map[string]string{requests: "30d"}, 0},
-		"a bad Retry-After":   {map[string]string{"Retry-After": "soon", requests: "5s"}, 0},
-		"of what is not used": {map[string]string{requests: "5s", leftRequests: "9", tokens: "0", leftTokens: "0"}, 0},
+		"Retry-After":        {map[string]string{"Retry-After": "7", requests: "1s"}, 7 * time.Second},
+		"none":               {nil, 0},
+		"nonsense":           {map[string]string{requests: "soon", tokens: "-1s"}, 0},
+		"zero":               {map[string]string{requests: "0s"}, 0},
+		"too long":           {map[string]string{requests: "30d"}, 0},
+		"a bad Retry-After":  {map[string]string{"Retry-After": "soon", requests: "5s"}, 0},
+		"of an unused limit": {map[string]string{requests: "5s", leftRequests: "9", tokens: "0", leftTokens: "0"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -278,7 +278,7 @@ func TestKeysTakeTurns(t *testing.T) {
 			used = append(used, last)
 			body, err := io.ReadAll(r.Body)
 			require.NoError(t, err)
-			require.Contains(t, string(body), "Sigur Rós", "the whole request goes out again")
+			require.Contains(t, string(body), "Sigur Rós", "the whole request is sent again")
 			status := 200
 			_, _ = fmt.Sscan(answers[last][:3], &status)
 			return status, nil, providertest.Golden(t, answers[last]+".json")

@@ -25,5 +25,6 @@ func tryKey(ctx context.Context, t providers.Trying) error {
 }
 
 // tryTable is table for the list of models.
-var tryTable = slices.Concat(
-	providers.Table{{Status: http.StatusNotFound, Meaning: resilience.Meaning{Class: resilience.OK}}}, table)
+var tryTable = slices.Concat(providers.Table{
+	{Status: http.StatusNotFound, Meaning: resilience.Meaning{Class: resilience.OK}},
+}, table)

@@ -144,8 +144,9 @@ func prove(ctx context.Context, _ *testing.T, a providers.Adapter) ([]any, error
 	return []any{account}, nil
 }
 
-func paged[P any](name string, c Capability,
-	open func(context.Context, providers.Adapter) iter.Seq2[P, error]) *capability {
+func paged[P any](
+	name string, c Capability, open func(context.Context, providers.Adapter) iter.Seq2[P, error],
+) *capability {
 	return &capability{
 		name: name, Capability: c,
 		read: func(ctx context.Context, t *testing.T, a providers.Adapter) (pages []any, err error) {

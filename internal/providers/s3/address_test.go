@@ -23,8 +23,7 @@ func with(field, typed string) library.Credentials {
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]struct{ app, asked string }{
-		"": {"s3.amazonaws.com",
-			"https://music.s3.us-east-1.amazonaws.com/reprise/x"},
+		"": {"s3.amazonaws.com", "https://music.s3.us-east-1.amazonaws.com/reprise/x"},
 		"https://s3.eu-central-1.amazonaws.com": {"s3.eu-central-1.amazonaws.com",
 			"https://music.s3.eu-central-1.amazonaws.com/reprise/x"},
 		" https://S3.Example.org/ ":  {"s3.example.org", "https://s3.example.org/music/reprise/x"},
@@ -58,7 +57,7 @@ func TestFolders(t *testing.T) {
 		account, err := providertest.New(s3.Describe()).Open(client, with("prefix", typed)).Prove(t.Context())
 		require.NoError(t, err)
 		learned := with("prefix", account.Learned["prefix"])
-		require.Equal(t, "https://s3.example.org"+want, asked(t, learned), "what was learned means the same")
+		require.Equal(t, "https://s3.example.org"+want, asked(t, learned), "the learned prefix means the same")
 	}
 }
 

@@ -45,10 +45,10 @@ func TestConcurrentWrites(t *testing.T) {
 		there  string
 		meddle func(*storage)
 	}{
-		"makes it":            {"", func(s *storage) { s.write("x", "theirs") }},
-		"changes it":          {"old", func(s *storage) { s.write("x", "theirs") }},
-		"removes it":          {"old", func(s *storage) { s.remove("x") }},
-		"makes what we bring": {"", func(s *storage) { s.write("x", november) }},
+		"makes it":       {"", func(s *storage) { s.write("x", "theirs") }},
+		"changes it":     {"old", func(s *storage) { s.write("x", "theirs") }},
+		"removes it":     {"old", func(s *storage) { s.remove("x") }},
+		"makes the same": {"", func(s *storage) { s.write("x", november) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +89,7 @@ func TestRepeatedConcurrentWrites(t *testing.T) {
 		requireRow(t, err, "PreconditionFailed", 412, upstream, "at the same time")
 		require.Equal(t, []string{"HEAD", "PUT If-None-Match", "HEAD", "PUT If-Match"}, s.take(),
 			"looked again and tried once more")
-		require.Equal(t, "c", s.body(t, "x"), "theirs stands")
+		require.Equal(t, "c", s.body(t, "x"), "the concurrent change is kept")
 	})
 	t.Run("writing after us", func(t *testing.T) {
 		t.Parallel()

@@ -35,10 +35,14 @@ func setupReal(t *testing.T, args ...string) *real {
 	base := resilience.NewBase(nil)
 	t.Cleanup(base.CloseIdleConnections)
 	r := &requests{next: base}
-	return &real{Server: s, requests: r,
+	return &real{
+		Server: s, requests: r,
 		client: resilience.NewClient(&resilience.Transport{Base: r, UserAgent: "Reprise/test"}),
-		credentials: library.Credentials{"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey,
-			"secret_key": s.SecretKey, "region": s.Region}}
+		credentials: library.Credentials{
+			"endpoint": s.URL, "bucket": "music", "access_key": s.AccessKey, "secret_key": s.SecretKey,
+			"region": s.Region,
+		},
+	}
 }
 
 // open returns an adapter with some of the credentials changed.
@@ -126,18 +130,18 @@ func TestRealServerConcurrentWrites(t *testing.T) {
 			}
 			r.requests.take()
 			other, times := r.open(), 1
-			meddling := resilience.NewClient(
-				&resilience.Transport{Base: roundTripper(func(req *http.Request) (*http.Response, error) {
-					if req.Method == http.MethodPut && times > 0 {
-						times--
-						if _, err := keep(req.Context(), other, "x", "theirs"); err != nil {
-							return nil, err
-						}
-						r.requests.take()
+			meddling := roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodPut && times > 0 {
+					times--
+					if _, err := keep(req.Context(), other, "x", "theirs"); err != nil {
+						return nil, err
 					}
-					return r.requests.RoundTrip(req)
-				})})
-			a := providertest.New(s3.Describe()).Open(meddling, r.credentials)
+					r.requests.take()
+				}
+				return r.requests.RoundTrip(req)
+			})
+			client := resilience.NewClient(&resilience.Transport{Base: meddling})
+			a := providertest.New(s3.Describe()).Open(client, r.credentials)
 			_, err := keep(t.Context(), a, "x", october)
 			require.NoError(t, err)
 			require.Equal(t, []string{"PUT", "HEAD", "PUT", "HEAD"}, r.requests.take(),

@@ -178,11 +178,11 @@ func TestNoPauseAfterAFailure(t *testing.T) {
 			providertest.Always(200, "<!doctype html><html>"),
 		} {
 			calls := 0
-			a := providertest.New(s3.Describe()).Open(
-				providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
-					calls++
-					return answer(req)
-				})), geoff)
+			client := providertest.Client(providertest.Respond(func(req *http.Request) (int, http.Header, string) {
+				calls++
+				return answer(req)
+			}))
+			a := providertest.New(s3.Describe()).Open(client, geoff)
 			began := time.Now()
 			_, err := keep(t.Context(), a, "x", october)
 			require.Equal(t, resilience.Retriable, resilience.Classify(err).Class, "%v", err)
@@ -270,7 +270,7 @@ func TestProveLearnsTheRegion(t *testing.T) {
 			require.NoError(t, err)
 			again, err := a.Prove(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, account, again, "the same account with what was learned")
+			require.Equal(t, account, again, "the same account with learned credentials")
 		})
 	}
 }
@@ -330,17 +330,16 @@ func TestProveAdvises(t *testing.T) {
 	}{
 		"a web page": {200, http.Header{"Content-Type": {"text/html"}}, "<!doctype html><html>",
 			resilience.Retriable, "no S3 storage at this address"},
-		"nothing": {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
-		"a stranger": {404, nil, `{"error":"not found"}`, resilience.Retriable,
-			"no S3 storage at this address"},
-		"a TLS port": {400, nil, "Client sent an HTTP request to an HTTPS server.", resilience.Fatal,
-			"no S3 storage at this address"},
-		"a redirect": {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}},
-			"", resilience.Retriable, "https://storage.example.org. If that"},
-		"a redirect with us": {301, http.Header{"Location": {"/music"}}, "", resilience.Retriable,
-			"no S3 storage at this address"},
-		"no address redirect": {308, http.Header{"Location": {"http://%zz"}}, "", resilience.Retriable,
-			"no S3 storage at this address"},
+		"nothing":    {200, nil, "", resilience.Retriable, "no S3 storage at this address"},
+		"a stranger": {404, nil, `{"error":"not found"}`, resilience.Retriable, "no S3 storage at this address"},
+		"a TLS port": {400, nil, "Client sent an HTTP request to an HTTPS server.",
+			resilience.Fatal, "no S3 storage at this address"},
+		"a redirect": {301, http.Header{"Location": {"https://storage.example.org/music/reprise/x?secret=1"}}, "",
+			resilience.Retriable, "https://storage.example.org. If that"},
+		"a redirect with us": {301, http.Header{"Location": {"/music"}}, "",
+			resilience.Retriable, "no S3 storage at this address"},
+		"no address redirect": {308, http.Header{"Location": {"http://%zz"}}, "",
+			resilience.Retriable, "no S3 storage at this address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -353,7 +352,7 @@ func TestProveAdvises(t *testing.T) {
 			require.NotContains(t, e.Meaning.Advice, "secret")
 		})
 	}
-	t.Run("an outage is none of the address's", func(t *testing.T) {
+	t.Run("an outage gets no advice", func(t *testing.T) {
 		t.Parallel()
 		s := &storage{before: func(*http.Request) (int, http.Header, string) { return 503, nil, "" }}
 		_, err := s.open().Prove(t.Context())

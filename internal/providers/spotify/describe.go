@@ -22,8 +22,9 @@ func Describe() providers.Description {
 			"15.2c2.5-.6 4.9-.3 7 .9l-.8 1.4c-1.7-1-3.7-1.2-5.8-.7z",
 		Purpose: "Reads what you play and your playlists.",
 		Streams: []string{library.Listens, library.Playlists},
-		Endpoints: []string{endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute),
-			endpoint(itemsRoute)},
+		Endpoints: []string{
+			endpoint(meRoute), endpoint(recentlyPlayed), endpoint(playlistsRoute), endpoint(itemsRoute),
+		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.spotify.com",
 				Help: "The address of Spotify's API."},

@@ -103,8 +103,9 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 
 // walk yields a listing page by page. It counts rows instead of following next, which could lead to another host; next
 // only tells whether there are more pages.
-func walk[R, V any](perPage int, route string, get func(url.Values, *page[R]) error,
-	convert func(*R) (V, bool, error)) iter.Seq2[[]V, error] {
+func walk[R, V any](
+	perPage int, route string, get func(url.Values, *page[R]) error, convert func(*R) (V, bool, error),
+) iter.Seq2[[]V, error] {
 	return func(yield func([]V, error) bool) {
 		for offset, more := 0, true; more; {
 			var p page[R]

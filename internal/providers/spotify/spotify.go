@@ -36,8 +36,9 @@ func (a *adapter) get(ctx context.Context, route, path string, query url.Values,
 }
 
 // send sends one GET. With an ETag the answer may be a 304.
-func (a *adapter) send(ctx context.Context, route, path string, query url.Values, etag string,
-	t providers.Table) (*resilience.Answer, error) {
+func (a *adapter) send(
+	ctx context.Context, route, path string, query url.Values, etag string, t providers.Table,
+) (*resilience.Answer, error) {
 	address := a.base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()

@@ -168,8 +168,8 @@ func readListens(t *testing.T, a *adapter, span library.Span) []providers.Listen
 
 func TestListens(t *testing.T) {
 	t.Parallel()
-	pages := readListens(t, open(providertest.Always(200, providertest.Golden(t, "recently-played.json"))),
-		library.Span{})
+	far := providertest.Always(200, providertest.Golden(t, "recently-played.json"))
+	pages := readListens(t, open(far), library.Span{})
 	at := func(text string) time.Time {
 		v, err := time.Parse(time.RFC3339, text)
 		require.NoError(t, err)
@@ -212,8 +212,8 @@ func plays(n int, first time.Time) string {
 	rows := make([]string, n)
 	for i := range rows {
 		at := first.Add(time.Duration(n-1-i) * time.Minute).UTC().Format(time.RFC3339)
-		rows[i] = fmt.Sprintf(`{"track":{"id":"t%d","name":"Title","artists":[{"name":"Artist"}]},"played_at":%q}`, i,
-			at)
+		const row = `{"track":{"id":"t%d","name":"Title","artists":[{"name":"Artist"}]},"played_at":%q}`
+		rows[i] = fmt.Sprintf(row, i, at)
 	}
 	return `{"items":[` + strings.Join(rows, ",") + `]}`
 }
@@ -312,7 +312,7 @@ func TestAnUnchangedListOfPlaylistsIsNotSentAgain(t *testing.T) {
 		require.Equal(t, first, read("somebody else"))
 		require.Equal(t, first, read(""))
 		require.Equal(t, first, read(""))
-		require.Equal(t, 2, *unchanged, "pages are nobody else's")
+		require.Equal(t, 2, *unchanged, "pages are not shared")
 		version = "two"
 		require.Equal(t, first, read("geoff"))
 		require.Equal(t, 2, *unchanged, "a list that has changed is sent")

@@ -18,8 +18,9 @@ func Describe() providers.Description {
 		Icon:    "M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM10 8.5v7l6-3.5z",
 		Purpose: "Reads your playlists, and the videos that you like as one more.",
 		Streams: []string{library.Playlists},
-		Endpoints: []string{endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute),
-			endpoint(videosRoute)},
+		Endpoints: []string{
+			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
+		},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3",
 				Help: "The address of YouTube's Data API."},

@@ -237,8 +237,9 @@ func walk[R any](ctx context.Context, a *adapter, route string, query url.Values
 	return pages, err
 }
 
-func walkOnce[R any](ctx context.Context, a *adapter, route string, query url.Values,
-	remember bool) (pages []*page[R], err error) {
+func walkOnce[R any](
+	ctx context.Context, a *adapter, route string, query url.Values, remember bool,
+) (pages []*page[R], err error) {
 	query.Del("pageToken")
 	for len(pages) < maxPages {
 		p, err := fetch[R](ctx, a, route, query, remember)

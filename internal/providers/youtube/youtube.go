@@ -30,8 +30,9 @@ type adapter struct {
 }
 
 // get reads the answer to one GET into v. It leaves v unchanged when etag is still valid.
-func (a *adapter) get(ctx context.Context, client *http.Client, route string, query url.Values, etag string,
-	v any) (unchanged bool, err error) {
+func (a *adapter) get(
+	ctx context.Context, client *http.Client, route string, query url.Values, etag string, v any,
+) (unchanged bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+route+"?"+query.Encode(), nil)
 	if err != nil {
 		return false, &resilience.SettingError{Setting: "providers.youtube.api_url",

@@ -189,15 +189,16 @@ func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, unt
 		if stream.Stream != library.Deliveries && !reads {
 			continue
 		}
+		trouble := notify.Trouble{State: state, Stream: stream.Stream}
 		switch {
 		case state.Kind == resilience.Ready || reads && state.Kind == resilience.Stopped &&
 			state.Scope == resilience.ScopeStream:
 		case state.Kind == resilience.Stopped:
-			return notify.Explain(st.Provider, st.Connection, state, stream.Stream, "", "").Title +
+			return notify.Explain(st.Provider, st.Connection, trouble).Title +
 				". It goes out once that is mended.", until
 		default:
-			words, until = cmp.Or(words, notify.Explain(st.Provider, st.Connection, state, stream.Stream, "",
-				"").Title+"."), Later(until, state.Until)
+			words = cmp.Or(words, notify.Explain(st.Provider, st.Connection, trouble).Title+".")
+			until = Later(until, state.Until)
 		}
 		if reads && stream.History {
 			words = cmp.Or(words, "The history at "+name+" is read first, so that nothing is sent twice.")

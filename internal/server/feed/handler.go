@@ -53,12 +53,12 @@ func (h *Handler) Wait() { h.streams.Wait() }
 
 // open returns a feed for the session or the token of a request, or accounts.ErrUnknown. The caller closes its
 // subscription.
-func (h *Handler) open(c echo.Context) (*feed, error) {
+func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, error) {
 	w, err := h.Core.Access.Watcher(c.Request(), c.RealIP())
 	if err != nil {
-		return nil, err
+		return w, nil, err
 	}
 	// The subscription begins before the snapshot is taken: what happens in between is sent twice rather than
 	// never.
-	return &feed{Handler: h, watcher: w, changes: h.Bus.Subscribe(w.User)}, nil
+	return w, h.Bus.Subscribe(w.User), nil
 }

@@ -12,11 +12,11 @@ import (
 
 // serverSentEvents answers with the same stream as the websocket, for networks that break websockets.
 func (h *Handler) serverSentEvents(c echo.Context) error {
-	f, err := h.open(c)
+	watcher, changes, err := h.open(c)
 	if err != nil {
 		return err
 	}
-	defer f.changes.Close()
+	defer changes.Close()
 	h.streams.Add(1)
 	defer h.streams.Done()
 	w := c.Response()
@@ -37,14 +37,15 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 		}
 		return control.Flush()
 	}
-	f.ping = func() error { return write(": alive\n\n") }
-	f.send = func(m message) error {
+	ping := func() error { return write(": alive\n\n") }
+	send := func(m message) error {
 		data, err := encode(m)
 		if err != nil {
 			return err
 		}
 		return write("id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Type, data)
 	}
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping}
 	h.ended(f.run(c.Request().Context()))
 	return nil
 }

@@ -28,11 +28,11 @@ func encode(m message) ([]byte, error) { return json.Marshal(m) }
 
 // websocket answers with the stream, and takes acknowledgements from it.
 func (h *Handler) websocket(c echo.Context) error {
-	f, err := h.open(c)
+	watcher, changes, err := h.open(c)
 	if err != nil {
 		return err
 	}
-	defer f.changes.Close()
+	defer changes.Close()
 	h.streams.Add(1)
 	defer h.streams.Done()
 	if !c.IsWebSocket() {
@@ -57,14 +57,15 @@ func (h *Handler) websocket(c echo.Context) error {
 		defer cancel()
 		return do(ctx)
 	}
-	f.ping = func() error { return timed(socket.Ping) }
-	f.send = func(m message) error {
+	ping := func() error { return timed(socket.Ping) }
+	send := func(m message) error {
 		data, err := encode(m)
 		if err != nil {
 			return err
 		}
 		return timed(func(ctx context.Context) error { return socket.Write(ctx, websocket.MessageText, data) })
 	}
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping}
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	g.Go(func() error { return h.readAcks(reading, socket, f) })
