@@ -162,6 +162,19 @@ func TestAnAccountConnectedTwiceGetsNothing(t *testing.T) {
 	all := v.total()
 	require.Len(t, w.ListenBrainz.Listens(demo.Alice), all)
 	require.Empty(t, v.call("GET", "/deliveries", nil, 200)["deliveries"])
+
+	// The same holds for playlists.
+	for _, id := range []string{"navidrome", "navidrome-2"} {
+		v.call("PUT", "/connections/"+id, navidromeOf(w, demo.Alice), 200)
+		v.becomes(id, "healthy")
+	}
+	for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
+		if l := l.(object); l["provider"] == "navidrome" {
+			v.call("PUT", "/playlists/"+l["id"].(string)+"/copies/navidrome", nil, 422)
+			v.call("PUT", "/playlists/"+l["id"].(string)+"/copies/navidrome-2", nil, 422)
+			require.NotContains(t, v.page("/playlists/"+l["id"].(string), 200), "Write this playlist to Navidrome")
+		}
+	}
 }
 
 // consentAs begins at a page to connect at Spotify, and consents as an account. It returns where that leads.
@@ -202,4 +215,16 @@ func TestASecondSpotifyHasTheSameCallback(t *testing.T) {
 		"Spotify 2 is now connected as Bob")
 	v.becomes("spotify-2", "healthy")
 	require.Equal(t, "Alice", v.call("GET", "/connections/spotify", nil, 200)["account"])
+}
+
+func TestReconnectingKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	w, koito := newWorld(t, demo.Options{Plays: 60}), newWorld(t, demo.Options{Plays: 60, Seed: 7})
+	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": koito.ListenBrainz.Token(demo.Bob),
+		"url": koito.ListenBrainz.URL + "/1/"}, 200)
+	form := v.page("/connect/listenbrainz", 200)
+	require.Contains(t, form, `value="`+koito.ListenBrainz.URL+`"`)
+	require.NotContains(t, form, koito.ListenBrainz.Token(demo.Bob))
+	require.NotContains(t, v.page("/connect/listenbrainz-2", 200), koito.ListenBrainz.URL)
 }

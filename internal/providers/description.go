@@ -46,8 +46,7 @@ type Pace struct {
 	Per       string // what the limit counts: "IP address"
 }
 
-// Contact says when a provider requires the administrator's contact address. The zero value means never. The zero
-// value means never. The zero value means never. The zero value means never. The zero value means never.
+// Contact says when a provider requires the administrator's contact address. The zero value means never.
 type Contact struct {
 	Always  bool     // the provider is not used without a contact, at any address
 	Domains []string // hosts in these domains are not called without one

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/library"
 )
 
-func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
+func TestActivityIsBoundedAndPaged(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	ctx := activity.WithActor(t.Context(), activity.Actor{ID: 7, Name: "Alice"})
@@ -43,7 +43,7 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	require.Len(t, rest, 2)
 	all, _, err := s.Activity(t.Context(), activity.Filter{User: 1, Installation: true}, "", 10)
 	require.NoError(t, err)
-	require.Len(t, all, 7, "with what is about the installation")
+	require.Len(t, all, 7, "includes the entries about the installation")
 	all, _, err = s.Activity(t.Context(), activity.Filter{User: 1, Installation: true}, "99999999999", 10)
 	require.NoError(t, err)
 	require.Len(t, all, 7, "a cursor beyond the end")
@@ -55,7 +55,7 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 		require.ErrorIs(t, err, library.ErrBadCursor)
 	}
 
-	// Far more than is kept.
+	// Insert far more entries than are kept.
 	_, err = s.writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
 		WHERE i < 20109)
 		INSERT INTO activity (id, at, user_id, actor_id, actor, action) SELECT i, $1, 1, 0, '', 'synced' FROM n`,
@@ -68,7 +68,7 @@ func TestTheLogIsBoundedAndTurnsPages(t *testing.T) {
 	require.Equal(t, []int{mostActivity, 110}, []int{n, first}, "the newest stay")
 }
 
-func TestTheLogForgetsAfter90Days(t *testing.T) {
+func TestActivityIsKeptFor90Days(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/library"
 )
 
-// restored opens a copy as the database of a fresh data directory.
+// restored opens a copy as the database of a new data directory.
 func restored(t testing.TB, copied string) *Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func restored(t testing.TB, copied string) *Store {
 	return openIn(t, dir)
 }
 
-func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
+func TestABackupDuringWritesIsConsistent(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir, out := t.TempDir(), t.TempDir()
@@ -64,27 +64,27 @@ func TestABackupWhileListensAreWrittenIsWhole(t *testing.T) {
 	}
 	close(enough)
 	writer.Wait()
-	require.Equal(t, pages*100, count(t, s, user), "nobody was disturbed")
+	require.Equal(t, pages*100, count(t, s, user), "all writes succeeded")
 	for file, copied := range all {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		require.Equal(t, info.Size(), copied.Bytes)
 		require.GreaterOrEqual(t, copied.Listens, int64(400))
-		require.Zero(t, copied.Listens%100, "each page is there whole or not at all")
+		require.Zero(t, copied.Listens%100, "a page is stored completely or not at all")
 
 		r := restored(t, file)
 		require.Equal(t, int(copied.Listens), count(t, r, user))
 		reading, err := r.Position(t.Context(), user, "spotify", library.Listens)
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint(copied.Listens/100-1), reading, "listens and cursor are of the same moment")
+		require.Equal(t, fmt.Sprint(copied.Listens/100-1), reading, "listens and position are from one moment")
 		c, err := r.Connection(t.Context(), user, "spotify")
 		require.NoError(t, err)
 		require.Equal(t, "credential-of-spotify", c.Credentials["token"])
 	}
 	files, err := os.ReadDir(out)
 	require.NoError(t, err)
-	require.Len(t, files, 3, "no parts are left")
+	require.Len(t, files, 3, "no .part files are left")
 }
 
 func TestABackupWaitsForNoWriter(t *testing.T) {
@@ -106,7 +106,7 @@ func TestABackupWaitsForNoWriter(t *testing.T) {
 	require.Equal(t, "Alice", u.Name)
 }
 
-func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
+func TestAFailedBackupLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir, out := t.TempDir(), t.TempDir()
@@ -137,7 +137,7 @@ func TestABackupThatCannotBeMadeLeavesNothing(t *testing.T) {
 	require.ElementsMatch(t, []string{"taken", "half"}, names)
 }
 
-func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
+func TestLookAtChangesNothing(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir := t.TempDir()
@@ -145,7 +145,7 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	user := addUser(t, s, "Alice", accounts.Admin)
 	save(t, s, user, "spotify", repeat(20, 5)...)
 
-	killed := t.TempDir() // as a process that was killed leaves it
+	killed := t.TempDir() // the files that a killed process leaves
 	for _, name := range []string{FileName, FileName + "-wal"} {
 		require.NoError(t, duplicate(filepath.Join(dir, name), filepath.Join(killed, name)))
 	}
@@ -173,7 +173,7 @@ func TestADatabaseIsLookedAtWithoutChangingIt(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName),
 		[]byte("this is no database at all, whatever its name says"), 0o600))
 	unchanged(dir, Look{}, s.key)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), nil, 0o600)) // made, and then the power was cut
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileName), nil, 0o600)) // created just before a power cut
 	unchanged(dir, Look{Sound: true, Newest: newest, Opens: true}, s.key)
 	_, err = LookAt(t.Context(), in(t, t.TempDir()), false, s.key)
 	require.Error(t, err)

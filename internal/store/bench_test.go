@@ -17,8 +17,7 @@ const (
 	benchPage = 1_000
 )
 
-// history is a long history as a provider tells it: tracks with a taste, three and a half minutes apart, the newest
-// first.
+// history returns 100,000 plays, the newest first, three and a half minutes apart. Some tracks are more frequent.
 func history() []library.Listen {
 	all := make([]library.Listen, benchRows)
 	for i := range all {
@@ -53,8 +52,8 @@ func BenchmarkSaveListens(b *testing.B) {
 	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkSaveListensSecondSource stores the same history as another service tells it, so that every play finds
-// its counterpart.
+// BenchmarkSaveListensSecondSource stores the same history as reported by another service, so that every play has a
+// counterpart.
 func BenchmarkSaveListensSecondSource(b *testing.B) {
 	all := history()
 	for b.Loop() {
@@ -76,8 +75,8 @@ func BenchmarkSaveListensSecondSource(b *testing.B) {
 	b.ReportMetric(float64(benchRows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkBareInserts is what SaveListens is measured by: the same rows into the same two tables, by batches of
-// inserts in transactions of the same size.
+// BenchmarkBareInserts is the baseline of BenchmarkSaveListens: it inserts the same rows into the same two tables, in
+// batches and transactions of the same size.
 func BenchmarkBareInserts(b *testing.B) {
 	all := history()
 	for b.Loop() {

@@ -13,7 +13,7 @@ func TestAnAddressFromTheSettingsIsNotStored(t *testing.T) {
 	s, user := setup(t)
 	named := notify.Channel{Kind: "email", Name: "E-mail", URL: "smtp://ann:guess@mail.example.org/",
 		Wishes: notify.DefaultWishes()}
-	for range 2 { // of two that are the same there is one, also after a restart
+	for range 2 { // a second one with the same address is ignored, also after a restart
 		adopted, err := s.AdoptChannels(t.Context(), []notify.Channel{named, named})
 		require.NoError(t, err)
 		require.True(t, adopted)

@@ -11,19 +11,19 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestConnectionsAreStoredWhole(t *testing.T) {
+func TestAllFieldsOfAConnectionAreStored(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
 	want := connection(alice, "spotify")
 	want.Generation = 1
 	given := want
-	given.Paused = true // a connection that has just been proved is not paused
+	given.Paused = true // saving a verified connection resumes it
 	got, err := s.SaveConnection(t.Context(), given)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	forever := connection(bob, "listenbrainz")
-	forever.ExpiresAt, forever.App = instant(0), "" // it does not end by itself
+	forever.ExpiresAt, forever.App = instant(0), "" // it does not expire
 	forever, err = s.SaveConnection(t.Context(), forever)
 	require.NoError(t, err)
 
@@ -131,7 +131,7 @@ func TestPendingConnections(t *testing.T) {
 	_, err := s.Pending(t.Context(), user, "spotify")
 	require.ErrorIs(t, err, library.ErrNotFound)
 	connect(t, s, user, "spotify")
-	for _, account := range []string{"id-2", "id-3"} { // the later choice counts
+	for _, account := range []string{"id-2", "id-3"} { // the later one replaces the earlier one
 		c := connection(user, "spotify")
 		c.AccountID, c.Credentials = account, library.Credentials{"token": account}
 		require.NoError(t, s.SavePending(t.Context(), c))
@@ -141,7 +141,7 @@ func TestPendingConnections(t *testing.T) {
 	}
 	current, err := s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	require.Equal(t, "id-1", current.AccountID, "what waits changes nothing")
+	require.Equal(t, "id-1", current.AccountID, "a pending connection changes nothing")
 	require.NoError(t, s.DropPending(t.Context(), user, "spotify"))
 	require.NoError(t, s.DropPending(t.Context(), user, "spotify"))
 	_, err = s.Pending(t.Context(), user, "spotify")
@@ -150,10 +150,10 @@ func TestPendingConnections(t *testing.T) {
 	require.NoError(t, s.SavePending(t.Context(), connection(user, "spotify")))
 	connect(t, s, user, "spotify")
 	_, err = s.Pending(t.Context(), user, "spotify")
-	require.ErrorIs(t, err, library.ErrNotFound, "chosen")
+	require.ErrorIs(t, err, library.ErrNotFound, "saving the connection removes it")
 }
 
-// household has two people with listens, playlists and all that belongs to a connection.
+// household returns a database with two people who have listens, playlists and connections.
 func household(t *testing.T) (s *Store, alice, bob int64) {
 	t.Helper()
 	s, alice = setup(t)
@@ -175,7 +175,7 @@ func household(t *testing.T) (s *Store, alice, bob int64) {
 				make([]library.Track, 3)))
 			plays := repeat(10, 60)
 			if provider == "listenbrainz" {
-				plays = repeat(15, 60)[5:] // the latter half of spotify's and five that only it has
+				plays = repeat(15, 60)[5:] // half of Spotify's, and five of its own
 			}
 			for i := range plays {
 				plays[i].Track.SourceID, plays[i].PlayCount = plays[i].Title, 1
@@ -221,7 +221,7 @@ func TestDisconnecting(t *testing.T) {
 		require.Equal(t, 20, number(t, s, "SELECT count(*) FROM listen_sources WHERE user_id = $1", bob))
 		requireWhole(t, s, alice)
 
-		connect(t, s, alice, "spotify") // and read all of it again
+		connect(t, s, alice, "spotify") // the next run reads everything again
 		added := save(t, s, alice, "spotify", repeat(10, 60)...)
 		require.Equal(t, 15-want.listens, added)
 		require.Equal(t, 15, count(t, s, alice))

@@ -13,7 +13,7 @@ import (
 	"reprise/internal/match"
 )
 
-// copyOf reads a copy of the tests' one playlist.
+// copyOf returns the copy of playlist 7.
 func copyOf(t testing.TB, s *Store, user int64) delivery.Copy {
 	t.Helper()
 	c, err := s.Copy(t.Context(), user, "navidrome", delivery.WritePlaylist, "7")
@@ -21,7 +21,7 @@ func copyOf(t testing.TB, s *Store, user int64) delivery.Copy {
 	return c
 }
 
-func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
+func TestACopyIsWrittenUntilItIsUpToDate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
@@ -39,13 +39,13 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 		seen.RemoteID = "remote"
 		require.NoError(t, s.SaveRemote(t.Context(), seen))
 		want.RemoteID = "remote"
-		require.Equal(t, want, copyOf(t, s, user), "known at once")
+		require.Equal(t, want, copyOf(t, s, user), "the id is stored at once")
 
-		change() // while it is written
+		change() // during the write
 		seen.Report = "{1}"
 		ended, err := s.EndCopy(t.Context(), id, seen, true)
 		require.NoError(t, err)
-		require.False(t, ended, "it has to go on")
+		require.False(t, ended, "it must go on")
 		want.Wanted, want.Written, want.Report, want.WrittenAt = 3, 2, "{1}", time.Now().UTC()
 		require.Equal(t, want, copyOf(t, s, user))
 		require.Equal(t, []string{"navidrome running: 7"}, enqueued(t, s, user))
@@ -64,8 +64,7 @@ func TestACopyIsWrittenUntilItEqualsOurs(t *testing.T) {
 	})
 }
 
-// A change may fall between the worker's last look and the end of its delivery, also when the queue is slow to note
-// it.
+// A change may happen between the worker's last check and the end of its delivery, or before the queue stores that end.
 func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +82,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 					return err
 				}
 				if len(wrote) < 3 {
-					change() // after the look
+					change() // after the check
 				}
 				wrote = append(wrote, c.Wanted)
 				if ended, err = s.EndCopy(t.Context(), id, c, true); err != nil {
@@ -91,7 +90,7 @@ func TestNoChangeIsLostAtTheEndOfACopy(t *testing.T) {
 				}
 			}
 			if len(wrote) == 4 {
-				change() // after the end, and before the queue knows of it
+				change() // after the end, before the queue stores it
 			}
 			return nil
 		})
@@ -161,8 +160,8 @@ func TestMatchesAreKeptAndMissesForgotten(t *testing.T) {
 	})
 }
 
-// A copy that is given up while ours changes is not given up.
-func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
+// A delivery that dies after the original changed goes on instead.
+func TestAChangeRevivesAFailingCopy(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := func() {
@@ -185,5 +184,5 @@ func TestAChangeWhileACopyDiesKeepsItGoing(t *testing.T) {
 	require.ErrorIs(t, s.Discard(t.Context(), user, id), library.ErrNotFound,
 		"not before the queue has noted its end, which it does a moment later")
 	want()
-	require.Equal(t, delivery.Scheduled, only(t, s, user).State, "a later change brings it back to life")
+	require.Equal(t, delivery.Scheduled, only(t, s, user).State, "a later change revives it")
 }

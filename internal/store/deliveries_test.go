@@ -14,7 +14,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// oneOfEach enqueues a delivery to a provider in each state, and returns their ids.
+// oneOfEach enqueues a delivery to a connection in each state, and returns their ids.
 func oneOfEach(t testing.TB, s *Store, user int64, conn library.ConnectionID) map[delivery.State]int64 {
 	t.Helper()
 	ids := map[delivery.State]int64{}
@@ -71,7 +71,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 		delivery.Parked: 1, delivery.Dead: 1, delivery.Done: 1}, counts)
 	n, err := s.Queue().Backlog(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 7, n, "of all people, but what is parked stands in nobody's way")
+	require.Equal(t, 7, n, "of all people, without parked ones")
 
 	var paged []int64
 	next, pages := "", 0
@@ -118,7 +118,7 @@ func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 	ids := oneOfEach(t, s, alice, "s3")
 	others := oneOfEach(t, s, bob, "s3")
 	elsewhere := oneOfEach(t, s, alice, "other")
-	for range 2 { // counting changes nothing
+	for range 2 { // dry changes nothing
 		n, err := s.Redrive(t.Context(), delivery.Filter{User: alice, Connection: "s3"}, true)
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
@@ -131,7 +131,7 @@ func TestRedriveTakesDeadAndRetrying(t *testing.T) {
 		if state == delivery.Dead || state == delivery.Retrying {
 			want = "scheduled"
 			require.Equal(t, []string{"scheduled", "0 of 9"}, standing(t, s, alice, id),
-				"all its attempts are before it")
+				"it has all its attempts")
 		}
 		require.Equal(t, want, standing(t, s, alice, id)[0])
 		require.Equal(t, string(state), standing(t, s, bob, others[state])[0])
@@ -189,7 +189,7 @@ func TestDiscardedListensMayBeSentLater(t *testing.T) {
 	}
 	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
-	require.Equal(t, delivery.ForwardingCounts{Sent: 1}, account, "what was sent stays sent")
+	require.Equal(t, delivery.ForwardingCounts{Sent: 1}, account, "sent listens stay marked as sent")
 	n, err := s.CountUnforwarded(t.Context(), user, "lastfm", at(0))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
@@ -205,7 +205,7 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 		s, user := setupWith(t, Options{Attempts: 3})
 		connect(t, s, user, "lastfm")
 		alone := enqueue(t, s, delivery.Draft{User: user, Connection: "navidrome", Kind: delivery.Scrobble})
-		become(t, s, delivery.Dead, alone) // nobody could carry it: there is no such connection
+		become(t, s, delivery.Dead, alone) // its connection does not exist
 		var ids []int64
 		for i := range 3 {
 			ids = append(ids, enqueue(t, s, delivery.Draft{User: user, Connection: "lastfm", Kind: delivery.Scrobble,
@@ -227,7 +227,7 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		again(2)
 		again(0)
-		require.Equal(t, []string{"retrying", "3 of 4"}, standing(t, s, user, ids[0]), "one attempt more")
+		require.Equal(t, []string{"retrying", "3 of 4"}, standing(t, s, user, ids[0]), "one more attempt")
 		require.Equal(t, []string{"retrying", "1 of 3"}, standing(t, s, user, ids[1]))
 		require.Equal(t, "dead", standing(t, s, user, ids[2])[0])
 		require.Equal(t, "dead", standing(t, s, user, alone)[0])
@@ -235,7 +235,7 @@ func TestDeadLettersAreTriedAgain(t *testing.T) {
 	})
 }
 
-func TestOldDeliveriesAreForgotten(t *testing.T) {
+func TestRetireRemovesOldDeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
@@ -256,16 +256,16 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, gone)
 		require.Equal(t, []string{"lastfm dead: B", "lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
-			"what was done is forgotten")
+			"done deliveries are removed")
 
-		become(t, s, delivery.Dead, all[1].ID) // it was looked at again, and has died once more just now
+		become(t, s, delivery.Dead, all[1].ID) // it was tried again and has just died again
 		gone, err = s.Retire(t.Context(), half, half)
 		require.NoError(t, err)
 		require.Len(t, gone, 1)
 		require.Equal(t, []any{all[1].ID, "bad", 1}, []any{gone[0].ID, gone[0].Reason, gone[0].Items},
-			"told, so that the log can tell")
+			"returned for the log")
 		require.Equal(t, []string{"lastfm dead: C", "lastfm scheduled: D"}, enqueued(t, s, user),
-			"counted from its first death")
+			"age is counted from the first death")
 		for _, table := range []string{"river_job", "deliveries"} {
 			require.Equal(t, 2, number(t, s, "SELECT count(*) FROM "+table))
 		}
@@ -273,20 +273,20 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		require.NoError(t, err)
 		account.Next = time.Time{}
 		require.Equal(t, delivery.ForwardingCounts{Sent: 1, Refused: 1, Waiting: 1}, account,
-			"what was sent stays known")
+			"sent listens stay marked as sent")
 
 		become(t, s, delivery.Retrying, all[2].ID)
 		gone, err = s.Retire(t.Context(), time.Now().Add(time.Hour), time.Now().Add(time.Hour))
 		require.NoError(t, err)
-		require.Empty(t, gone, "what lives is not removed, however old")
+		require.Empty(t, gone, "live deliveries stay at any age")
 	})
 }
 
-func TestForgettingThousands(t *testing.T) {
+func TestRetireWorksInBatches(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	thousands(t, s, user, 1200, delivery.Done)
-	for _, left := range []int{200, 0, 0} { // a thousand at a time, so that nobody waits long for the database
+	for _, left := range []int{200, 0, 0} { // 1,000 at a time, so that other writers do not wait long
 		_, err := s.Retire(t.Context(), time.Now().Add(time.Hour), time.Time{})
 		require.NoError(t, err)
 		require.Equal(t, left, number(t, s, "SELECT count(*) FROM deliveries"))

@@ -16,7 +16,7 @@ import (
 var november = digest.Week{From: time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC),
 	To: time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)}
 
-// hear stores plays of a track, the first at that time after the week's beginning.
+// hear stores n plays of a track, the first one so long after the week's beginning.
 func hear(t testing.TB, s *Store, user int64, artist, album, title string, after time.Duration, n int) {
 	t.Helper()
 	var plays []library.Listen
@@ -28,7 +28,7 @@ func hear(t testing.TB, s *Store, user int64, artist, album, title string, after
 	require.Equal(t, n, save(t, s, user, "spotify", plays...))
 }
 
-func TestWhatWasHeardInAWeekIsCounted(t *testing.T) {
+func TestHeardCountsThePlaysOfAWeek(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
@@ -39,10 +39,10 @@ func TestWhatWasHeardInAWeekIsCounted(t *testing.T) {
 	hear(t, s, alice, "Neu!", "Neu!", "Hallogallo", 7*24*time.Hour-time.Millisecond, 1)
 	h, err := s.Heard(t.Context(), alice, november, most)
 	require.NoError(t, err)
-	require.Empty(t, h.New, "where there is nothing older, everything would be")
+	require.Empty(t, h.New, "nothing is new without older plays")
 
 	hear(t, s, alice, "Can", "Ege Bamyasi", "Vitamin C", -time.Hour, 1)
-	hear(t, s, alice, "Faust", "IV", "Krautrock", 7*24*time.Hour, 5) // the Monday after
+	hear(t, s, alice, "Faust", "IV", "Krautrock", 7*24*time.Hour, 5) // the next Monday
 	hear(t, s, bob, "Bob's", "B", "B", time.Hour, 4)
 	h, err = s.Heard(t.Context(), alice, november, most)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestWhatWasHeardInAWeekIsCounted(t *testing.T) {
 	require.Zero(t, h)
 }
 
-func TestWhoseDigestIsDue(t *testing.T) {
+func TestDueDigests(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
@@ -70,11 +70,11 @@ func TestWhoseDigestIsDue(t *testing.T) {
 	}
 	require.NoError(t, s.SwitchDigests(t.Context(), alice, true, november.To.Add(time.Hour)))
 	require.NoError(t, s.SwitchDigests(t.Context(), alice, true, november.To.AddDate(1, 0, 0)),
-		"it stays on since then")
-	require.Empty(t, due(november), "nothing was heard")
+		"switching it on again does not change since when it is on")
+	require.Empty(t, due(november), "no plays in that week")
 	hear(t, s, alice, "Can", "", "Paperhouse", -time.Hour, 1)
 	require.Empty(t, due(november))
-	require.Empty(t, due(november.Before()), "it was not wanted then")
+	require.Empty(t, due(november.Before()), "not wanted yet in that week")
 	hear(t, s, alice, "Can", "", "Paperhouse", time.Hour, 1)
 	hear(t, s, bob, "Can", "", "Paperhouse", time.Hour, 1)
 	require.Equal(t, []digest.Due{{User: alice, Week: november.Name()}}, due(november))
@@ -85,7 +85,7 @@ func TestWhoseDigestIsDue(t *testing.T) {
 	require.Equal(t, []digest.Due{{User: alice, Week: november.Name()},
 		{User: bob, Week: november.Name(), Asked: true}}, due(november))
 	require.Equal(t, []digest.Due{{User: bob, Week: november.Name(), Asked: true}}, due(november.Before()),
-		"what was asked for is due in whatever week one looks")
+		"a requested digest is due in every week")
 	for _, user := range []int64{alice, bob} {
 		require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: user, Week: november.Name(),
 			State: digest.Written, WrittenAt: november.To, CreatedAt: november.To}))
@@ -101,7 +101,7 @@ func TestWhoseDigestIsDue(t *testing.T) {
 	require.False(t, wanted)
 }
 
-func TestADigestIsKeptWhole(t *testing.T) {
+func TestAllFieldsOfADigestAreStored(t *testing.T) {
 	t.Parallel()
 	s, alice := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
@@ -124,7 +124,7 @@ func TestADigestIsKeptWhole(t *testing.T) {
 	_, err = s.Digest(t.Context(), alice, d.ID)
 	require.ErrorIs(t, err, library.ErrNotFound)
 	require.Zero(t, number(t, s,
-		"SELECT count(*) FROM digests WHERE prompt <> '' OR text <> '' OR instructions <> ''"), "no word of it stays")
+		"SELECT count(*) FROM digests WHERE prompt <> '' OR text <> '' OR instructions <> ''"), "no text of it stays")
 	require.NoError(t, s.SaveDigest(t.Context(), digest.Digest{User: bob, Week: november.Name(), State: digest.Failed,
 		CreatedAt: november.To}))
 	spent := digest.Spent{At: d.WrittenAt, PromptTokens: 400, CompletionTokens: 100, Cost: d.Cost}

@@ -45,7 +45,7 @@ func TestDeliveriesWaitForAReconnect(t *testing.T) {
 	become(t, s, delivery.Done, deliveries(t, s, alice)[0].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", false))
 	require.Equal(t, []string{"lastfm done: A, B", "lastfm parked: C"}, enqueued(t, s, alice),
-		"the copy of a playlist is not wanted any more")
+		"the delivery of the playlist is removed")
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C", "lastfm scheduled: 7"},
 		enqueued(t, s, bob))
 	for _, table := range []string{"forwarding", "copies", "track_matches"} {
@@ -76,9 +76,9 @@ func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 		require.NotZero(t, rowsOf(t, s, bob, table), table)
 	}
 	require.Equal(t, 3, number(t, s, "SELECT count(*) FROM river_job"), "Bob's")
-	require.Equal(t, 3, count(t, s, alice), "the listens are Spotify's")
+	require.Equal(t, 3, count(t, s, alice), "the listens come from Spotify")
 
-	connect(t, s, alice, "lastfm") // and begin anew
+	connect(t, s, alice, "lastfm") // forwarding starts again
 	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: alice, Connection: "lastfm", Kind: delivery.Scrobble,
 		Batch: 2, Since: at(0)}, true)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestRemovingDataRemovesItsDeliveries(t *testing.T) {
 	require.Equal(t, []string{"lastfm scheduled: A, B", "lastfm scheduled: C"}, enqueued(t, s, alice))
 }
 
-// A delivery that is running while its connection is removed with its data stays until it has ended.
+// A running delivery stays until it ends when its connection is removed with the data.
 func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 		stop := startQueue(t, s, "lastfm", 1, func(id int64) error {
 			if id == ids[0].ID {
 				assert.NoError(t, s.DeleteConnection(t.Context(), alice, "lastfm", true))
-				return river.JobSnooze(274 * 365 * 24 * time.Hour) // it failed for good, and waits for a person
+				return river.JobSnooze(274 * 365 * 24 * time.Hour) // as after a fatal failure
 			}
 			return nil
 		})
@@ -107,7 +107,7 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 		require.Equal(t, ids[0].ID, taken(t, s, "lastfm")[0])
 		plays, err := s.ListensOf(t.Context(), ids[0].ID)
 		require.NoError(t, err)
-		require.Empty(t, plays, "it has no listens any more")
+		require.Empty(t, plays, "its listens are gone")
 		n, err := s.Queue().Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -117,12 +117,12 @@ func TestARunningDeliveryOutlivesItsData(t *testing.T) {
 func TestDeletedListensAreNotDelivered(t *testing.T) {
 	t.Parallel()
 	s, alice, bob := forwarding(t)
-	save(t, s, alice, "listenbrainz", track("B", 2.1)) // told by another too: it stays
+	save(t, s, alice, "listenbrainz", track("B", 2.1)) // reported by another connection too, so it stays
 	all := deliveries(t, s, alice)
 	become(t, s, delivery.Done, all[1].ID)
 	require.NoError(t, s.DeleteConnection(t.Context(), alice, "spotify", true))
 	require.Equal(t, []string{"lastfm scheduled: B", "lastfm done: ", "lastfm scheduled: 7"}, enqueued(t, s, alice))
-	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "what is sent stays sent")
+	require.Equal(t, 1, deliveries(t, s, alice)[1].Items, "the sent delivery keeps its count")
 	owing, err := s.Waiting(t.Context(), alice)
 	require.NoError(t, err)
 	require.Equal(t, delivery.Waiting{Listens: 1, Playlists: 1}, owing["lastfm"])

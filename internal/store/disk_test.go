@@ -14,7 +14,7 @@ import (
 
 const fullDisk = "The disk is full. Make room on it; nothing that was stored is lost."
 
-func TestAFullDiskStoresNothingByHalves(t *testing.T) {
+func TestAFullDiskLeavesNoPartialWrites(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	s, user := setup(t)
@@ -29,7 +29,7 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 		page[i].SourceID, page[i].PlayedAt = fmt.Sprint("later ", i), page[i].PlayedAt.AddDate(0, 1, 0)
 	}
 	intake := library.Intake{User: user, Connection: "spotify", Listens: page, Position: "after"}
-	for range 3 { // every page that is tried is refused alike
+	for range 3 { // the disk stays full
 		added, err := s.SaveListens(t.Context(), intake)
 		require.Equal(t, fullDisk, problemOf(t, err))
 		require.Zero(t, added)
@@ -49,7 +49,7 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 	require.Empty(t, reading)
 	again, err := s.Connection(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	require.Equal(t, c, again, "reading goes on")
+	require.Equal(t, c, again, "reads still work")
 
 	_, err = s.writer.Exec(fmt.Sprint("PRAGMA max_page_count = ", pages+10_000))
 	require.NoError(t, err)
@@ -61,12 +61,12 @@ func TestAFullDiskStoresNothingByHalves(t *testing.T) {
 
 const readOnly = "The database cannot be written. Check the permissions of the data directory and its files."
 
-func TestADatabaseThatCannotBeWrittenIsSaidPlainly(t *testing.T) {
+func TestAReadOnlyDatabaseIsReported(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
-	_, err := s.writer.Exec("PRAGMA query_only = 1") // answers as for a file without the right to write
+	_, err := s.writer.Exec("PRAGMA query_only = 1") // the same error as for a file without write permission
 	require.NoError(t, err)
 	_, err = s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: repeat(2, 5)})
 	require.Equal(t, readOnly, problemOf(t, err))

@@ -13,13 +13,13 @@ import (
 	"reprise/internal/library"
 )
 
-// heard is a play with its names.
+// heard returns a play with these names.
 func heard(minute float64, artist, album, title string) library.Listen {
 	return library.Listen{SourceID: fmt.Sprint(minute, title), PlayedAt: at(minute),
 		Track: library.Track{Artist: artist, Album: album, Title: title}}
 }
 
-// lookedThrough looks through all listens and fills the queue of a source that knows everything.
+// lookedThrough finds the entities of all listens and fills the queue of a source for all kinds.
 func lookedThrough(t testing.TB, s *Store) {
 	t.Helper()
 	for more := true; more; {
@@ -35,7 +35,7 @@ func lookedThrough(t testing.TB, s *Store) {
 	}
 }
 
-// tasks takes everything that is due out of the queue, and returns it in order.
+// tasks completes every due task and returns them in order.
 func tasks(t testing.TB, s *Store) (all []enrich.Task) {
 	t.Helper()
 	for {
@@ -50,14 +50,14 @@ func tasks(t testing.TB, s *Store) (all []enrich.Task) {
 	}
 }
 
-func TestEntitiesAreToldApartAsListensAre(t *testing.T) {
+func TestEntitiesAreMatchedLikeListens(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify",
 		heard(0, "Sigur Rós", "Takk...", "Glósóli"),
-		heard(10, "sigur ros", "TAKK", "Glosoli - 2015 Remaster"), // the same under other names
+		heard(10, "sigur ros", "TAKK", "Glosoli - 2015 Remaster"), // another spelling of the same track
 		heard(20, "Simon & Garfunkel", "Bookends", "America"),
-		heard(30, "Simon", "", "Another"),                 // another artist than the two
+		heard(30, "Simon", "", "Another"),                 // another artist
 		heard(40, "Massive Attack feat. Tricky", "", "K"), // without the guest
 		heard(50, "!!!", "", "???"),                       // symbols only
 		heard(60, "", "No artist", "Untitled"),
@@ -99,13 +99,13 @@ func TestListensAreScannedOnceInBatches(t *testing.T) {
 	lookedThrough(t, s)
 	require.Equal(t, 1250, number(t, s, "SELECT count(*) FROM enrichment"))
 
-	// A play that is imported later is an old one with a new number.
+	// An imported listen is older but has a higher ID.
 	save(t, s, user, "lastfm", heard(-1000, "Artist 7", "", "Long ago"))
 	lookedThrough(t, s)
 	require.Equal(t, 1251, number(t, s, "SELECT count(*) FROM enrichment"))
 }
 
-func TestALaterListenTellsWhatWasMissing(t *testing.T) {
+func TestALaterListenCompletesAnEntity(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", heard(0, "A", "", "T"))
@@ -121,7 +121,7 @@ func TestALaterListenTellsWhatWasMissing(t *testing.T) {
 		Duration: 3 * time.Minute, ISRC: "IS1230500001", MBID: "mbid"}, all[1].Entity)
 }
 
-func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
+func TestMusicIsOnlyForThoseWhoHeardIt(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	bob := addUser(t, s, "Bob", accounts.Member)
@@ -148,7 +148,7 @@ func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
 		require.Len(t, m.Told, 1)
 		for _, id := range []int64{want.foreign, 999} {
 			_, err = s.Music(t.Context(), user, kind, id)
-			require.ErrorIs(t, err, library.ErrNotFound, "another person's music is nobody else's business")
+			require.ErrorIs(t, err, library.ErrNotFound, "only another person has heard it")
 		}
 		_, err = s.Music(t.Context(), user, "playlist", want.id)
 		require.ErrorIs(t, err, library.ErrNotFound)
@@ -156,7 +156,7 @@ func TestMusicIsForThoseWhoHaveHeardIt(t *testing.T) {
 	require.Equal(t, enrich.Links{}, links[2])
 }
 
-func TestAnotherIDMakesWhatDependsOnItDueAgain(t *testing.T) {
+func TestANewMBIDMakesDependentTasksDue(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", heard(0, "A", "", ""))
@@ -183,7 +183,7 @@ func TestAnotherIDMakesWhatDependsOnItDueAgain(t *testing.T) {
 	learn("art", "one")
 	learn("facts", "one")
 	_, err = s.NextTask(t.Context(), "art")
-	require.ErrorIs(t, err, library.ErrNotFound, "the same as before")
+	require.ErrorIs(t, err, library.ErrNotFound, "the MBID has not changed")
 	learn("facts", "two")
 	task, err := s.NextTask(t.Context(), "art")
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ func quarter(start time.Time, endpoint string, attempts, failures int) metrics.Q
 			Took: time.Duration(attempts) * time.Second, Open: time.Minute}}
 }
 
-// What is stored of a quarter twice, as after a restart within it, adds up; what came before is summed by endpoint.
+// Two rows of one quarter, as after a restart within it, are added up. Quarters before from are summed by endpoint.
 func TestQuartersAddUp(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
@@ -41,7 +41,7 @@ func TestQuartersAddUp(t *testing.T) {
 	all, err = s.Quarters(t.Context(), at(0), at(15), at(15))
 	require.NoError(t, err)
 	require.Equal(t, []metrics.Quarter{want}, all,
-		"the sum of what came before, and nothing of what began at the end")
+		"the sum of the earlier quarters, without the one that begins at the end")
 	require.NoError(t, s.AddQuarters(t.Context(), []metrics.Quarter{quarter(at(45), "GET /a", 1, 1)}))
 	all, err = s.Quarters(t.Context(), at(0), at(30), at(60))
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestQuartersAddUp(t *testing.T) {
 	require.Equal(t, at(0), all[0].Start)
 }
 
-// fill stores every quarter of days of so many endpoints, up to now.
+// fill stores all quarters of the last days for so many endpoints.
 func fill(t testing.TB, s *Store, days, endpoints int) {
 	t.Helper()
 	end := time.Now().Truncate(metrics.QuarterLength)
@@ -66,7 +66,7 @@ func fill(t testing.TB, s *Store, days, endpoints int) {
 	}
 }
 
-// However busy every endpoint is, there is one row for each in a quarter of an hour, for 14 days.
+// There is at most one row per endpoint and quarter of an hour, for 14 days.
 func TestTheRollUpTakesBoundedSpace(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
@@ -79,10 +79,10 @@ func TestTheRollUpTakesBoundedSpace(t *testing.T) {
 	require.Greater(t, n, most-2*endpoints, "and 14 days stay")
 }
 
-// BenchmarkQuarters reads what the health page shows, from the fullest roll-up that there can be.
+// BenchmarkQuarters reads the data of the health page from the largest possible roll-up.
 func BenchmarkQuarters(b *testing.B) {
 	s, _ := setup(b)
-	const endpoints = 100 // this version calls fewer
+	const endpoints = 100 // more than Reprise calls
 	fill(b, s, 14, endpoints)
 	now := time.Now()
 	for b.Loop() {
@@ -110,7 +110,7 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 		run(user, "listens", 20, "fatal", 0), run(other, "listens", 6, "ok", 1)} {
 		require.NoError(t, s.SaveRun(t.Context(), r))
 	}
-	require.NoError(t, s.SaveRun(t.Context(), run(user, "listens", 20, "ok", 0)), "the same run is none more")
+	require.NoError(t, s.SaveRun(t.Context(), run(user, "listens", 20, "ok", 0)), "the same run is not stored twice")
 	var seen []library.Run
 	for before := ""; ; {
 		page, next, err := s.Runs(t.Context(), user, "spotify", at(0), before, 1)
@@ -135,7 +135,7 @@ func TestRunsArePagedAndAddedUp(t *testing.T) {
 		{Stream: "playlists", Start: at(0), Runs: 1}}, all)
 }
 
-func TestRunsGoWithTheirConnectionAndAfterTwoDays(t *testing.T) {
+func TestOldRunsAndThoseOfNoConnectionAreDeleted(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	connect(t, s, user, "spotify")
@@ -149,7 +149,7 @@ func TestRunsGoWithTheirConnectionAndAfterTwoDays(t *testing.T) {
 	require.Zero(t, number(t, s, "SELECT count(*) FROM runs"))
 }
 
-func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
+func TestWaitingDeliveriesAreCountedWithTheirAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, user := setup(t)
@@ -183,6 +183,6 @@ func TestWhatWaitsIsCountedAndHowLong(t *testing.T) {
 		counts, oldest, err = s.Queue().Counts(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 3, counts["parked"])
-		require.Zero(t, oldest, "what is parked waits for its person")
+		require.Zero(t, oldest, "parked deliveries do not count")
 	})
 }

@@ -13,20 +13,20 @@ import (
 	"reprise/internal/library"
 )
 
-// exported is what Spotify's export tells of a play that lasted from one minute to another.
+// exported returns a play from one minute to another as Spotify's export reports it.
 func exported(kind, title string, from, to float64) library.Listen {
 	return library.Listen{SourceID: fmt.Sprintf("%s%s:%d:%s", library.FromExport, kind, at(to).Unix(), title),
 		PlayedAt: at(from),
 		Track:    library.Track{Title: title, Artist: "Sigur Rós"}}
 }
 
-// apiPlay is what Spotify's interface tells of a play of three minutes, at its start or its end.
+// apiPlay returns a play of three minutes as Spotify's API reports it, at its start or its end.
 func apiPlay(title string, minute float64) library.Listen {
 	return library.Listen{SourceID: fmt.Sprintf("%d:%s", at(minute).UnixMilli(), title), PlayedAt: at(minute),
 		Track: library.Track{Title: title, Artist: "Sigur Rós", Duration: 3 * time.Minute}}
 }
 
-// newImport is an open import of Spotify's.
+// newImport adds an open import for Spotify.
 func newImport(t *testing.T, s *Store, user int64) imports.Import {
 	t.Helper()
 	v, err := s.AddImport(t.Context(), imports.Import{User: user, Connection: "spotify", Name: "a.zip", File: "f",
@@ -42,13 +42,13 @@ func take(t *testing.T, s *Store, v imports.Import, plays ...library.Listen) imp
 	return v
 }
 
-// A row of repeats and others between them, told by the interface at their starts or at their ends, and by the
-// export; in whatever order these come, every play is there once.
-func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
+// Repeats and other plays between them are reported by the API, at their starts or ends, and by the export. In any
+// order of arrival, every play is stored once.
+func TestExportAndAPIReportTheSamePlays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name        string
-		shift       float64 // of what the interface tells against the start
+		shift       float64 // of the API's time, relative to the start
 		importFirst bool
 	}{{"starts, before", 0, false}, {"ends, before", 3, false}, {"starts, after", 0, true}, {"ends, after", 3.01,
 		true}} {
@@ -81,9 +81,9 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 
 		again := newImport(t, s, user)
 		again = take(t, s, again, file...)
-		require.Zero(t, again.Added, "%s: once more", c.name)
+		require.Zero(t, again.Added, "%s: a second time", c.name)
 		require.Zero(t, save(t, s, user, "lastfm", listenedElsewhere(listens)...), c.name)
-		short := newImport(t, s, user) // the older kind of export tells of them in minutes
+		short := newImport(t, s, user) // the older kind of export has times in minutes
 		for i, l := range file {
 			file[i].SourceID, file[i].PlayedAt = fmt.Sprint(library.FromExport, "short:",
 				i), l.PlayedAt.Truncate(time.Minute).Add(30*time.Second)
@@ -93,7 +93,7 @@ func TestAnExportAndTheInterfaceTellOfTheSamePlays(t *testing.T) {
 	}
 }
 
-// listenedElsewhere are the same plays as Last.fm tells them.
+// listenedElsewhere returns the same plays as Last.fm reports them.
 func listenedElsewhere(listens []library.StoredListen) (plays []library.Listen) {
 	for i, l := range listens {
 		plays = append(plays, library.Listen{SourceID: fmt.Sprint("scrobble-", i),
@@ -109,10 +109,10 @@ func TestTwoRealPlaysOfAnExportStayTwo(t *testing.T) {
 		exported("extended", "A", 2, 3))
 	require.Equal(t, 3, v.Added)
 	require.Zero(t, save(t, s, user, "spotify", apiPlay("A", 0), apiPlay("A", 1)))
-	require.Equal(t, 1, save(t, s, user, "spotify", apiPlay("A", 90)), "another one")
+	require.Equal(t, 1, save(t, s, user, "spotify", apiPlay("A", 90)), "another play")
 }
 
-// A file says nothing about what of a stream has been read, and what it brings is not carried as if it were new.
+// An import does not change the position of the stream, and old plays in it are not forwarded as new ones.
 func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	t.Parallel()
 	s, user := setupWith(t, Options{Attempts: 5})
@@ -124,7 +124,7 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	owing, err := s.Waiting(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, 1, owing["lastfm"].Listens,
-		"what was played after forwarding began is carried, like everything that comes late")
+		"late plays from after the start of forwarding are forwarded")
 	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
 	require.NoError(t, err)
 	require.Equal(t, "here", reading)
@@ -133,13 +133,13 @@ func TestAnImportLeavesReadingAndForwardingAlone(t *testing.T) {
 	save(t, s, user, "lastfm", listenedElsewhere([]library.StoredListen{{Listen: apiPlay("After", 101)}})[0])
 	forwarded, err := s.ForwardedListens(t.Context(), user, "spotify", 10)
 	require.NoError(t, err)
-	require.Len(t, forwarded, 1, "a listen that its provider tells of in two ways stands there once")
+	require.Len(t, forwarded, 1, "a listen with two sources is listed once")
 	account, err := s.ForwardingCounts(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, 1, account.There)
 }
 
-func TestAnImportThatIsNotOpenStoresNothing(t *testing.T) {
+func TestAnEndedImportStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	v := newImport(t, s, user)
@@ -170,7 +170,7 @@ func TestAGapIsKeptAndFilledByAnImport(t *testing.T) {
 		exported("extended", "Long ago", -900, -897))
 	got, err = s.Gaps(t.Context(), user, "spotify")
 	require.NoError(t, err)
-	require.Zero(t, got[0].FilledAt, "nothing of what was lost came")
+	require.Zero(t, got[0].FilledAt, "the import has no lost listens")
 	file := []library.Listen{exported("extended", "A", 10, 13), exported("extended", "B", 20, 23),
 		exported("extended", "C", 30, 33)}
 	take(t, s, v, file...)

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listen is a play of one track of three minutes.
+// listen returns a play of one track of three minutes.
 func listen(minute float64) library.Listen {
 	return library.Listen{SourceID: fmt.Sprint("play-", minute), PlayedAt: at(minute),
 		Track: library.Track{Title: "Svefn-g-englar", Artist: "Sigur Rós", Album: "Ágætis byrjun",
 			Duration: 3 * time.Minute}}
 }
 
-// repeat is n plays of different tracks, so many minutes apart, the newest first.
+// repeat returns n plays of different tracks, so many minutes apart, the newest first.
 func repeat(n int, apart float64) []library.Listen {
 	all := make([]library.Listen, n)
 	for i := range all {
@@ -56,12 +56,12 @@ func all(t testing.TB, s *Store, user int64, limit int) (listens []library.Store
 	}
 }
 
-func TestAPlayToldTwiceIsStoredOnce(t *testing.T) {
+func TestAPlayReportedTwiceIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	bob := addUser(t, s, "Bob", "member")
 	require.Equal(t, 1, save(t, s, user, "spotify", listen(1), listen(1)), "twice in one page")
-	require.Equal(t, 0, save(t, s, user, "spotify", listen(1)), "once more in a later page")
+	require.Equal(t, 0, save(t, s, user, "spotify", listen(1)), "again in a later page")
 	require.Equal(t, 1, save(t, s, user, "spotify", listen(1), listen(2)))
 	require.Equal(t, 0, save(t, s, user, "spotify"), "an empty page")
 	require.Equal(t, 2, count(t, s, user))
@@ -70,11 +70,11 @@ func TestAPlayToldTwiceIsStoredOnce(t *testing.T) {
 	require.Equal(t, 2, count(t, s, user))
 }
 
-func TestAllOfALongHistoryOverPages(t *testing.T) {
+func TestALongHistoryIsReadOverPages(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	plays := repeat(600, 3.5)
-	for i := range 3 { // the pages overlap, as after a play that came in between
+	for i := range 3 { // the pages overlap, as after a new play
 		page := plays[i*200 : min((i+1)*200+7, 600)]
 		added, err := s.SaveListens(t.Context(), library.Intake{User: user, Connection: "spotify", Listens: page,
 			Position: fmt.Sprint("page ", i), Note: "a note"})
@@ -97,7 +97,7 @@ func TestAllOfALongHistoryOverPages(t *testing.T) {
 	}
 }
 
-func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
+func TestAPageIsStoredAtomically(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"listens", "listen_sources", "play_counts", "streams"} {
 		s, user := setup(t)
@@ -130,7 +130,7 @@ func TestAPageIsStoredWholeOrNotAtAll(t *testing.T) {
 		allow(t, s, "refuse_UPDATE", table)
 		added, err = s.SaveListens(t.Context(), intake)
 		require.NoError(t, err)
-		require.Equal(t, 50, added, "the same page, when all is well again")
+		require.Equal(t, 50, added, "the same page, after the fault is gone")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestGuessedPlaysAreNotMerged(t *testing.T) {
 	guess.Approximate = true
 	require.Equal(t, 1, save(t, s, user, "spotify", listen(10)))
 	require.Equal(t, 1, save(t, s, user, "navidrome", guess))
-	require.Equal(t, 1, save(t, s, user, "listenbrainz", listen(11.5), listen(20)), "one of them is the first play")
+	require.Equal(t, 1, save(t, s, user, "listenbrainz", listen(11.5), listen(20)), "one of them is a known play")
 	got, _ := all(t, s, user, 10)
 	require.Len(t, got, 3)
 	approximate := 0
@@ -177,12 +177,12 @@ func TestGuessedPlaysAreNotMerged(t *testing.T) {
 	require.Equal(t, 1, approximate)
 }
 
-func TestNamesWithoutEndHoldNothingUp(t *testing.T) {
+func TestVeryLongNamesAreCut(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	endless := func() string {
 		var b strings.Builder
-		for range 5000 { // nothing that could be packed
+		for range 5000 { // random, so that it cannot be compressed
 			b.WriteRune('一' + rand.N('龥'-'一'))
 		}
 		return b.String()
@@ -204,7 +204,7 @@ func TestNamesWithoutEndHoldNothingUp(t *testing.T) {
 	require.Equal(t, 1, m.Plays)
 }
 
-func TestPagingIsNewestFirstAlsoAtOneInstant(t *testing.T) {
+func TestPagingOrdersListensOfOneInstant(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	var plays []library.Listen
@@ -233,7 +233,7 @@ func TestPagingIsNewestFirstAlsoAtOneInstant(t *testing.T) {
 	require.Empty(t, next)
 }
 
-func TestListensRefusesWhatIsNoCursor(t *testing.T) {
+func TestListensRefusesABadCursor(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	save(t, s, user, "spotify", repeat(3, 5)...)
@@ -253,11 +253,11 @@ func TestPlayCountsKeepTheLatestNumber(t *testing.T) {
 		return l
 	}
 	save(t, s, user, "navidrome", play("a", 3, 30), play("b", 1, 20), listen(10))
-	guess := play("a", 6, 35) // a hidden play, which comes after the exact ones of its page
+	guess := play("a", 6, 35) // an approximate play, after the exact ones of its page
 	guess.SourceID, guess.Approximate = "a#4", true
 	save(t, s, user, "navidrome", play("a", 5, 40), guess)
 	tracks := []string{"a", "b", "c"}
-	for i := range 1200 { // more than one question's worth
+	for i := range 1200 { // more than one query
 		tracks = append(tracks, fmt.Sprint("t", i))
 	}
 	got, err := s.PlayCounts(t.Context(), user, "navidrome", tracks)
@@ -301,7 +301,7 @@ func TestManyServicesWriteAtOnce(t *testing.T) {
 	requireWhole(t, s, user)
 }
 
-// withSource is l with another SourceID: a stored listen has its own of each source.
+// withSource returns l with another SourceID.
 func withSource(l library.Listen, id string) library.Listen {
 	l.SourceID = id
 	return l

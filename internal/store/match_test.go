@@ -13,7 +13,7 @@ import (
 	"reprise/internal/library"
 )
 
-func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
+func TestSpellingsOfATrackHaveOneMatchKey(t *testing.T) {
 	t.Parallel()
 	same := [][]string{ // title, artist, title, artist …
 		{"Svefn-g-englar", "Sigur Rós", "SVEFN-G-ENGLAR", "sigur ros", "Svefn‐g‐englar", "Sigur Ro\u0301s"},
@@ -39,7 +39,7 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 	seen := map[int64]string{}
 	for _, group := range same {
 		want := matchKey(group[0], group[1])
-		require.Empty(t, seen[want], "%s has a key of its own", group[0])
+		require.Empty(t, seen[want], "%s has another key than the groups before", group[0])
 		seen[want] = group[0]
 		for pair := range slices.Chunk(group, 2) {
 			require.Equal(t, want, matchKey(pair[0], pair[1]), "%s by %s", pair[0], pair[1])
@@ -52,7 +52,7 @@ func TestMatchKeyIsThatOfTheSameTrack(t *testing.T) {
 		{"x", ""},
 	} {
 		key := matchKey(other[0], other[1])
-		require.Empty(t, seen[key], "%s by %s is no other track", other[0], other[1])
+		require.Empty(t, seen[key], "%s by %s is another track", other[0], other[1])
 		seen[key] = other[0] + "?"
 	}
 }
@@ -139,8 +139,7 @@ func providersOf(l library.StoredListen) (names []library.ConnectionID) {
 	return names
 }
 
-// inPages shuffles plays when asked to, and stores them page by page, each page as its provider would: the newest
-// first.
+// inPages stores plays page by page, the newest first in each, as providers do. With rnd it shuffles the pages.
 func inPages(t testing.TB, s *Store, user int64, rnd *rand.Rand, pages [][]told) (added int) {
 	t.Helper()
 	rnd.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
@@ -151,18 +150,18 @@ func inPages(t testing.TB, s *Store, user int64, rnd *rand.Rand, pages [][]told)
 		}
 		slices.SortFunc(listens, func(a, b library.Listen) int { return b.PlayedAt.Compare(a.PlayedAt) })
 		added += save(t, s, user, page[0].provider, listens...)
-		added += save(t, s, user, page[0].provider, listens...) // read once more, as after a run that broke off
+		added += save(t, s, user, page[0].provider, listens...) // read again, as after an interrupted run
 	}
 	return added
 }
 
-func TestRealPlaysStayAsManyAsTheyAre(t *testing.T) {
+func TestRealPlaysAreNeverMerged(t *testing.T) {
 	t.Parallel()
 	length := 4 * time.Minute
 	cases := map[string]struct {
 		minutes []float64 // of the real plays
-		offset  float64   // of the second service's clock: it reports the end of a play
-		one     bool      // service only
+		offset  float64   // of the second service, which reports the end of a play
+		one     bool      // only one service reports them
 	}{
 		"a minute apart, one service":   {[]float64{0, 1}, 0, true},
 		"a minute apart, two services":  {[]float64{0, 1}, 0, false},
@@ -195,7 +194,7 @@ func TestRealPlaysStayAsManyAsTheyAre(t *testing.T) {
 	}
 }
 
-// requireWhole checks what must hold of every listen: each has a source, none has two plays of one provider.
+// requireWhole requires that each listen has a source, and none has two plays of one connection.
 func requireWhole(t testing.TB, s *Store, user int64) {
 	t.Helper()
 	require.Zero(t,
@@ -209,8 +208,8 @@ func requireWhole(t testing.TB, s *Store, user int64) {
 		"listens with two plays of one provider")
 }
 
-// TestAnyOrderOfArrival plays an evening at two services, of which each misses some plays, and lets their pages
-// arrive in many orders and sizes. The number of listens must be that of the real plays.
+// TestAnyOrderOfArrival stores an evening of plays from two services, which both miss some, in pages of many orders and
+// sizes. The number of listens must be the number of real plays.
 func TestAnyOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
@@ -223,7 +222,7 @@ func TestAnyOrderOfArrival(t *testing.T) {
 			real, minute := 0, 0.0
 			for range 60 {
 				title := fmt.Sprint("Track ", rnd.IntN(4))
-				// heard at one service only: far from any other play of the track, else nobody could tell
+				// only one service has it: it must be far from other plays of the track to be distinguishable
 				if rnd.IntN(4) == 0 {
 					minute += 20
 					first = append(first, told{"listenbrainz", minute, title, "", 4 * time.Minute})
@@ -252,7 +251,7 @@ func TestAnyOrderOfArrival(t *testing.T) {
 	}
 }
 
-func TestThreeServicesTellOfOnePlay(t *testing.T) {
+func TestThreeServicesReportOnePlay(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
 	for seed := range uint64(6) {
@@ -263,7 +262,7 @@ func TestThreeServicesTellOfOnePlay(t *testing.T) {
 				pages = append(pages, []told{{provider: p, minute: minute + float64(i)/10, length: 4 * time.Minute}})
 			}
 		}
-		// Whole pages of one service each: single plays of three services in any order have no one right answer.
+		// Only whole pages are shuffled: for single plays of three services in any order, there is no unique answer.
 		byService := [][]told{{}, {}, {}}
 		for i, p := range pages {
 			byService[i%3] = append(byService[i%3], p[0])

@@ -19,7 +19,7 @@ import (
 	"reprise/internal/accounts"
 )
 
-// newest is the number of this version's last step.
+// newest returns the number of the last migration.
 func newest(t testing.TB) int {
 	t.Helper()
 	var number int
@@ -35,7 +35,7 @@ func stepFiles(t testing.TB) []string {
 	return all
 }
 
-// steps are those of this version and, when there is one, another.
+// steps returns the migrations with another one added, unless that is empty.
 func steps(t testing.TB, another string) fs.FS {
 	t.Helper()
 	all := fstest.MapFS{}
@@ -50,13 +50,13 @@ func steps(t testing.TB, another string) fs.FS {
 	return all
 }
 
-// bak is the name of the copy that is made before the step after this version's.
+// bak returns the name of the copy that is made before the added step.
 func bak(t testing.TB) string { return fmt.Sprintf("%s.%d.bak", FileName, newest(t)) }
 
 const moods = "CREATE TABLE moods (name TEXT PRIMARY KEY);\n" +
 	"ALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
 
-// atThisVersion returns the folder of a database of this version that holds something.
+// atThisVersion returns the directory of a database of this version with some data.
 func atThisVersion(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func atThisVersion(t testing.TB) string {
 	return dir
 }
 
-// requireData opens the database with these steps and requires that what it held is there.
+// requireData opens the database with these steps and requires that its data is there.
 func requireData(t testing.TB, dir string, with fs.FS) *Store {
 	t.Helper()
 	s, err := openWith(context.Background(), in(t, dir), testKey(t, testSecret), Options{}, with)
@@ -89,7 +89,7 @@ func version(t testing.TB, s *Store) int {
 	return number(t, s, "SELECT max(version_id) FROM goose_db_version WHERE is_applied")
 }
 
-// names are those of the files in a folder.
+// names returns the names of the files in a directory.
 func names(t testing.TB, dir string) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -103,7 +103,7 @@ func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir := atThisVersion(t)
-	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "a fresh database needs no copy")
+	require.Equal(t, map[string]bool{FileName: true}, names(t, dir), "a new database needs no copy")
 	s := requireData(t, dir, steps(t, moods))
 	require.Equal(t, newest(t)+1, version(t, s))
 	require.Equal(t, 1, number(t, s, "SELECT count(*) FROM users WHERE mood = 'calm'"))
@@ -113,7 +113,7 @@ func TestAnUpgradeCopiesTheDatabaseFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
-	old := t.TempDir() // the way back
+	old := t.TempDir() // the copy opens with the previous version
 	require.NoError(t, os.Rename(filepath.Join(dir, bak(t)), filepath.Join(old, FileName)))
 	require.Equal(t, newest(t), version(t, requireData(t, old, steps(t, ""))))
 
@@ -160,7 +160,7 @@ func TestNoUpgradeWithoutACopy(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir := atThisVersion(t)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, bak(t)+".part"), 0o700)) // stands in the copy's way
+	require.NoError(t, os.Mkdir(filepath.Join(dir, bak(t)+".part"), 0o700)) // prevents the copy
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bak(t)+".part", "x"), nil, 0o600))
 	_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{}, steps(t, moods))
 	require.ErrorContains(t, err, "copy the database before the upgrade: ")
@@ -168,7 +168,7 @@ func TestNoUpgradeWithoutACopy(t *testing.T) {
 	require.Equal(t, newest(t), version(t, requireData(t, dir, steps(t, ""))))
 }
 
-// endless is a step that writes until it is killed (bounded all the same, should nobody kill it).
+// endless is a step that writes until the process is killed. It is bounded in case it is not.
 const endless = `PRAGMA cache_size = 10;
 CREATE TABLE numbers (n INTEGER);
 ALTER TABLE users ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
@@ -179,7 +179,7 @@ const killedUpgrade = "REPRISE_TEST_KILLED_UPGRADE"
 func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
-	if dir := os.Getenv(killedUpgrade); dir != "" { // the process that is killed
+	if dir := os.Getenv(killedUpgrade); dir != "" { // this is the process to kill
 		_, err := openWith(t.Context(), in(t, dir), testKey(t, testSecret), Options{}, steps(t, endless))
 		t.Fatalf("the endless step ended: %v", err)
 	}
@@ -187,7 +187,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledUpgradeLeavesAUsableDatabase$")
 	cmd.Env = append(os.Environ(), killedUpgrade+"="+dir)
 	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool { // more than fits into memory has been written ahead
+	require.Eventually(t, func() bool { // the write-ahead log is larger than the cache
 		info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
 		return err == nil && info.Size() > 1<<18
 	}, time.Minute, 5*time.Millisecond)
@@ -195,7 +195,7 @@ func TestAKilledUpgradeLeavesAUsableDatabase(t *testing.T) {
 	require.EqualError(t, cmd.Wait(), "signal: killed")
 
 	s := requireData(t, dir, steps(t, ""))
-	require.Equal(t, newest(t), version(t, s), "none of the step is there")
+	require.Equal(t, newest(t), version(t, s), "no part of the step is applied")
 	require.NoError(t, s.Close())
 	s = requireData(t, dir, steps(t, moods))
 	require.Equal(t, newest(t)+1, version(t, s))

@@ -43,7 +43,7 @@ func TestANotificationIsOpenedOnce(t *testing.T) {
 	_, opened, err = s.OpenNotification(t.Context(), later)
 	require.NoError(t, err)
 	require.False(t, opened)
-	require.Equal(t, []notify.Notification{want}, openNotices(t, s, user), "the first one stands as it is")
+	require.Equal(t, []notify.Notification{want}, openNotices(t, s, user), "the first one is unchanged")
 	one, err := s.Notification(t.Context(), user, want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, one)
@@ -86,7 +86,7 @@ func TestFiftyAtOnceOpenOneNotification(t *testing.T) {
 	require.Len(t, openNotices(t, s, user), 1)
 }
 
-func TestAResolvedNotificationOpensAnew(t *testing.T) {
+func TestAResolvedNotificationOpensAgain(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	first, _, err := s.OpenNotification(t.Context(), notice(user, "still failing"))
@@ -111,7 +111,7 @@ func TestAResolvedNotificationOpensAnew(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, opened)
 	again.ID = first.ID
-	require.Equal(t, again, got, "in the words of now, and not acknowledged")
+	require.Equal(t, again, got, "with the new text, and not acknowledged")
 	require.Equal(t, []notify.Notification{again}, openNotices(t, s, user))
 }
 
@@ -142,17 +142,17 @@ func TestResolvingByCauses(t *testing.T) {
 	require.NoError(t, err)
 
 	closed, err := s.ResolveNotifications(t.Context(), alice, "spotify", "contract:listens", "still failing",
-		"unheard of")
+		"unknown causes")
 	require.NoError(t, err)
 	require.Len(t, closed, 2)
 	require.Equal(t, []string{"alice spotify auth", "alice listenbrainz auth", "bob spotify auth",
 		"bob spotify contract:listens", "bob spotify still failing"}, open())
 	closed, err = s.ResolveNotifications(t.Context(), alice, "spotify", "still failing")
 	require.NoError(t, err)
-	require.Empty(t, closed, "each is closed once")
+	require.Empty(t, closed, "it is resolved once")
 	closed, err = s.ResolveNotifications(t.Context(), 0, "spotify", "auth")
 	require.NoError(t, err)
-	require.Len(t, closed, 2, "everybody's")
+	require.Len(t, closed, 2, "of all users")
 	_, err = s.ResolveNotifications(t.Context(), bob, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, []string{"alice listenbrainz auth"}, open())

@@ -20,7 +20,7 @@ func tracks(n int) []library.Track {
 	return all
 }
 
-func TestPlaylistsAreReplacedWhole(t *testing.T) {
+func TestSavePlaylistReplacesAllTracks(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	p := library.Playlist{SourceID: "abc-_.=", Name: "Rain", Snapshot: "1", TrackCount: 999}
@@ -42,7 +42,7 @@ func TestPlaylistsAreReplacedWhole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, got.ShrunkTo)
 	require.False(t, got.Active)
-	require.Len(t, songs, 430, "its tracks stay")
+	require.Len(t, songs, 430, "the tracks stay")
 
 	p.Name, p.Snapshot, p.TrackCount = "Rain again", "2", 2
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 0, tracks(2)))

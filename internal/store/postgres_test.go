@@ -12,14 +12,14 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// in returns the place of a directory's database: the file in it, or a database of its own at the server. One that
-// is not there yet is empty.
+// in returns the place of a directory's database: the file in it, or an own database at the Postgres server, which it
+// creates if there is none.
 func in(t testing.TB, dir string) Place {
 	t.Helper()
 	return Place{Dir: dir, URL: postgrestest.Database(t, dir, nil)}
 }
 
-// onlyInAFile says of a test that it is about the file that SQLite keeps.
+// onlyInAFile skips a test on Postgres because it is about SQLite's file.
 func onlyInAFile(t testing.TB) {
 	t.Helper()
 	if postgrestest.On() {
@@ -27,8 +27,7 @@ func onlyInAFile(t testing.TB) {
 	}
 }
 
-// trigger has the database itself do something, as "AFTER INSERT ON listens" says when. Without a condition,
-// always.
+// trigger creates a trigger. when is such as "AFTER INSERT ON listens". An empty condition is always true.
 func trigger(t testing.TB, s *Store, name, when, condition, do string) {
 	t.Helper()
 	steps := []string{"CREATE TRIGGER " + name + " " + when + " WHEN (" + cmp.Or(condition, "1 = 1") + ") BEGIN " +
@@ -45,7 +44,7 @@ func trigger(t testing.TB, s *Store, name, when, condition, do string) {
 	}
 }
 
-// refuse has the database refuse to write something, until allow.
+// refuse makes the database refuse some writes until allow is called.
 func refuse(t testing.TB, s *Store, name, when, condition string) {
 	t.Helper()
 	do := "SELECT RAISE(ABORT, 'refused')"
@@ -65,7 +64,7 @@ func allow(t testing.TB, s *Store, name, table string) {
 	require.NoError(t, err)
 }
 
-// Everything that this package promises holds on a Postgres server as well.
+// TestEverythingOnPostgres runs all tests of the package on Postgres.
 func TestEverythingOnPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the tests without the race detector run it")
@@ -88,7 +87,7 @@ func TestPostgresDropsCharactersItRefuses(t *testing.T) {
 	require.Equal(t, []string{"Rain Song", "Na\uFFFDve"}, []string{page[0].Title, page[0].Artist})
 }
 
-func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
+func TestPostgresAllowsOnlyOneServer(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {
 		t.Skip("the data directory sees to it")
@@ -99,17 +98,17 @@ func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
 	_, err := Open(t.Context(), in(t, dir), testKey(t, testSecret), Options{})
 	require.Equal(t, inUse, problemOf(t, err))
 	beside, err := OpenBeside(t.Context(), in(t, dir))
-	require.NoError(t, err, "for a moment's work, like a new password")
+	require.NoError(t, err, "a command may open it beside the server")
 	require.NoError(t, beside.Close())
 
-	// The server cuts the connection off, as when it is restarted.
+	// Postgres closes the connection, as when it restarts.
 	admin, err := sql.Open("pgx", in(t, dir).URL)
 	require.NoError(t, err)
 	defer admin.Close()
 	_, err = admin.Exec("SELECT pg_terminate_backend($1)", backend(t, first))
 	require.NoError(t, err)
 	err = first.SetPassword(t.Context(), user, "after the cut")
-	if err != nil { // noticed by this call only
+	if err != nil { // only this call noticed it
 		require.Equal(t, postgresProblem("57P01", ""), problemOf(t, err))
 		require.NoError(t, first.SetPassword(t.Context(), user, "after the cut"))
 	}
@@ -121,14 +120,14 @@ func TestAPostgresDatabaseIsOneServersAlone(t *testing.T) {
 	require.Equal(t, "after the cut", again.PasswordHash)
 }
 
-// backend is the number of the server's process behind the connection that writes.
+// backend returns the ID of the server process of the writer's connection.
 func backend(t testing.TB, s *Store) (pid int) {
 	t.Helper()
 	require.NoError(t, s.writer.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
 	return pid
 }
 
-func TestAPostgresThatCannotBeUsedIsSaidPlainly(t *testing.T) {
+func TestPostgresProblemsAreReported(t *testing.T) {
 	t.Parallel()
 	if !postgrestest.On() {
 		t.Skip("there is no server")

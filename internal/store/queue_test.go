@@ -17,7 +17,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// The jobs of deliveries, as River reads them.
+// These are the arguments of deliveries' jobs.
 type (
 	plays  struct{ delivery.Payload }
 	copied struct{ delivery.Payload }
@@ -26,7 +26,7 @@ type (
 func (plays) Kind() string  { return delivery.Scrobble }
 func (copied) Kind() string { return delivery.WritePlaylist }
 
-// worker does what a test dictates.
+// worker calls a function of the test.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	do func(id int64) error
@@ -34,8 +34,8 @@ type worker[T river.JobArgs] struct {
 
 func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do(j.ID) }
 
-// startQueue works the deliveries to a provider, so many at once, until the returned function is called, which
-// waits for those under way. It needs a bubble.
+// startQueue works the deliveries of a connection, so many at once, until the returned function is called, which waits
+// for running ones. It needs a synctest bubble.
 func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int,
 	do func(id int64) error) (stop func()) {
 	t.Helper()
@@ -53,7 +53,7 @@ func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce in
 	return func() { require.NoError(t, client.Stop(context.Background())) }
 }
 
-func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
+func TestInterruptedDeliveriesAreDueAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestWhatRanWhenTheProcessDiedIsDueAgain(t *testing.T) {
 	})
 }
 
-// Redriving from several places at once, while deliveries are attempted, neither loses nor doubles any.
+// Concurrent calls of Redrive, while deliveries are attempted, neither lose nor duplicate any.
 func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestAThousandDeadLettersAreRedrivenOnceEach(t *testing.T) {
 	})
 }
 
-// thousands inserts many deliveries at once, all of them dead or done.
+// thousands inserts many deliveries that are all dead or done.
 func thousands(t testing.TB, s *Store, user int64, many int, state delivery.State) {
 	t.Helper()
 	_, err := s.writer.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < $1)

@@ -15,7 +15,7 @@ import (
 	"reprise/internal/postgrestest"
 )
 
-// sealEverything stores a secret by each method that seals one.
+// sealEverything stores a secret with each method that seals one.
 func sealEverything(t testing.TB, s *Store, user int64) {
 	t.Helper()
 	connect(t, s, user, "spotify")
@@ -57,13 +57,13 @@ func TestEverySealedColumnIsListed(t *testing.T) {
 		listed = append(listed, c.table+"."+c.column)
 	}
 	require.ElementsMatch(t, listed, sealed,
-		"what is sealed, and what Rotate knows of; each column needs a secret in sealEverything")
+		"sealed columns; each one needs a secret in sealEverything")
 	require.PanicsWithValue(t,
 		"store: the column of users.name.1 has to be listed in sealedColumns before anything is sealed for it",
 		func() { s.key.seal([]byte("x"), "users.name.1") })
 }
 
-func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
+func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -78,7 +78,7 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, FileName))
 		require.NoError(t, err)
-		require.NotContains(t, string(b), s.key.id+":", "nothing that the old key opens is left in the file")
+		require.NotContains(t, string(b), s.key.id+":", "the file has no text that the old key opens")
 	}
 
 	_, err = Open(t.Context(), in(t, dir), s.key, Options{})
@@ -100,12 +100,12 @@ func TestANewKeyOpensEverythingAndTheOldOneNothing(t *testing.T) {
 	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))
 }
 
-func TestAKeyChangesForAllSecretsOrForNone(t *testing.T) {
+func TestRotateIsAtomic(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	sealEverything(t, s, user)
 	good := number(t, s, "SELECT count(*) FROM connections WHERE credentials LIKE $1", s.key.id+":%")
-	// The last column's secret was moved there from another row.
+	// Rotating the last column fails, because its secret was moved there.
 	require.NoError(t, s.exec(t.Context(),
 		"UPDATE oauth_states SET verifier = (SELECT credentials FROM connections LIMIT 1)"))
 	_, err := s.Rotate(t.Context(), testKey(t, "another-key-of-the-tests"))

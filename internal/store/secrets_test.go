@@ -17,7 +17,7 @@ func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
 	k := testKey(t, testSecret)
 	sealed := k.seal([]byte("a secret"), "facts.value.1")
 	again := k.seal([]byte("a secret"), "facts.value.1")
-	require.NotEqual(t, sealed, again, "two seals of one text")
+	require.NotEqual(t, sealed, again, "sealing is not deterministic")
 	require.True(t, strings.HasPrefix(sealed, k.id+":"), "names its key")
 	require.NotContains(t, sealed, "a secret")
 	plain, err := k.open(sealed, "facts.value.1")
@@ -37,7 +37,7 @@ func TestSealedTextsOpenOnlyInTheirPlace(t *testing.T) {
 	_, err = testKey(t, testSecret+"2").open(sealed, "facts.value.1")
 	require.ErrorIs(t, err, ErrWrongKey)
 	plain, err = testKey(t, " "+testSecret+"\n").open(sealed, "facts.value.1")
-	require.NoError(t, err, "the line end of a file is no part of the key")
+	require.NoError(t, err, "the newline at the end of a file is not part of the key")
 	require.Equal(t, "a secret", string(plain))
 }
 
@@ -81,7 +81,7 @@ func TestASecretOpensOnlyInItsPlace(t *testing.T) {
 	}
 }
 
-func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
+func TestNoSecretIsOnTheDiskInPlainText(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	dir := t.TempDir()
@@ -111,7 +111,7 @@ func TestNoSecretIsOnTheDiskAsItIs(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, snapshot(t, dir)[FileName+"-wal"], "spotify", "the write-ahead log holds what was written")
+	require.Contains(t, snapshot(t, dir)[FileName+"-wal"], "spotify", "the write-ahead log has the data")
 	requireNone("while open")
 	for _, column := range []string{"credentials FROM connections", "credentials FROM pending_connections",
 		"verifier FROM oauth_states", "value FROM facts"} {

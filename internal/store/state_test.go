@@ -16,7 +16,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-func TestOneFirstAccountOfTwenty(t *testing.T) {
+func TestOnlyOneFirstAccountIsCreated(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	errs := make([]error, 20)
@@ -76,13 +76,13 @@ func TestUsers(t *testing.T) {
 	require.Equal(t, "hash of Alice", users[0].PasswordHash)
 }
 
-func TestAnAuthorizationRequestServesOnce(t *testing.T) {
+func TestAnAuthorizationRequestIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	want := oauth.State{ID: "id", Session: "session", User: user, Connection: "spotify", Verifier: "verifier",
 		ReturnTo: "/here", CreatedAt: at(5)}
 	require.NoError(t, s.SaveState(t.Context(), want))
-	require.Error(t, s.SaveState(t.Context(), want), "an id stands for one request")
+	require.Error(t, s.SaveState(t.Context(), want), "the id is taken")
 	var taken, missed atomic.Int32
 	var wg sync.WaitGroup
 	for range 20 {
@@ -124,13 +124,13 @@ func TestStopsAreRestored(t *testing.T) {
 	require.Equal(t, "position", reading)
 
 	second := connect(t, s, user, "spotify")
-	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)), "told too late")
-	require.Empty(t, stops(), "a stop of the old credential says nothing about the new one")
+	require.NoError(t, s.SaveStop(t.Context(), stop("", first.Generation)), "no error for a late stop")
+	require.Empty(t, stops(), "the stop was of the old credential")
 	require.NoError(t, s.SaveStop(t.Context(), stop("", second.Generation)))
 	require.Equal(t, []resilience.Stop{stop("", 2)}, stops())
 	require.NoError(t, s.DeleteConnection(t.Context(), user, "spotify", false))
 	require.NoError(t, s.SaveStop(t.Context(), stop("", second.Generation)))
-	require.Zero(t, number(t, s, "SELECT count(*) FROM streams"), "of a connection that is gone nothing is kept")
+	require.Zero(t, number(t, s, "SELECT count(*) FROM streams"), "nothing is stored for a removed connection")
 }
 
 func TestHoldsAreNeverShortened(t *testing.T) {
@@ -176,7 +176,7 @@ func TestCooldownsOfKeysAreNeverShortened(t *testing.T) {
 		wait("youtube", "b", resilience.Quota, time.Hour)}, got, "those that have not ended")
 }
 
-func TestStreamsKeepWhatTheyWereTold(t *testing.T) {
+func TestStreamsKeepTheirRecords(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	reading, err := s.Position(t.Context(), user, "spotify", library.Listens)
@@ -226,7 +226,7 @@ func TestSessions(t *testing.T) {
 	require.True(t, ok)
 }
 
-func TestTidyRemovesWhatNobodyCanUse(t *testing.T) {
+func TestTidyDeletesExpiredRows(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	now := time.Now()

@@ -11,7 +11,7 @@ func TestOneStatementCanRunTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	s := fresh(t)
-	tx, err := s.writer.BeginTx(t.Context(), nil) // all of it on one connection
+	tx, err := s.writer.BeginTx(t.Context(), nil) // one connection for all queries
 	require.NoError(t, err)
 	defer tx.Rollback()
 	const query = "SELECT value FROM (SELECT 1 AS value UNION SELECT 2) WHERE value < $1 ORDER BY value"
@@ -69,7 +69,7 @@ func TestAStatementSeesAChangedSchema(t *testing.T) {
 	require.Equal(t, 1, columns())
 	require.NoError(t, s.exec(t.Context(), "ALTER TABLE growing ADD COLUMN b INTEGER"))
 	require.Equal(t, 2, columns())
-	require.NoError(t, s.exec(t.Context(), "DROP TABLE growing"), "no kept statement holds it")
+	require.NoError(t, s.exec(t.Context(), "DROP TABLE growing"), "no kept statement locks it")
 }
 
 func TestKeptStatementsAreBounded(t *testing.T) {

@@ -88,12 +88,12 @@ func addUser(t testing.TB, s *Store, name, role string) int64 {
 	return u.ID
 }
 
-// at is an instant so many minutes into the day that the tests play in.
+// at returns the time so many minutes after 18:00 on the day of the tests.
 func at(minutes float64) time.Time {
 	return time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// connection is a proved connection that has not been saved.
+// connection returns a verified connection that is not saved.
 func connection(user int64, conn library.ConnectionID) library.Connection {
 	return library.Connection{User: user, ID: conn, AccountID: "id-1", Account: "alice", App: "app",
 		Credentials: library.Credentials{"token": "credential-of-" + string(conn)}, AuthorizedAt: at(1),
@@ -108,7 +108,7 @@ func connect(t testing.TB, s *Store, user int64, conn library.ConnectionID) libr
 	return c
 }
 
-// problemOf requires a fault of our own side and returns its sentence.
+// problemOf requires a *resilience.LocalError and returns its sentence.
 func problemOf(t testing.TB, err error) string {
 	t.Helper()
 	e, ok := errors.AsType[*resilience.LocalError](err)
@@ -122,7 +122,7 @@ func number(t testing.TB, s *Store, query string, args ...any) (n int) {
 	return n
 }
 
-func TestOpenMakesAFreshPrivateDatabase(t *testing.T) {
+func TestOpenCreatesAPrivateDatabase(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plain", "with space", "a?b=c", "50%20#1", "Hörbücher"} {
 		dir := filepath.Join(t.TempDir(), name)
@@ -144,7 +144,7 @@ func TestOpenMakesAFreshPrivateDatabase(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredIsThereAfterARestart(t *testing.T) {
+func TestDataSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := openIn(t, dir)
@@ -198,7 +198,7 @@ func TestOpenRefusesADamagedDatabase(t *testing.T) {
 	}
 }
 
-func TestDamageFoundWhileRunningIsSaidPlainly(t *testing.T) {
+func TestDamageFoundWhileRunningIsReported(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	s, user := setup(t)
@@ -214,7 +214,7 @@ func TestDamageFoundWhileRunningIsSaidPlainly(t *testing.T) {
 		_, err = f.WriteAt(make([]byte, 4096), page*4096)
 		require.NoError(t, err)
 	}
-	fresh, err := sql.Open("sqlite", dsn(s.String(), "")) // without the pages that are in memory
+	fresh, err := sql.Open("sqlite", dsn(s.String(), "")) // with an empty cache
 	require.NoError(t, err)
 	defer fresh.Close()
 	_, err = list(t.Context(), fresh, scanListen,
@@ -235,7 +235,7 @@ func TestWrongKeyChangesNothing(t *testing.T) {
 	require.Equal(t, before, snapshot(t, dir))
 }
 
-// snapshot is the content of every file of a folder.
+// snapshot returns the contents of every file in a directory by name.
 func snapshot(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -249,7 +249,7 @@ func snapshot(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-func TestOpenSaysWhyThereCanBeNoDatabase(t *testing.T) {
+func TestOpenReportsAMissingDirectory(t *testing.T) {
 	t.Parallel()
 	onlyInAFile(t)
 	_, err := Open(t.Context(), in(t, filepath.Join(t.TempDir(), "missing")), testKey(t, testSecret), Options{})
@@ -257,7 +257,7 @@ func TestOpenSaysWhyThereCanBeNoDatabase(t *testing.T) {
 		problemOf(t, err))
 }
 
-func TestStoppingIsNoFault(t *testing.T) {
+func TestCancellationIsNoLocalError(t *testing.T) {
 	t.Parallel()
 	s, user := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,13 +17,13 @@ import (
 	"reprise/internal/notify"
 )
 
-// table is what a table holds: its columns, and each row as one text.
+// table is the content of a table: its columns, and each row as one text.
 type table struct {
 	columns []string
 	rows    []string
 }
 
-// contents are the tables of a database file by name. Where columns are given, only those are read.
+// contents returns the tables of a database file by name. Where only has columns, it reads only those.
 func contents(t testing.TB, path string, only map[string]table) map[string]table {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
@@ -61,7 +61,7 @@ func contents(t testing.TB, path string, only map[string]table) map[string]table
 	return all
 }
 
-// oldDatabase is the folder of a database whose newest step is the first, and what it holds.
+// oldDatabase returns the directory of a database at the first migration, and its content.
 func oldDatabase(t testing.TB) (dir string, held map[string]table) {
 	t.Helper()
 	dir, held = databaseOf(t, 1)
@@ -72,7 +72,7 @@ func oldDatabase(t testing.TB) (dir string, held map[string]table) {
 	return dir, held
 }
 
-// databaseOf is the folder of a database whose newest step is the one given, and what it holds.
+// databaseOf returns the directory of a database at the given migration, and its content.
 func databaseOf(t testing.TB, step int) (dir string, held map[string]table) {
 	t.Helper()
 	dump, err := os.ReadFile(fmt.Sprintf("testdata/version-%d.sql", step))
@@ -87,7 +87,7 @@ func databaseOf(t testing.TB, step int) (dir string, held map[string]table) {
 	return dir, contents(t, path, nil)
 }
 
-// byConnection is what a database held, with the column by which step 10 names connections.
+// byConnection renames the columns of a content as migration 10 does.
 func byConnection(held map[string]table) map[string]table {
 	all := map[string]table{}
 	for name, v := range held {
@@ -110,7 +110,7 @@ func TestAnUpgradeKeepsEveryRow(t *testing.T) {
 
 	require.Equal(t, map[string]bool{FileName: true, FileName + ".1.bak": true}, names(t, dir))
 	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".1.bak"), nil),
-		"the copy is the database as it was")
+		"the copy is the unchanged database")
 	held = byConnection(held)
 	now := contents(t, filepath.Join(dir, FileName), held)
 	steps := now["goose_db_version"].rows
@@ -131,7 +131,7 @@ func TestAnUpgradeKeepsEveryRow(t *testing.T) {
 	s := openIn(t, dir)
 	require.NoError(t, s.Close())
 	after := snapshot(t, dir)
-	require.Equal(t, before[FileName+".1.bak"], after[FileName+".1.bak"], "nothing to do, no other copy")
+	require.Equal(t, before[FileName+".1.bak"], after[FileName+".1.bak"], "no upgrade, no further copy")
 }
 
 func TestConnectionsGetIdsWithoutLosingARow(t *testing.T) {
@@ -142,10 +142,10 @@ func TestConnectionsGetIdsWithoutLosingARow(t *testing.T) {
 	for _, v := range held {
 		full += min(len(v.rows), 1)
 	}
-	require.Equal(t, 39, full, "tables with something in them")
+	require.Equal(t, 39, full, "tables with rows")
 	require.NoError(t, openIn(t, dir).Close())
 	require.Equal(t, held, contents(t, filepath.Join(dir, FileName+".9.bak"), nil),
-		"the copy is the database as it was")
+		"the copy is the unchanged database")
 	held = byConnection(held)
 	now := contents(t, filepath.Join(dir, FileName), held)
 	delete(held, "goose_db_version")
@@ -203,7 +203,7 @@ func TestAnUpgradedDatabaseReadsAsBefore(t *testing.T) {
 	requireOldData(t, s)
 }
 
-// requireOldData requires what was read before the upgrade, and that reading goes on where it was.
+// requireOldData requires the data from before the upgrade, and that reading continues at its position.
 func requireOldData(t *testing.T, s *Store) {
 	t.Helper()
 	listens, _ := all(t, s, 1, 7)
@@ -234,9 +234,9 @@ func requireOldData(t *testing.T, s *Store) {
 	_, opened, err := s.OpenNotification(t.Context(), notify.Notification{User: 1, Connection: "spotify",
 		Cause: "auth", Generation: 2, CreatedAt: at(99)})
 	require.NoError(t, err)
-	require.False(t, opened, "what was said is not said again")
+	require.False(t, opened, "a known notification is not opened again")
 
-	// The pages that were read before are known, and what is new gets numbers of its own.
+	// Listens from before the upgrade are known, and a new one gets a new ID.
 	require.Equal(t, 1, save(t, s, 2, "navidrome", library.Listen{SourceID: "nd-0", PlayedAt: at(0)},
 		library.Listen{SourceID: "new", PlayedAt: at(50)}))
 }
@@ -251,10 +251,10 @@ func TestForwardingReachesListensBeforeAnUpgrade(t *testing.T) {
 	}
 	n, err := s.StartForwarding(t.Context(), rule(1, "listenbrainz", delivery.SubmitListens, 10), true)
 	require.NoError(t, err)
-	require.Equal(t, 15, n, "those that only Spotify told of")
+	require.Equal(t, 15, n, "those with Spotify as the only source")
 	n, err = s.StartForwarding(t.Context(), rule(2, "lastfm", delivery.Scrobble, 50), true)
 	require.NoError(t, err)
-	require.Equal(t, 9, n, "all whose time is known")
+	require.Equal(t, 9, n, "all with an exact time")
 	n, err = s.StartForwarding(t.Context(), rule(2, "s3", delivery.Archive, 1), true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "one month")
@@ -277,7 +277,7 @@ func TestForwardingReachesListensBeforeAnUpgrade(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, forwarded, 30)
 	require.Equal(t, "there", forwarded[20].Outcome)
-	require.Zero(t, forwarded[20].ThereSince, "nobody noted when")
+	require.Zero(t, forwarded[20].ThereSince, "the time was not stored then")
 	save(t, s, 1, "spotify", library.Listen{SourceID: "new", PlayedAt: at(99), Track: library.Track{Title: "New"}})
 	owing, err = s.Waiting(t.Context(), 1)
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -318,106 +317,6 @@ func TestKeyNamesItsUser(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "geoff", account.Name)
 	require.Equal(t, "geoff", account.Learned["username"])
-}
-
-func TestAddress(t *testing.T) {
-	t.Parallel()
-	p := providertest.New(navidrome.Describe())
-	base := func(typed string) (string, error) {
-		account, err := p.Open(providertest.Client(providertest.Always(200, providertest.Golden(t, "ping_other.json"))),
-			merge(geoff, library.Credentials{"url": typed})).Prove(t.Context())
-		return account.Learned["url"], err
-	}
-	for typed, want := range map[string]string{
-		"https://music.example.org":                        "https://music.example.org",
-		"  HTTPS://Music.Example.Org:443/music// ":         "https://music.example.org/music",
-		"music.example.org":                                "https://music.example.org",
-		"music.example.org:4533/music":                     "https://music.example.org:4533/music",
-		"http://music.example.org:80/":                     "http://music.example.org",
-		"https://music.example.org/rest/":                  "https://music.example.org",
-		"https://music.example.org/music/rest/ping.view?u": "https://music.example.org/music",
-		"https://music.example.org/app/#/album/all":        "https://music.example.org",
-		"192.168.1.5:4533":                                 "http://192.168.1.5:4533",
-		"127.0.0.1:4533/":                                  "http://127.0.0.1:4533",
-		"localhost:4533":                                   "http://localhost:4533",
-		"[::1]:4533":                                       "http://[::1]:4533",
-		"[fd00::5]":                                        "http://[fd00::5]",
-		"https://192.168.1.5":                              "https://192.168.1.5",
-		"203.0.113.7":                                      "https://203.0.113.7",
-	} {
-		got, err := base(typed)
-		require.NoError(t, err, typed)
-		require.Equal(t, want, got, typed)
-		require.Equal(t, want[strings.Index(want, "://")+3:][:len(p.App(library.Credentials{"url": typed}))],
-			p.App(library.Credentials{"url": typed}))
-	}
-	for _, typed := range []string{
-		"", "https://", "ftp://music.example.org", "my server", "https://geoff:secret-word@music.example.org",
-		"http://[::1", "https://a b/",
-	} {
-		_, err := base(typed)
-		requireSetting(t, "url", err)
-		require.NotContains(t, err.Error(), "secret-word")
-	}
-	require.Empty(t, p.App(library.Credentials{"url": "my server"}))
-	for missing, c := range map[string]library.Credentials{
-		"username": {"username": " "},
-		"password": {"password": ""},
-	} {
-		a := p.Open(http.DefaultClient, merge(geoff, c))
-		_, err := a.Prove(t.Context())
-		requireSetting(t, missing, err)
-		_, err = playlists(t.Context(), a)
-		requireSetting(t, missing, err)
-		_, err = listens(t.Context(), a, library.Span{})
-		requireSetting(t, missing, err)
-	}
-}
-
-func TestPlaylists(t *testing.T) {
-	t.Parallel()
-	var asked []string
-	routes := navidromeRoutes(t)
-	routes["/music/rest/getPlaylist.view"] = func(req *http.Request) (int, http.Header, string) {
-		asked = append(asked, req.FormValue("id"))
-		if slices.Contains(asked, "") || req.URL.Query().Has("id") {
-			return 400, nil, ""
-		}
-		return 200, nil, providertest.Golden(t, "playlist.json")
-	}
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Routes(routes)),
-		merge(geoff, library.Credentials{"auth": "token", "form": "yes"}))
-	lists, err := playlists(t.Context(), a)
-	require.NoError(t, err)
-	require.Equal(t, []library.Playlist{
-		{SourceID: "2oLgAYDkWcN0LNPHGM5nLr", Name: "Rain", Snapshot: "2026-10-11T07:30:00.987654321Z/3", TrackCount: 3},
-		{SourceID: "L211c2ljL1JhaW4.bTN1-", Name: "From a file", Snapshot: "2026-01-03T18:04:05/0"},
-		{SourceID: "12", Name: "Numbered", TrackCount: 2},
-	}, lists)
-	for _, l := range lists {
-		got, err := tracks(t.Context(), a, l)
-		require.NoError(t, err)
-		require.Len(t, got, 3)
-		require.Equal(t, library.Track{
-			Title: "Riders on the Storm", Artist: "The Doors", Album: "L.A. Woman", Duration: 434e9,
-			ISRC: "USEE19900741", RecordingMBID: "5be29ccd-5d9d-4b3c-a9a7-bd3d4e0bdcd7",
-			SourceID: "0Zk7y3wU8rVgR5xLq2sTnB",
-		}, got[0])
-		require.Equal(t, "GBBKS1000346", got[1].ISRC)
-		require.Equal(t, "Prince • The Revolution", got[2].Artist)
-	}
-	require.Equal(t, []string{"2oLgAYDkWcN0LNPHGM5nLr", "L211c2ljL1JhaW4.bTN1-", "12"}, asked)
-}
-
-// TestAPlaylistWithoutAnID expects a contract error, because such a playlist cannot be read.
-func TestAPlaylistWithoutAnID(t *testing.T) {
-	t.Parallel()
-	const body = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` +
-		`{"id":"1","name":"Rain"},{"name":"Sunday"}]}}}`
-	a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Always(200, body)),
-		merge(geoff, library.Credentials{"auth": "token"}))
-	_, err := playlists(t.Context(), a)
-	require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%v", err)
 }
 
 // TestSecretsAreNotRepeated has a server whose answer contains the password.
