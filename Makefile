@@ -32,7 +32,7 @@ soak: tools ## all tests, with the endurance tests at full length
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
-	if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on: $$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) fix -diff $(PACKAGES)

@@ -3,6 +3,8 @@ package test
 import (
 	"net/http"
 	"net/url"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,9 +98,14 @@ func TestTwoNavidromesAreApart(t *testing.T) {
 func TestABackoffIsOneConnectionsOwn(t *testing.T) {
 	t.Parallel()
 	one, two := newWorld(t, demo.Options{Plays: 60}), newWorld(t, demo.Options{Plays: 60, Seed: 7})
-	v := start(t, t.TempDir(), worldEnv(one)...).newcomer()
+	dir := t.TempDir()
+	p := start(t, dir, worldEnv(one)...)
+	v := p.newcomer()
+	tab, _ := v.open()
 	v.call("PUT", "/connections/navidrome", navidromeOf(one, demo.Alice), 200)
 	v.call("PUT", "/connections/navidrome-2", navidromeOf(two, demo.Alice), 200)
+	tab.next("connection", func(d object) bool { return d["id"] == "navidrome-2" && d["provider"] == "navidrome" })
+	tab.next("progress", func(d object) bool { return d["connection"] == "navidrome-2" })
 	v.becomes("navidrome-2", "healthy")
 	require.NoError(t, two.Switch(demo.Navidrome, demo.Unavailable))
 	v.becomes("navidrome-2", "waiting")
@@ -108,6 +115,28 @@ func TestABackoffIsOneConnectionsOwn(t *testing.T) {
 	require.NotEqual(t, "healthy", v.state("navidrome-2"))
 	require.NoError(t, two.Switch(demo.Navidrome, demo.Normal))
 	v.becomes("navidrome-2", "healthy")
+
+	// Metrics are of the provider, and a restart knows which of the two stopped.
+	require.NoError(t, two.Switch(demo.Navidrome, demo.Revoked))
+	v.becomes("navidrome-2", "needs_reconnect")
+	v.eventually("it is counted", func() bool {
+		return strings.Contains(p.scrapeText(), `connections{provider="navidrome",state="needs_reconnect"} 1`)
+	})
+	require.NotContains(t, p.scrapeText(), "navidrome-2")
+	require.Contains(t, v.page("/health", 200), "Navidrome")
+	require.NoError(t, p.stop(syscall.SIGTERM))
+	lines, _ := checked(t, dir, worldEnv(one))
+	says(t, lines, fine, "The database is sound")
+	p = start(t, dir, worldEnv(one)...)
+	v = p.returning()
+	v.becomes("navidrome", "healthy")
+	require.Equal(t, "needs_reconnect", v.state("navidrome-2"))
+	v.page("/connections/name", 404)
+	v.page("/connect/callback", 404)
+	v.page("/connect/navidrome-2/callback", 404)
+	v.page("/connections/navidrome-1", 404)
+	v.page("/connections/navidrome-02", 404)
+	v.page("/connections/navidrome-100", 404)
 }
 
 func TestAListenGoesToAServerOfOnesOwnOnce(t *testing.T) {
@@ -162,6 +191,19 @@ func TestAnAccountConnectedTwiceGetsNothing(t *testing.T) {
 	all := v.total()
 	require.Len(t, w.ListenBrainz.Listens(demo.Alice), all)
 	require.Empty(t, v.call("GET", "/deliveries", nil, 200)["deliveries"])
+
+	// The same holds for playlists.
+	for _, id := range []string{"navidrome", "navidrome-2"} {
+		v.call("PUT", "/connections/"+id, navidromeOf(w, demo.Alice), 200)
+		v.becomes(id, "healthy")
+	}
+	for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
+		if l := l.(object); l["provider"] == "navidrome" {
+			v.call("PUT", "/playlists/"+l["id"].(string)+"/copies/navidrome", nil, 422)
+			v.call("PUT", "/playlists/"+l["id"].(string)+"/copies/navidrome-2", nil, 422)
+			require.NotContains(t, v.page("/playlists/"+l["id"].(string), 200), "Write this playlist to Navidrome")
+		}
+	}
 }
 
 // consentAs begins at a page to connect at Spotify, and consents as an account. It returns where that leads.
@@ -202,4 +244,16 @@ func TestASecondSpotifyHasTheSameCallback(t *testing.T) {
 		"Spotify 2 is now connected as Bob")
 	v.becomes("spotify-2", "healthy")
 	require.Equal(t, "Alice", v.call("GET", "/connections/spotify", nil, 200)["account"])
+}
+
+func TestReconnectingKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	w, koito := newWorld(t, demo.Options{Plays: 60}), newWorld(t, demo.Options{Plays: 60, Seed: 7})
+	v := start(t, t.TempDir(), worldEnv(w)...).newcomer()
+	v.call("PUT", "/connections/listenbrainz", object{"token": koito.ListenBrainz.Token(demo.Bob),
+		"url": koito.ListenBrainz.URL + "/1/"}, 200)
+	form := v.page("/connect/listenbrainz", 200)
+	require.Contains(t, form, `value="`+koito.ListenBrainz.URL+`"`)
+	require.NotContains(t, form, koito.ListenBrainz.Token(demo.Bob))
+	require.NotContains(t, v.page("/connect/listenbrainz-2", 200), koito.ListenBrainz.URL)
 }

@@ -34,8 +34,8 @@ func Copies(kind string) bool { return kind == WritePlaylist || kind == Archive 
 // again reports whether deliveries of a kind may come again when they are done: copies, and a channel's messages.
 func again(kind string) bool { return Copies(kind) || kind == Notify }
 
-// Schema is the version of the payload that this version writes and understands.
-const Schema = 1
+// payloadSchema is the version of the payload that this version writes and understands.
+const payloadSchema = 1
 
 // Payload is what the queue holds of a delivery. The listens of a delivery are rows of the database, so that they can
 // be divided among deliveries.
@@ -74,8 +74,8 @@ type Draft struct {
 // Items returns how many listens or copies the draft is about.
 func (d Draft) Items() int { return max(len(d.Listens), 1) }
 
-// Key returns the idempotency key, which is the same for all drafts of the same delivery.
-func (d Draft) Key() string {
+// key returns the idempotency key, which is the same for all drafts of the same delivery.
+func (d Draft) key() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%d\n%s\n%s\n", d.Connection, d.User, d.Kind, d.Ref)
 	for _, id := range d.Listens {
@@ -105,7 +105,7 @@ func (d Draft) Job(attempts int) (river.JobArgs, *river.InsertOpts) {
 	if d.History {
 		opts.Priority = priorityHistory
 	}
-	p := Payload{Schema: Schema, User: d.User, Connection: d.Connection, Ref: d.Ref, Key: d.Key()}
+	p := Payload{Schema: payloadSchema, User: d.User, Connection: d.Connection, Ref: d.Ref, Key: d.key()}
 	return args{kind: d.Kind, Payload: p}, opts
 }
 

@@ -13,13 +13,13 @@ import (
 func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	t.Parallel()
 	o := Draft{User: 1, Connection: "lastfm", Kind: Scrobble, Ref: "ref", Listens: []int64{1, 23}}
-	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.Key(),
+	require.Equal(t, "6b7639b6951bbdc0c6bbf07438b24cf2ffbcf1e1d61816acc1c946c64f69ea49", o.key(),
 		"it stands in databases")
 	same := o
 	same.History, same.Due = true, time.Now()
-	require.Equal(t, o.Key(), same.Key(), "when it goes out says nothing of what it is")
+	require.Equal(t, o.key(), same.key(), "when it goes out says nothing of what it is")
 
-	seen := map[string]string{o.Key(): "itself"}
+	seen := map[string]string{o.key(): "itself"}
 	for what, change := range map[string]func(*Draft){
 		"user":               func(o *Draft) { o.User = 2 },
 		"provider":           func(o *Draft) { o.Connection = "listenbrainz" },
@@ -35,7 +35,7 @@ func TestTheKeyIdentifiesADelivery(t *testing.T) {
 	} {
 		other := o
 		change(&other)
-		key := other.Key()
+		key := other.key()
 		require.Empty(t, seen[key], "%s", what)
 		seen[key] = what
 	}
@@ -52,10 +52,11 @@ func TestTheQueueHoldsAPayloadOfThisVersion(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t,
 			`{"schema_version": 1, "user_id": 7, "provider": "some.thing", "ref": "2026-11", "idempotency_key": "`+
-				o.Key()+`"}`, string(b))
+				o.key()+`"}`, string(b))
 		p, err := payloadOf(b)
 		require.NoError(t, err)
-		require.Equal(t, Payload{Schema: Schema, User: 7, Connection: "some.thing", Ref: "2026-11", Key: o.Key()}, p)
+		require.Equal(t, Payload{Schema: payloadSchema, User: 7, Connection: "some.thing", Ref: "2026-11",
+			Key: o.key()}, p)
 		require.Equal(t, 9, opts.MaxAttempts)
 		require.Equal(t, due, opts.ScheduledAt)
 		require.Equal(t, QueueOf("some.thing", o.User), opts.Queue)

@@ -136,7 +136,7 @@ func divide(plays []library.StoredListen, outcomes []error) (more [][]int64, dea
 	for i, outcome := range outcomes {
 		switch {
 		case resilience.IsItem(outcome):
-			dead = append(dead, Refused{plays[i].ID, Explain(resilience.VerdictOf(outcome), outcome)})
+			dead = append(dead, Refused{plays[i].ID, explain(resilience.VerdictOf(outcome), outcome)})
 			refused = outcome
 		case outcome != nil:
 			rest = append(rest, plays[i].ID)

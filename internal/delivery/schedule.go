@@ -35,9 +35,9 @@ func (s Schedule) nominal(n int) time.Duration {
 	return min(d, s.Max)
 }
 
-// Delay returns the wait after n failures with its jitter: a quarter more or less, at most five minutes, and never
+// delay returns the wait after n failures with its jitter: a quarter more or less, at most five minutes, and never
 // longer than Max. At Max it varies below.
-func (s Schedule) Delay(n int) time.Duration {
+func (s Schedule) delay(n int) time.Duration {
 	d := s.nominal(n)
 	j := min(time.Duration(float64(d)*jitterShare), mostJitter)
 	low, high := d-j, min(d+j, s.Max)

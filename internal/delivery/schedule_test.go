@@ -18,7 +18,7 @@ func TestWaitsDoubleUntilTheLongest(t *testing.T) {
 		spread := min(want/4, 5*time.Minute)
 		shortest, longest := 2*want, time.Duration(0)
 		for range 2000 {
-			d := s.Delay(n)
+			d := s.delay(n)
 			require.GreaterOrEqual(t, d, want-spread, n)
 			require.LessOrEqual(t, d, min(want+spread, time.Hour), n)
 			shortest, longest = min(shortest, d), max(longest, d)
@@ -54,7 +54,7 @@ func TestAnyScheduleKeepsItsBounds(t *testing.T) {
 		s := Schedule{First: upTo(time.Hour), Max: upTo(48 * time.Hour), Age: upTo(60 * 24 * time.Hour)}
 		n := 1 + rnd.IntN(500)
 		require.LessOrEqual(t, s.nominal(n), s.nominal(n+1), "%+v: waits never grow shorter", s)
-		d := s.Delay(n)
+		d := s.delay(n)
 		require.LessOrEqual(t, d, s.Max, "%+v", s)
 		require.GreaterOrEqual(t, d, s.nominal(n)*3/4, "%+v", s)
 		require.LessOrEqual(t, (d - s.nominal(n)).Abs(), 5*time.Minute, "%+v", s)

@@ -54,8 +54,8 @@ var Transitions = []Transition{
 	{Parked, "", "discarded"},
 }
 
-// Diagram draws the transitions as a Mermaid state diagram.
-func Diagram() string {
+// diagram draws the transitions as a Mermaid state diagram.
+func diagram() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n")
 	end := func(s State) string {

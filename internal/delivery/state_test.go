@@ -62,7 +62,7 @@ func TestTheDiagramIsTheTable(t *testing.T) {
 	require.True(t, ok, "the page has a place for the diagram")
 	_, after, ok := strings.Cut(rest, end)
 	require.True(t, ok, "the diagram has an end")
-	want := before + begin + "```mermaid\n" + Diagram() + "```\n" + end + after
+	want := before + begin + "```mermaid\n" + diagram() + "```\n" + end + after
 	if *update {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
 		return

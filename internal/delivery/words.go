@@ -20,8 +20,8 @@ var reasons = map[resilience.Category]string{
 	resilience.Unknown:    "It failed on our side. The server's log has the details.",
 }
 
-// Explain describes a failed attempt to a person.
-func Explain(v resilience.Verdict, err error) Failure {
+// explain describes a failed attempt to a person.
+func explain(v resilience.Verdict, err error) Failure {
 	f := Failure{Category: v.Category.String(), Reason: reasons[v.Category], Answer: resilience.Excerpt(err.Error())}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
 		f.Reason = e.Meaning.Advice

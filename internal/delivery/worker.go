@@ -107,7 +107,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
 
 // NextRetry implements river.Worker.
 func (w *worker) NextRetry(j *river.Job[args]) time.Time {
-	return time.Now().Add(w.schedule.Delay(j.Attempt))
+	return time.Now().Add(w.schedule.delay(j.Attempt))
 }
 
 // note notes whether an attempt at a delivery is under way.
@@ -136,7 +136,7 @@ func (w *worker) attempt(ctx context.Context, a attempt) error {
 	case <-ctx.Done():
 		return river.JobSnooze(0)
 	}
-	if a.Schema > Schema { // enqueued by a newer version that was taken back
+	if a.Schema > payloadSchema { // enqueued by a newer version that was taken back
 		w.metrics.Delivery(a.Kind, "postponed")
 		return river.JobSnooze(time.Hour)
 	}
@@ -184,7 +184,7 @@ func (w *worker) settle(ctx context.Context, a attempt, err error) (result strin
 		return "postponed", w.wait(ctx, a, e.State)
 	}
 	v := resilience.VerdictOf(err)
-	f := Explain(v, err)
+	f := explain(v, err)
 	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.Last
 	w.noteFailure(ctx, a, v, f, dead)
 	if dead && again(a.Kind) { // ours may have changed meanwhile

@@ -26,6 +26,12 @@ type Connection struct {
 // Provider returns the name of the provider that the connection leads to.
 func (c Connection) Provider() string { return c.ID.Provider() }
 
+// SameAccount reports whether two connections of a user lead to one account.
+func (c Connection) SameAccount(other Connection) bool {
+	return c.ID == other.ID ||
+		c.Provider() == other.Provider() && c.AccountID != "" && c.AccountID == other.AccountID
+}
+
 // Label returns what people read for the connection: the name that its user gave it, or the provider's, with a number
 // from the second connection on.
 func (c Connection) Label(displayName string) string {

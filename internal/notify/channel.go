@@ -41,12 +41,12 @@ type Wishes struct {
 // DefaultWishes returns the wishes of a person who has not said any.
 func DefaultWishes() Wishes { return Wishes{Least: Warning, QuietFrom: -1, QuietTo: -1} }
 
-// Severities are all severities, from the least urgent to the most.
-var Severities = []Severity{Info, Success, Warning, Error}
+// severities are all severities, from the least urgent to the most.
+var severities = []Severity{Info, Success, Warning, Error}
 
 // AtLeast reports whether s is as urgent as the other, or more so.
 func (s Severity) AtLeast(other Severity) bool {
-	return slices.Index(Severities, s) >= slices.Index(Severities, other)
+	return slices.Index(severities, s) >= slices.Index(severities, other)
 }
 
 // quietUntil returns the end of the quiet hours that include now; zero if none do.

@@ -127,8 +127,8 @@ var trouble = map[resilience.Category]string{
 	resilience.Unknown: "It did not work, and the reason is not known. The server's log has the details.",
 }
 
-// TroubleWith returns in words why a message could not be sent.
-func TroubleWith(ch Channel, v resilience.Verdict, err error) string {
+// troubleWith returns in words why a message could not be sent.
+func troubleWith(ch Channel, v resilience.Verdict, err error) string {
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.Advice != "" {
 		return e.Meaning.Advice
 	}

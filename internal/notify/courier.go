@@ -242,7 +242,7 @@ func (c *post) gone(ctx context.Context, ch Channel) error {
 
 // failed stores a failure that passes by itself, and opens a notification if it does not.
 func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
-	reason := TroubleWith(ch, v, cause)
+	reason := troubleWith(ch, v, cause)
 	n, err := c.opt.Store.ChannelFailed(ctx, ch.ID, v.Category.String(), reason)
 	defer c.publish(ch.User)
 	if err != nil || n < tellAfter {
@@ -254,7 +254,7 @@ func (c *post) failed(ctx context.Context, ch Channel, v resilience.Verdict, cau
 // stopped stores a failure that needs the person, and opens a notification. A channel that has been changed meanwhile
 // is tried again.
 func (c *post) stopped(ctx context.Context, ch Channel, v resilience.Verdict, cause error) error {
-	reason := TroubleWith(ch, v, cause)
+	reason := troubleWith(ch, v, cause)
 	// Told first: after the stop nothing is sent that could find out again.
 	if err := c.tell(ctx, ch, Error, cause, stoppedWords(ch, reason)); err != nil {
 		return err

@@ -128,7 +128,7 @@ func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
 		return err
 	}
 	c.told(m, ch, "failed")
-	return &RefusedError{Reason: TroubleWith(ch, v, err), Err: err}
+	return &RefusedError{Reason: troubleWith(ch, v, err), Err: err}
 }
 
 // Adopt makes the channels of the settings those of the first administrator, once there is one.

@@ -19,7 +19,7 @@ import (
 // which replaces it in the [Registry].
 type Provider struct {
 	Description
-	Settings Settings // the settings the settings the settings that it was built from
+	Settings Settings // the settings that it was built from
 	OAuth    *OAuth   // sign-in with OAuth; nil without
 	SignIn   *SignIn  // sign-in with the provider's own protocol; nil without
 	Keys     *resilience.KeyPool

@@ -58,15 +58,15 @@ type memory struct {
 
 func (*memory) Close() error { return nil }
 
-// readBounded reads the whole body, or MaxBody and one byte of it.
+// readBounded reads the whole body, or maxBody and one byte of it.
 func readBounded(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	var buf bytes.Buffer
 	// The answer to a HEAD names a length and has no body.
-	if n := resp.ContentLength; n > 0 && n <= MaxBody && resp.Body != http.NoBody {
+	if n := resp.ContentLength; n > 0 && n <= maxBody && resp.Body != http.NoBody {
 		buf.Grow(int(n) + bytes.MinRead)
 	}
-	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, MaxBody+1)); err != nil {
+	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	return buf.Bytes(), nil

@@ -17,7 +17,7 @@ type AnswerError struct {
 	HTML     bool   // the answer was a page where data was due
 	Body     []byte // the whole answer (bounded), for the adapter's table; never logged
 
-	// NotBefore and BadWait are the wait that the answer dictated; see [ParseRetryAfter].
+	// NotBefore and BadWait are the wait that the answer dictated; see parseRetryAfter.
 	NotBefore time.Time
 	BadWait   bool
 

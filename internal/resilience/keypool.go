@@ -75,19 +75,19 @@ func (p *KeyPool) Size() int {
 	return len(p.keys)
 }
 
-// Lease is the right to make one request with a key. It takes exactly one outcome; the zero Lease takes none.
-type Lease struct {
+// lease is the right to make one request with a key. It takes exactly one outcome; the zero lease takes none.
+type lease struct {
 	pool  *KeyPool
 	index int
 	key   PoolKey
 }
 
 // Key returns the leased key.
-func (l *Lease) Key() PoolKey { return l.key }
+func (l *lease) Key() PoolKey { return l.key }
 
-// Acquire leases the key with the fewest recent failures among those that are not cooling. Without one it returns
+// acquire leases the key with the fewest recent failures among those that are not cooling. Without one it returns
 // until when, and why, no key may be used.
-func (p *KeyPool) Acquire() (Lease, Shortage, bool) {
+func (p *KeyPool) acquire() (lease, Shortage, bool) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,10 +101,10 @@ func (p *KeyPool) Acquire() (Lease, Shortage, bool) {
 		}
 	}
 	if best < 0 {
-		return Lease{}, p.shortageLocked(), false
+		return lease{}, p.shortageLocked(), false
 	}
 	p.turn = best + 1
-	return Lease{pool: p, index: best, key: p.keys[best].PoolKey}, Shortage{}, true
+	return lease{pool: p, index: best, key: p.keys[best].PoolKey}, Shortage{}, true
 }
 
 // Short reports whether no key can be used now, and why. A nil pool is never short.
@@ -152,9 +152,9 @@ type Cooldown struct {
 	Until    time.Time // zero: the key has left the pool, until a person takes it back
 }
 
-// Done ends the lease with the verdict on its request, and returns the waits that begin or become longer with it.
+// done ends the lease with the verdict on its request, and returns the waits that begin or become longer with it.
 // Only the first call counts. A failure that is not the fault of the key changes nothing.
-func (l *Lease) Done(v Verdict) []Cooldown {
+func (l *lease) done(v Verdict) []Cooldown {
 	p := l.pool
 	if p == nil {
 		return nil

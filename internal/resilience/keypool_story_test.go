@@ -84,8 +84,8 @@ func TestALeaseAllocatesNothing(t *testing.T) {
 }
 
 func leaseWell(p *KeyPool) {
-	l, _, _ := p.Acquire()
-	l.Done(Verdict{})
+	l, _, _ := p.acquire()
+	l.done(Verdict{})
 }
 
 func BenchmarkKeyPool(b *testing.B) {
@@ -153,13 +153,13 @@ func TestARefusedKeyStaysRefusedAcrossARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := poolOf("aaaa", "bbbb")
-		first, _, _ := p.Acquire()
-		again, _, _ := p.Acquire()
+		first, _, _ := p.acquire()
+		again, _, _ := p.acquire()
 		again.index = first.index // the same key, by a request that was under way with it
-		kept := first.Done(badKey)
+		kept := first.done(badKey)
 		require.Len(t, kept, 1)
 		require.Zero(t, kept[0].Until)
-		require.Empty(t, again.Done(badKey), "it is known")
+		require.Empty(t, again.done(badKey), "it is known")
 		p = poolOf("aaaa", "bbbb")
 		p.Restore(kept)
 		require.Equal(t, "bbbb", leased(p, well))

@@ -42,12 +42,12 @@ func poolOf(names ...string) *KeyPool {
 
 // leases what Acquire gives, by the key's last four characters; empty for none.
 func leased(p *KeyPool, v Verdict) string {
-	l, _, ok := p.Acquire()
+	l, _, ok := p.acquire()
 	if !ok {
 		return ""
 	}
 	name := l.Key().LastFour()
-	l.Done(v)
+	l.done(v)
 	return name
 }
 
@@ -117,14 +117,14 @@ func TestKeysOfOneProjectCountAsOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := poolOf("home:aaaa", "home:bbbb", "work:cccc")
-		l, _, _ := p.Acquire()
+		l, _, _ := p.acquire()
 		reset := time.Now().Add(time.Hour)
-		begun := l.Done(until(spent, reset))
+		begun := l.done(until(spent, reset))
 		require.Len(t, begun, 2)
-		require.Empty(t, l.Done(spent), "one outcome per lease")
+		require.Empty(t, l.done(spent), "one outcome per lease")
 		require.Equal(t, "cccc", leased(p, well))
 		require.Equal(t, "cccc", leased(p, badKey), "only that key leaves")
-		_, s, ok := p.Acquire()
+		_, s, ok := p.acquire()
 		require.False(t, ok)
 		require.Equal(t, Shortage{Keys: 3, Category: Quota, Until: reset}, s)
 	})
@@ -134,11 +134,11 @@ func TestAWaitIsNeverShortened(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := poolOf("aaaa")
-		first, _, _ := p.Acquire()
-		second, _, _ := p.Acquire()
+		first, _, _ := p.acquire()
+		second, _, _ := p.acquire()
 		reset := time.Now().Add(time.Hour)
-		require.Len(t, first.Done(until(spent, reset)), 1)
-		require.Empty(t, second.Done(until(tooFast, time.Now().Add(time.Minute))))
+		require.Len(t, first.done(until(spent, reset)), 1)
+		require.Empty(t, second.done(until(tooFast, time.Now().Add(time.Minute))))
 		require.Equal(t, reset, p.Keys()[0].Until)
 		require.Equal(t, Quota, p.Keys()[0].Category)
 	})
@@ -148,8 +148,8 @@ func TestCooldownsSurviveARestartWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := poolOf("aaaa", "bbbb")
-		l, _, _ := p.Acquire()
-		kept := l.Done(until(spent, time.Now().Add(time.Hour)))
+		l, _, _ := p.acquire()
+		kept := l.done(until(spent, time.Now().Add(time.Hour)))
 		require.NotContains(t, fmt.Sprintf("%+v", kept), "secret-part")
 		require.Len(t, kept[0].Key, 64)
 		p = poolOf("aaaa", "bbbb")
@@ -357,13 +357,13 @@ func TestConcurrentKeyFailuresCountOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := NewKeyPool("youtube", []PoolKey{{Secret: "secret-part-aaaa"}}, Options{Jitter: -1})
-		var leases []Lease
+		var leases []lease
 		for range 8 {
-			l, _, _ := p.Acquire()
+			l, _, _ := p.acquire()
 			leases = append(leases, l)
 		}
 		for i := range leases {
-			leases[i].Done(tooFast)
+			leases[i].done(tooFast)
 		}
 		require.Equal(t, 30*time.Second, time.Until(p.Keys()[0].Until))
 		require.Equal(t, 1, p.Keys()[0].Failures)

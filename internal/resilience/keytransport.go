@@ -38,7 +38,7 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var last error
 	for attempt := 1; attempt <= t.Pool.Size(); attempt++ {
-		lease, _, ok := t.Pool.Acquire()
+		lease, _, ok := t.Pool.acquire()
 		if !ok {
 			break
 		}
@@ -47,7 +47,7 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp, err := t.send(req, body, lease.Key(), attempt)
 		v := judge(err)
-		t.save(req.Context(), lease.Done(v))
+		t.save(req.Context(), lease.done(v))
 		if !ofKey(v) {
 			return resp, err
 		}

@@ -17,7 +17,7 @@ import (
 const (
 	ConnectTimeout = 5 * time.Second
 	CallTimeout    = 30 * time.Second
-	MaxBody        = 10 << 20 // bytes
+	maxBody        = 10 << 20 // bytes
 	maxMessage     = 300      // bytes of an upstream's own words that are kept
 )
 
@@ -184,15 +184,15 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) &&
 		!isOwnPage(ctx, resp.StatusCode)
 	failed := resp.StatusCode >= 400 || html && resp.StatusCode < 300
-	if !failed && len(body) > MaxBody {
-		what := fmt.Sprintf("an answer of more than %d MiB", MaxBody>>20)
+	if !failed && len(body) > maxBody {
+		what := fmt.Sprintf("an answer of more than %d MiB", maxBody>>20)
 		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: what}
 	}
 	reader, _ := ctx.Value(readerKey{}).(Reader)
 	if failed || reader.Refused != nil && resp.StatusCode < 300 {
 		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, header: resp.Header,
-			Body: conceal(req, body[:min(len(body), MaxBody)])}
-		e.NotBefore, e.BadWait = ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
+			Body: conceal(req, body[:min(len(body), maxBody)])}
+		e.NotBefore, e.BadWait = parseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 		if reader.read(e, failed) {
 			return nil, resp.Header, e
 		}

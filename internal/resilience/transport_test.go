@@ -282,7 +282,7 @@ func TestCompressedAnswers(t *testing.T) {
 	a, err := serve(t, send(100_000)).get(t, t.Context())
 	require.NoError(t, err)
 	require.Len(t, a.Body, 100_000)
-	_, err = serve(t, send(MaxBody+1)).get(t, t.Context())
+	_, err = serve(t, send(maxBody+1)).get(t, t.Context())
 	var e *ContractError
 	require.ErrorAs(t, err, &e, "a bomb is bounded by what comes out of it")
 }
@@ -303,16 +303,16 @@ func TestABodyIsBounded(t *testing.T) {
 		announce bool
 		want     Verdict
 	}{
-		{"just right", MaxBody, 200, "application/json", true, Verdict{}},
-		{"too much", MaxBody + 1, 200, "application/json", true,
+		{"just right", maxBody, 200, "application/json", true, Verdict{}},
+		{"too much", maxBody + 1, 200, "application/json", true,
 			Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: 3}},
-		{"too much, unannounced", MaxBody + 1, 200, "application/json", false,
+		{"too much, unannounced", maxBody + 1, 200, "application/json", false,
 			Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: 3}},
-		{"too much of a 503", MaxBody + 1, 503, "application/json", true,
+		{"too much of a 503", maxBody + 1, 503, "application/json", true,
 			Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
-		{"too much of a 401", MaxBody + 1, 401, "application/json", true,
+		{"too much of a 401", maxBody + 1, 401, "application/json", true,
 			Verdict{Class: Fatal, Category: Auth, Scope: ScopeConnection}},
-		{"too much of a page", MaxBody + 1, 200, "text/html", true,
+		{"too much of a page", maxBody + 1, 200, "text/html", true,
 			Verdict{Class: Retriable, Category: Upstream, Scope: ScopeStream}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestABodyIsBounded(t *testing.T) {
 				require.Len(t, a.Body, c.size)
 			}
 			if e, ok := err.(*AnswerError); ok {
-				require.LessOrEqual(t, len(e.Body), MaxBody)
+				require.LessOrEqual(t, len(e.Body), maxBody)
 			}
 		})
 	}
@@ -342,13 +342,13 @@ func TestNoMoreIsReadThanTheBound(t *testing.T) {
 	endless := &counter{}
 	base := roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, ContentLength: -1,
-			Body: io.NopCloser(io.LimitReader(endless, 4*MaxBody)), Request: r}, nil
+			Body: io.NopCloser(io.LimitReader(endless, 4*maxBody)), Request: r}, nil
 	})
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://music.home/", nil)
 	require.NoError(t, err)
 	_, err = Send(NewClient(&Transport{Base: base}), req, "GET /")
 	require.Equal(t, &ContractError{Endpoint: "GET /", What: "an answer of more than 10 MiB"}, err)
-	require.EqualValues(t, MaxBody+1, endless.read)
+	require.EqualValues(t, maxBody+1, endless.read)
 }
 
 type counter struct {

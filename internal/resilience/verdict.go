@@ -102,7 +102,7 @@ type Verdict struct {
 	NotBefore time.Time
 	// Hold and HoldMax are set when NotBefore stems from the provider's documentation and grows; see [Meaning].
 	Hold, HoldMax time.Duration
-	// BadWait says that the upstream named a wait that cannot be used (see [ParseRetryAfter]).
+	// BadWait says that the upstream named a wait that cannot be used (see parseRetryAfter).
 	BadWait bool
 }
 

@@ -10,10 +10,10 @@ import (
 // maxWait is the longest wait that is believed; a longer one is taken for a mistake of the upstream.
 const maxWait = 48 * time.Hour
 
-// ParseRetryAfter reads a Retry-After header in both its forms, seconds and HTTP date (RFC 9110, section 10.2.3). It
+// parseRetryAfter reads a Retry-After header in both its forms, seconds and HTTP date (RFC 9110, section 10.2.3). It
 // returns the zero time when there is none, and bad when there is one that cannot be used: unreadable, in the past,
 // zero, negative, or more than 48 h ahead.
-func ParseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool) {
+func parseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool) {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return time.Time{}, false
@@ -28,7 +28,7 @@ func ParseRetryAfter(value string, now time.Time) (notBefore time.Time, bad bool
 	return at, false
 }
 
-// After returns the instant so many seconds after now, or bad under the conditions of [ParseRetryAfter].
+// After returns the instant so many seconds after now, or bad under the conditions of [parseRetryAfter].
 func After(seconds float64, now time.Time) (notBefore time.Time, bad bool) {
 	if !(seconds <= maxWait.Seconds()) { // also NaN
 		return time.Time{}, true

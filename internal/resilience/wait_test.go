@@ -48,7 +48,7 @@ func TestParseRetryAfter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			at, bad := ParseRetryAfter(c.value, now)
+			at, bad := parseRetryAfter(c.value, now)
 			require.Equal(t, c.bad, bad)
 			if c.wait == 0 {
 				require.Zero(t, at)

@@ -37,7 +37,8 @@ func accountIDs(ctx context.Context, q querier, user int64) (accountsByID, error
 
 // same reports whether two connections lead to one account.
 func (a accountsByID) same(one, other library.ConnectionID) bool {
-	return one == other || one.Provider() == other.Provider() && a[one] != "" && a[one] == a[other]
+	c := library.Connection{ID: one, AccountID: a[one]}
+	return c.SameAccount(library.Connection{ID: other, AccountID: a[other]})
 }
 
 func (a accountsByID) of(conn library.ConnectionID) account {

@@ -205,8 +205,8 @@ func (m *connector) take(ctx context.Context, c library.Connection) (library.Con
 	told := m.guard.opt.Alerts
 	told.Note(ctx, activity.Entry{User: c.User, Action: did, Connection: c.ID, Subject: c.Account})
 	m.guard.opt.Backoff.Reconnected(providers.KeyOf(c, ""), c.Generation)
-	m.syncer.Cancel(c.User, c.ID) // it still reads with the old credential
-	m.syncer.Forget(c.User, c.ID)
+	m.syncer.cancel(c.User, c.ID) // it still reads with the old credential
+	m.syncer.forget(c.User, c.ID)
 	err = errors.Join(
 		told.Connected(ctx, m.guard.opt.Registry.Get(c.Provider()), c),
 		m.deliveries.Connected(ctx, c),

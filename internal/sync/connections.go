@@ -57,7 +57,7 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 	if err := m.store.SetPaused(ctx, user, conn, true); err != nil {
 		return err
 	}
-	m.syncer.Stop(user, conn)
+	m.syncer.stop(user, conn)
 	if err := m.store.DeleteConnection(ctx, user, conn, data); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (m *Connections) Pause(ctx context.Context, user int64, conn library.Connec
 	if err := m.store.SetPaused(ctx, user, conn, true); err != nil {
 		return err
 	}
-	m.syncer.Stop(user, conn)
+	m.syncer.stop(user, conn)
 	m.note(ctx, user, conn, activity.Paused, "")
 	m.publish(user, conn)
 	return nil

@@ -11,8 +11,8 @@ import (
 	"reprise/internal/providers"
 )
 
-// ListenStore keeps listens and their positions.
-type ListenStore interface {
+// listenStore keeps listens and their positions.
+type listenStore interface {
 	Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
 	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)

@@ -13,8 +13,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// PlaylistStore keeps playlists.
-type PlaylistStore interface {
+// playlistStore keeps playlists.
+type playlistStore interface {
 	ConnectionPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
 	SavePlaylist(
 		ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track,

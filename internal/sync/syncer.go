@@ -57,13 +57,13 @@ func (o Options) withDefaults() Options {
 type Store interface {
 	Connections(context.Context) ([]library.Connection, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
-	ListenStore
-	PlaylistStore
-	HistoryStore
+	listenStore
+	playlistStore
+	historyStore
 }
 
-// HistoryStore keeps runs.
-type HistoryStore interface {
+// historyStore keeps runs.
+type historyStore interface {
 	SaveRun(context.Context, library.Run) error
 }
 
@@ -246,9 +246,9 @@ func (s *Syncer) start(c library.Connection, anew bool) {
 	s.poke.send()
 }
 
-// Stop ends the runs of a connection and removes it from the queue; the next tick, or Start, takes it up again if it
+// stop ends the runs of a connection and removes it from the queue; the next tick, or Start, takes it up again if it
 // still exists and is not paused. It returns when its runs have ended.
-func (s *Syncer) Stop(user int64, conn library.ConnectionID) {
+func (s *Syncer) stop(user int64, conn library.ConnectionID) {
 	p := s.guard.opt.Registry.Get(conn.Provider())
 	if p == nil {
 		return
@@ -270,8 +270,8 @@ func (s *Syncer) Stop(user int64, conn library.ConnectionID) {
 	}
 }
 
-// Cancel ends the runs of a connection without waiting for them.
-func (s *Syncer) Cancel(user int64, conn library.ConnectionID) {
+// cancel ends the runs of a connection without waiting for them.
+func (s *Syncer) cancel(user int64, conn library.ConnectionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, r := range s.runs {
@@ -281,8 +281,8 @@ func (s *Syncer) Cancel(user int64, conn library.ConnectionID) {
 	}
 }
 
-// Forget drops what is known of the latest reading of a connection, which may be to another account now.
-func (s *Syncer) Forget(user int64, conn library.ConnectionID) {
+// forget drops what is known of the latest reading of a connection, which may be to another account now.
+func (s *Syncer) forget(user int64, conn library.ConnectionID) {
 	s.reader.last.forget(Key{user, conn, library.Listens})
 }
 

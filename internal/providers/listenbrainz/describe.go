@@ -30,8 +30,8 @@ func Describe() providers.Description {
 				"there, to be copied.",
 		}, {
 			Name: urlField, Label: "Address of a compatible server", Kind: "url", Optional: true,
-			Help: "For Koito, Maloja and others that speak ListenBrainz' API, with the token of that server: for " +
-				"example https://koito.example.org/apis/listenbrainz. Leave it empty for ListenBrainz itself.",
+			Help: "For Koito, Maloja and others that speak ListenBrainz' API: their address, followed by " +
+				"/apis/listenbrainz, and their token above. Leave it empty for ListenBrainz itself.",
 		}},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://api.listenbrainz.org",

@@ -49,6 +49,7 @@ func (h *connect) view(c echo.Context, id library.ConnectionID, p *providers.Pro
 	v.Settings, v.SettingUp = p.ToRegister()
 	_, err := h.statuses.One(ctx, user, id)
 	v.Connected = err == nil
+	h.statuses.addAddress(ctx, user, id, v.Values)
 	v.Another = id.Number() > 1 && !v.Connected
 	return v
 }

@@ -60,3 +60,19 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	}
 	return st.Connection.Label(st.Provider.DisplayName)
 }
+
+// addAddress adds the address that a person typed to connect to what the form shows, so that reconnecting does not
+// send the credentials of one server to another.
+func (h *Statuses) addAddress(ctx context.Context, user int64, id library.ConnectionID, values map[string]string) {
+	all, err := h.store.UserConnections(ctx, user)
+	if err != nil {
+		return // the form is empty then
+	}
+	for _, c := range all {
+		for _, f := range h.core.Registry.Get(id.Provider()).Fields {
+			if c.ID == id && f.Kind == "url" {
+				values[f.Name] = c.Credentials[f.Name]
+			}
+		}
+	}
+}

@@ -97,14 +97,6 @@ func (k *Core) Note(ctx context.Context, e activity.Entry) {
 	}
 }
 
-// Provider returns the provider that a request's path names.
-func (k *Core) Provider(c echo.Context) (*providers.Provider, error) {
-	if p := k.Registry.Get(c.Param("provider")); p != nil {
-		return p, nil
-	}
-	return nil, NotFound("There is no service of that name here.")
-}
-
 // Connection returns the connection that a request's path names, with its provider. It need not exist yet.
 func (k *Core) Connection(c echo.Context) (library.ConnectionID, *providers.Provider, error) {
 	return k.ConnectionIn(c, "id")

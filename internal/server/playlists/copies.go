@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -65,8 +66,29 @@ func (h *copies) writer(c echo.Context) (playlist int64, to library.Connection, 
 	if err != nil {
 		return 0, to, err
 	}
-	st, err := h.statuses.Status(ctx, user, conn)
-	return id, st.Connection, err
+	others, err := h.others(ctx, user, list.Connection)
+	if err != nil {
+		return 0, to, err
+	}
+	if i := slices.IndexFunc(others, func(c library.Connection) bool { return c.ID == conn }); i >= 0 {
+		return id, others[i], nil
+	}
+	if _, err := h.statuses.Status(ctx, user, conn); err != nil {
+		return 0, to, err
+	}
+	return 0, to, delivery.ErrNotTaken // it leads to the account that the playlist comes from
+}
+
+// others returns a user's connections that lead to other accounts than one of them does.
+func (h *copies) others(ctx context.Context, user int64, from library.ConnectionID) ([]library.Connection, error) {
+	all, err := h.store.UserConnections(ctx, user)
+	source := library.Connection{ID: from}
+	for _, c := range all {
+		if c.ID == from {
+			source = c
+		}
+	}
+	return slices.DeleteFunc(all, source.SameAccount), err
 }
 
 // label returns what people read for a connection.
@@ -111,13 +133,13 @@ func (h *copies) all(
 	if err != nil {
 		return nil, err
 	}
-	connected, err := h.store.UserConnections(ctx, user)
+	others, err := h.others(ctx, user, from)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range h.core.Registry.All() {
-		for _, c := range connected {
-			if !p.Takes.Playlists || c.ID == from || c.Provider() != p.Name {
+		for _, c := range others {
+			if !p.Takes.Playlists || c.Provider() != p.Name {
 				continue
 			}
 			v, err := h.one(ctx, playlist, c)
