@@ -1,7 +1,7 @@
-// Package postgrestest starts a real Postgres server for tests, on loopback, and runs a package's tests once more
-// on it, each with databases of its own.
+// Package postgrestest starts a real Postgres server for tests, on loopback, and runs a package's tests on it, each
+// with databases of its own.
 //
-// A machine without the server fails the test with a sentence that says what to install; no test is skipped.
+// If the server is not installed, the test fails and says what to install. No test is skipped.
 package postgrestest
 
 import (
@@ -23,7 +23,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
 
-// readyWithin is how long a server may take to come up; a machine busy with other tests is slow.
+// readyWithin is how long a server may take to start. It is long because other tests may use the machine.
 const readyWithin = 2 * time.Minute
 
 const needs = "This test needs the Debian package postgresql (apt-get install it)."
@@ -31,35 +31,35 @@ const needs = "This test needs the Debian package postgresql (apt-get install it
 // env is the environment variable with the address of the server that the tests run on.
 const env = "REPRISE_TEST_POSTGRES"
 
-// On says whether the tests run on a Postgres server.
+// On reports whether the tests run on a Postgres server.
 func On() bool { return os.Getenv(env) != "" }
 
-// Again runs the tests of the calling package whose names match a pattern once more, on a server of their own.
+// Again runs the tests of the calling package whose names match a pattern on a Postgres server of their own.
 func Again(t *testing.T, pattern string) {
 	t.Helper()
 	if On() {
-		t.Skip("they run already")
+		t.Skip("the tests run on Postgres already")
 	}
 	server := Start(t)
 	all := exec.Command(os.Args[0], "-test.run="+pattern, "-test.count=1", "-test.shuffle=on",
-		"-test.parallel=8") // more than there are processors: most of the time is spent in waiting
+		"-test.parallel=8") // more than there are processors, because the tests mostly wait
 	all.Env = append(os.Environ(), env+"="+server.Database("reprise"))
 	if out, err := all.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// databases are those of this process, by the directory that each belongs to.
+// databases are the databases of this process.
 var databases struct {
 	mu       sync.Mutex
-	of       map[string]string
-	ended    []string // the names of those whose tests are over; the next connection drops them
-	template string   // its name; empty until it is made
+	of       map[string]string // their addresses, by directory
+	ended    []string          // the names of those whose tests have ended; the next call drops them
+	template string            // the name of the template; empty until it is created
 }
 
-// Database returns the address of the database that belongs to a directory, and "" when the tests do not run on
-// Postgres. The first call makes it, and it is gone after its test. With migrate it is a copy of a database that
-// migrate has filled, once for all tests of the process; otherwise it is empty.
+// Database returns the address of the database that belongs to a directory, or "" if the tests do not run on Postgres.
+// The first call creates it, and it is dropped after the test. With migrate it is a copy of a template that migrate
+// fills once per process; otherwise it is empty.
 func Database(t testing.TB, dir string, migrate func(url string) error) string {
 	t.Helper()
 	if !On() {
@@ -101,7 +101,7 @@ func Database(t testing.TB, dir string, migrate func(url string) error) string {
 	return databases.of[dir]
 }
 
-// template returns the name of the database to copy. The lock is held.
+// template returns the name of the database to copy. The caller holds the lock.
 func template(t testing.TB, db *sql.DB, migrate func(url string) error) string {
 	t.Helper()
 	if databases.template != "" {
@@ -129,10 +129,10 @@ func beside(t testing.TB, name string) string {
 	return u.String()
 }
 
-// Password is that of the server's only user, reprise, who may do everything.
+// Password is the password of the server's only user, reprise, a superuser.
 const Password = "a password of the tests"
 
-// Server is a Postgres server. It ends with its test.
+// Server is a Postgres server. It stops when its test ends.
 type Server struct {
 	t        testing.TB
 	bin, dir string
@@ -141,13 +141,12 @@ type Server struct {
 	ended    chan struct{} // closed when cmd has ended
 }
 
-// Start makes a server and returns when it answers. What it keeps does not survive the machine's power, only the
-// server.
+// Start starts a server and returns when it answers. Its data survives a restart of the server, but not of the machine.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: programs(t)}
 	var err error
-	if s.dir, err = os.MkdirTemp("", "reprise-postgres-"); err != nil { // t.TempDir is closed to other users
+	if s.dir, err = os.MkdirTemp("", "reprise-postgres-"); err != nil { // other users cannot read t.TempDir
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(s.dir) })
@@ -170,20 +169,20 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// programs is the folder of the newest server's programs.
+// programs returns the directory of the newest server's programs.
 func programs(t testing.TB) string {
 	t.Helper()
 	if path, err := exec.LookPath("postgres"); err == nil {
 		return filepath.Dir(path)
 	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // sorted, and the pattern is a good one
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // sorted; the pattern is valid
 	if len(found) == 0 {
 		t.Fatal("postgres is not installed. " + needs)
 	}
 	return filepath.Dir(found[len(found)-1])
 }
 
-// give hands the server's folder to the user that Debian makes for Postgres, which refuses to run as root.
+// give makes Debian's user for Postgres the owner of the server's directory, because Postgres refuses to run as root.
 func (s *Server) give() {
 	s.t.Helper()
 	u, err := user.Lookup("postgres")
@@ -209,8 +208,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Resume starts the server, again on the port that it had. Another program may take the first one; then another is
-// tried.
+// Resume starts the server on the port that it had, or on a free one. If another program takes the port meanwhile, it
+// tries again.
 func (s *Server) Resume() {
 	s.t.Helper()
 	var out strings.Builder
@@ -230,7 +229,7 @@ func (s *Server) Resume() {
 		}
 		s.cmd, s.ended = cmd, make(chan struct{})
 		go func(ended chan struct{}) {
-			_ = cmd.Wait() // it ends by our signal
+			_ = cmd.Wait() // it ends by a signal of Stop
 			close(ended)
 		}(s.ended)
 		if s.answers(port) {
@@ -242,7 +241,7 @@ func (s *Server) Resume() {
 	s.t.Fatalf("postgres did not come up: %s", out.String())
 }
 
-// answers waits until the server does, or has ended.
+// answers waits until the server answers, and returns false if it ends before.
 func (s *Server) answers(port string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
@@ -264,17 +263,17 @@ func (s *Server) answers(port string) bool {
 	return false
 }
 
-// Stop ends the server and its connections, as an administrator does. It may be called more than once.
+// Stop stops the server and its connections, as an administrator does. It may be called more than once.
 func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
 	}
-	_ = s.cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = s.cmd.Process.Signal(os.Interrupt) // fails if it has ended
 	<-s.ended
 	s.cmd = nil
 }
 
-// Database makes an empty database and returns its address.
+// Database creates an empty database and returns its address.
 func (s *Server) Database(name string) string {
 	s.t.Helper()
 	db, err := sql.Open("pgx", address(s.port, "postgres"))
@@ -288,7 +287,7 @@ func (s *Server) Database(name string) string {
 	return address(s.port, name)
 }
 
-// address is that of a database, without encryption on the way.
+// address returns the address of a database, for connections without encryption.
 func address(port, name string) string {
 	u := url.URL{
 		Scheme:   "postgres",

@@ -1,9 +1,8 @@
-// Package s3test starts a real S3 server for tests: versitygw, on loopback, with a directory of the test for its
-// disk. It checks signatures and checksums, and knows conditional writes.
+// Package s3test starts a real S3 server for tests: versitygw, on loopback, with its data in a directory of the test.
+// The server checks signatures and checksums, and supports conditional writes.
 //
-// The server has a module of its own in testdata, so that the product does not depend on it. It is built once into
-// Go's build cache; a machine that cannot build it fails the test with a sentence that says why, and no test is
-// skipped.
+// The server has a module of its own in testdata, so that Reprise does not depend on it. It is built once into Go's
+// build cache. If it cannot be built, the test fails and says why. No test is skipped.
 package s3test
 
 import (
@@ -24,13 +23,14 @@ import (
 	"time"
 )
 
-// buildWithin and readyWithin are how long the build and a start may take; a machine busy with other tests is slow.
+// buildWithin and readyWithin are how long the build and a start may take. They are long because other tests may use
+// the machine.
 const (
 	buildWithin = 10 * time.Minute
 	readyWithin = time.Minute
 )
 
-// Server is one running server with one account, and the buckets that were made in it. It ends with its test.
+// Server is one server with one account. It stops when its test ends.
 type Server struct {
 	URL       string
 	AccessKey string
@@ -41,10 +41,10 @@ type Server struct {
 	address string
 	disk    string
 	args    []string
-	end     func() // nil while it is stopped
+	end     func() // kills the process; nil while the server is stopped
 }
 
-// Start starts a server and returns when it answers. args are further flags of versitygw's, as in "--readonly".
+// Start starts a server and returns when it answers. args are further flags of versitygw, such as "--readonly".
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if _, err := program(); err != nil {
@@ -59,7 +59,7 @@ func Start(t testing.TB, args ...string) *Server {
 	}
 	t.Cleanup(s.Stop)
 	var err error
-	for range 5 { // another program may take the port in between
+	for range 5 { // another program may take the port meanwhile
 		s.address = freeAddress(t)
 		s.URL = "http://" + s.address
 		if err = s.run(); err == nil {
@@ -70,7 +70,7 @@ func Start(t testing.TB, args ...string) *Server {
 	return nil
 }
 
-// program is the path of the built server.
+// program returns the path of the built server.
 var program = sync.OnceValues(func() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	module := filepath.Join(filepath.Dir(here), "testdata", "versitygw")
@@ -99,14 +99,14 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// run starts the process and waits until it answers.
+// run starts the process and waits until the server answers.
 func (s *Server) run() error {
 	path, err := program()
 	if err != nil {
 		return err
 	}
 	args := []string{"--quiet", "--keep-alive", "--region", s.Region, "--port", s.address, "--health", "/health",
-		// with many accounts possible, an unknown one is refused as Amazon does
+		// with a directory of accounts, an unknown account is refused as Amazon does
 		"--iam-dir", filepath.Join(s.disk, "accounts")}
 	args = append(append(args, s.args...), "posix", "--sidecar", filepath.Join(s.disk, "attributes"),
 		filepath.Join(s.disk, "buckets"))
@@ -120,10 +120,10 @@ func (s *Server) run() error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = cmd.Wait() // it ends by our signal
+		_ = cmd.Wait() // it ends by a signal of end
 	}()
 	end := func() {
-		_ = cmd.Process.Kill() // as a box at home goes: without a word to its clients
+		_ = cmd.Process.Kill() // a crash, without closing connections
 		<-done
 	}
 	if s.answers(done) {
@@ -134,7 +134,7 @@ func (s *Server) run() error {
 	return fmt.Errorf("versitygw did not come up at %s: %s", s.address, out.String())
 }
 
-// answers waits until the server is healthy, and says whether that happened before its process ended.
+// answers waits until the server is healthy, and returns false if its process ends before.
 func (s *Server) answers(done <-chan struct{}) bool {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: readyWithin}
 	late := time.NewTimer(readyWithin)
@@ -158,7 +158,7 @@ func (s *Server) answers(done <-chan struct{}) bool {
 	}
 }
 
-// Stop ends the server; its port then refuses connections. What it holds stays.
+// Stop kills the server, so that its port refuses connections. Its data stays.
 func (s *Server) Stop() {
 	if s.end != nil {
 		s.end()
@@ -166,7 +166,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Restart starts a stopped server again, at the same address and with what it held.
+// Restart starts the server again, at the same address and with the same data.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
@@ -175,7 +175,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// MakeBucket makes an empty bucket.
+// MakeBucket creates an empty bucket.
 func (s *Server) MakeBucket(name string) {
 	s.t.Helper()
 	if err := os.Mkdir(filepath.Join(s.disk, "buckets", name), 0o700); err != nil {
@@ -183,7 +183,7 @@ func (s *Server) MakeBucket(name string) {
 	}
 }
 
-// Objects returns what a bucket holds, by key.
+// Objects returns the contents of all objects in a bucket, by key.
 func (s *Server) Objects(bucket string) map[string]string {
 	s.t.Helper()
 	root := filepath.Join(s.disk, "buckets", bucket)

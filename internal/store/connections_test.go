@@ -201,8 +201,8 @@ func TestDisconnecting(t *testing.T) {
 		}
 		for _, table := range []string{"connections", "streams", "holds", "pending_connections", "oauth_states"} {
 			require.Zero(t, rows(alice, "spotify", table), table)
-			for user, provider := range map[int64]library.ConnectionID{alice: "listenbrainz", bob: "spotify"} {
-				require.NotZero(t, rows(user, provider, table), table)
+			for user, id := range map[int64]library.ConnectionID{alice: "listenbrainz", bob: "spotify"} {
+				require.NotZero(t, rows(user, id, table), table)
 			}
 		}
 		require.Equal(t, 1, number(t, s, "SELECT count(*) FROM holds WHERE user_id = 0"),

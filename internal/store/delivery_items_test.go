@@ -33,13 +33,13 @@ func TestADeliveryDropsWhatItsProviderHas(t *testing.T) {
 	plays, err := s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "B", "C"}, titlesOf(plays))
-	require.Equal(t, []library.ConnectionID{"spotify"}, providersOf(plays[0]))
+	require.Equal(t, []library.ConnectionID{"spotify"}, connectionsOf(plays[0]))
 
 	save(t, s, user, "lastfm", track("B", 20.1))
 	save(t, s, user, "listenbrainz", track("C", 30.1))
 	plays, err = s.ListensOf(t.Context(), d.ID)
 	require.NoError(t, err)
-	require.Equal(t, []string{"A", "C"}, titlesOf(plays), "another provider's having it says nothing")
+	require.Equal(t, []string{"A", "C"}, titlesOf(plays), "what another connection has does not count")
 	require.Equal(t, 2, only(t, s, user).Items)
 	account, err := s.ForwardingCounts(t.Context(), user, "lastfm")
 	require.NoError(t, err)
@@ -130,10 +130,10 @@ func TestTheLatestFailureIsKept(t *testing.T) {
 	})
 }
 
-// taken lets River take what is due at a provider, one after the other, and returns the ids in their order.
-func taken(t testing.TB, s *Store, provider library.ConnectionID) (ids []int64) {
+// taken lets River work what is due at a connection, one after the other, and returns the ids in order.
+func taken(t testing.TB, s *Store, conn library.ConnectionID) (ids []int64) {
 	t.Helper()
-	stop := startQueue(t, s, provider, 1, func(id int64) error {
+	stop := startQueue(t, s, conn, 1, func(id int64) error {
 		ids = append(ids, id)
 		return nil
 	})

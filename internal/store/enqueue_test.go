@@ -18,7 +18,7 @@ import (
 	"reprise/internal/queue"
 )
 
-// forward makes a rule that forwards a user's listens to a provider in batches, from a minute of the tests' day on.
+// forward adds a rule that forwards a user's listens to a connection in batches, from a minute of the tests' day on.
 func forward(t testing.TB, s *Store, user int64, conn library.ConnectionID, batch int, from float64) {
 	t.Helper()
 	_, err := s.StartForwarding(context.Background(), delivery.Rule{User: user, Connection: conn,
@@ -26,7 +26,7 @@ func forward(t testing.TB, s *Store, user int64, conn library.ConnectionID, batc
 	require.NoError(t, err)
 }
 
-// enqueued returns a user's deliveries as lines, the oldest first: its provider, its state, and its listens.
+// enqueued returns a user's deliveries as lines of connection, state and listens, the oldest first.
 func enqueued(t testing.TB, s *Store, user int64) []string {
 	t.Helper()
 	scan := func(r scanner) (title string, err error) { return title, r.Scan(&title) }
@@ -116,7 +116,7 @@ func TestAPageIsForwardedByItsPersonsRules(t *testing.T) {
 	require.Equal(t, []string{"listenbrainz scheduled: F"}, enqueued(t, s, alice)[3:],
 		"never back to where it came from")
 	save(t, s, alice, "navidrome", track("F", 60.2), track("E", 50.2))
-	require.Len(t, enqueued(t, s, alice), 4, "what another provider reports too is sent once")
+	require.Len(t, enqueued(t, s, alice), 4, "a listen with two sources is sent once")
 	require.NoError(t, s.StopForwarding(t.Context(), alice, "listenbrainz"))
 	save(t, s, alice, "spotify", track("G", 70))
 	require.Equal(t, []string{"lastfm scheduled: G"}, enqueued(t, s, alice)[4:])
@@ -205,7 +205,7 @@ func TestAPageThatIsNotStoredEnqueuesNothing(t *testing.T) {
 	}
 }
 
-// enqueue enqueues a delivery, as a page does, and returns its id.
+// enqueue enqueues a delivery and returns its id.
 func enqueue(t testing.TB, s *Store, o delivery.Draft) (id int64) {
 	t.Helper()
 	require.NoError(t, s.write(context.Background(), func(tx *sql.Tx) (err error) {
@@ -244,7 +244,7 @@ func TestEnqueuedTwiceIsOneDelivery(t *testing.T) {
 		require.Equal(t, "done", standing(t, s, alice, id)[0])
 	}
 	for what, other := range map[string]delivery.Draft{
-		"another provider": {User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble,
+		"another connection": {User: alice, Connection: "listenbrainz", Kind: delivery.Scrobble,
 			Listens: []int64{1, 2}},
 		"another kind":  {User: alice, Connection: "lastfm", Kind: delivery.SubmitListens, Listens: []int64{1, 2}},
 		"other listens": {User: alice, Connection: "lastfm", Kind: delivery.Scrobble, Listens: []int64{2}},
@@ -339,12 +339,12 @@ func TestAChangedPlaylistIsCopiedAgain(t *testing.T) {
 		require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", library.Playlist{SourceID: "sun"}, 1,
 			tracks(3)))
 	}
-	require.Empty(t, enqueued(t, s, alice), "nobody wants it copied")
-	lists, err := s.ProviderPlaylists(t.Context(), alice, "spotify")
+	require.Empty(t, enqueued(t, s, alice), "no copies are wanted")
+	lists, err := s.ConnectionPlaylists(t.Context(), alice, "spotify")
 	require.NoError(t, err)
 	ref := strconv.FormatInt(lists[0].ID, 10)
-	for _, provider := range []library.ConnectionID{"navidrome", "listenbrainz"} {
-		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Connection: provider,
+	for _, conn := range []library.ConnectionID{"navidrome", "listenbrainz"} {
+		require.NoError(t, s.WantCopy(t.Context(), delivery.Draft{User: alice, Connection: conn,
 			Kind: delivery.WritePlaylist, Ref: ref}))
 	}
 	require.Equal(t, []string{"navidrome scheduled: " + ref, "listenbrainz scheduled: " + ref}, enqueued(t, s, alice))

@@ -131,7 +131,7 @@ func TestAMonthIsReadWhole(t *testing.T) {
 	}
 	require.Len(t, seen, len(inside))
 	require.Equal(t, "the last", last.Title)
-	require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, providersOf(last))
+	require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, connectionsOf(last))
 	for range s.Month(t.Context(), user, from, to) {
 		break // a reader may stop
 	}

@@ -171,7 +171,7 @@ func TestGuessedPlaysAreNotMerged(t *testing.T) {
 	for _, l := range got {
 		if l.Approximate {
 			approximate++
-			require.Equal(t, []library.ConnectionID{"navidrome"}, providersOf(l))
+			require.Equal(t, []library.ConnectionID{"navidrome"}, connectionsOf(l))
 		}
 	}
 	require.Equal(t, 1, approximate)

@@ -57,18 +57,18 @@ func TestSpellingsOfATrackHaveOneMatchKey(t *testing.T) {
 	}
 }
 
-// told is a play as one service reports it.
-type told struct {
-	provider library.ConnectionID
-	minute   float64
-	title    string
-	artist   string
-	length   time.Duration
+// reported is a play as one service reports it.
+type reported struct {
+	conn   library.ConnectionID
+	minute float64
+	title  string
+	artist string
+	length time.Duration
 }
 
-func (v told) listen() library.Listen {
+func (v reported) listen() library.Listen {
 	l := listen(v.minute)
-	l.SourceID = fmt.Sprint(v.provider, "-", v.minute)
+	l.SourceID = fmt.Sprint(v.conn, "-", v.minute)
 	if v.title != "" {
 		l.Title = v.title
 	}
@@ -83,33 +83,33 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 	t.Parallel()
 	three := 3 * time.Minute
 	cases := map[string]struct {
-		plays [2]told
+		plays [2]reported
 		want  int
 	}{
-		"the same instant": {[2]told{{minute: 10, length: three}, {minute: 10, length: three}},
+		"the same instant": {[2]reported{{minute: 10, length: three}, {minute: 10, length: three}},
 			1},
-		"start and end": {[2]told{{minute: 10, length: three}, {minute: 13, length: three}},
+		"start and end": {[2]reported{{minute: 10, length: three}, {minute: 13, length: three}},
 			1},
-		"end and start": {[2]told{{minute: 13.4, length: three},
+		"end and start": {[2]reported{{minute: 13.4, length: three},
 			{minute: 10, length: three}}, 1},
-		"one tells no length":    {[2]told{{minute: 10, length: three}, {minute: 13}}, 1},
-		"the other tells none":   {[2]told{{minute: 10}, {minute: 13.4, length: three}}, 1},
-		"neither tells a length": {[2]told{{minute: 10}, {minute: 14.5}}, 1},
-		"start and end of half an hour": {[2]told{{minute: 10, length: 30 * time.Minute},
+		"one has no length":    {[2]reported{{minute: 10, length: three}, {minute: 13}}, 1},
+		"the other has none":   {[2]reported{{minute: 10}, {minute: 13.4, length: three}}, 1},
+		"neither has a length": {[2]reported{{minute: 10}, {minute: 14.5}}, 1},
+		"start and end of half an hour": {[2]reported{{minute: 10, length: 30 * time.Minute},
 			{minute: 40, length: 30 * time.Minute}}, 1},
-		"feat. in the title": {[2]told{{minute: 10},
+		"feat. in the title": {[2]reported{{minute: 10},
 			{minute: 10, title: "Svefn-g-englar (feat. Steindór Andersen)"}}, 1},
-		"feat. in the artist": {[2]told{{minute: 10},
+		"feat. in the artist": {[2]reported{{minute: 10},
 			{minute: 10, artist: "Sigur Rós feat. Steindór Andersen"}}, 1},
-		"a remaster": {[2]told{{minute: 10},
+		"a remaster": {[2]reported{{minute: 10},
 			{minute: 10, title: "Svefn-g-englar - 2019 Remaster"}}, 1},
-		"without accents": {[2]told{{minute: 10}, {minute: 10, artist: "SIGUR ROS"}}, 1},
-		"artists joined otherwise": {[2]told{{minute: 10, artist: "Sigur Rós, Hilmar"},
+		"without accents": {[2]reported{{minute: 10}, {minute: 10, artist: "SIGUR ROS"}}, 1},
+		"artists joined otherwise": {[2]reported{{minute: 10, artist: "Sigur Rós, Hilmar"},
 			{minute: 10, artist: "Sigur Rós & Hilmar"}}, 1},
-		"longer apart than the track": {[2]told{{minute: 10, length: three}, {minute: 14, length: three}},
+		"longer apart than the track": {[2]reported{{minute: 10, length: three}, {minute: 14, length: three}},
 			2},
-		"longer apart than a track is as a rule": {[2]told{{minute: 10}, {minute: 15}}, 2},
-		"another track":                          {[2]told{{minute: 10}, {minute: 10, title: "Starálfur"}}, 2},
+		"longer apart than a track is as a rule": {[2]reported{{minute: 10}, {minute: 15}}, 2},
+		"another track":                          {[2]reported{{minute: 10}, {minute: 10, title: "Starálfur"}}, 2},
 	}
 	s, _ := setup(t)
 	for name, c := range cases {
@@ -125,22 +125,22 @@ func TestOnePlayAtTwoServicesIsOneListen(t *testing.T) {
 				if c.want == 1 {
 					page, _, err := s.Listens(t.Context(), user, "", 10)
 					require.NoError(t, err)
-					require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, providersOf(page[0]))
+					require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, connectionsOf(page[0]))
 				}
 			})
 		}
 	}
 }
 
-func providersOf(l library.StoredListen) (names []library.ConnectionID) {
+func connectionsOf(l library.StoredListen) (names []library.ConnectionID) {
 	for _, s := range l.Sources {
 		names = append(names, s.Connection)
 	}
 	return names
 }
 
-// inPages stores plays page by page, the newest first in each, as providers do. With rnd it shuffles the pages.
-func inPages(t testing.TB, s *Store, user int64, rnd *rand.Rand, pages [][]told) (added int) {
+// inPages stores shuffled pages of plays, each the newest first, as providers return them.
+func inPages(t testing.TB, s *Store, user int64, rnd *rand.Rand, pages [][]reported) (added int) {
 	t.Helper()
 	rnd.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
 	for _, page := range pages {
@@ -149,8 +149,8 @@ func inPages(t testing.TB, s *Store, user int64, rnd *rand.Rand, pages [][]told)
 			listens[i] = v.listen()
 		}
 		slices.SortFunc(listens, func(a, b library.Listen) int { return b.PlayedAt.Compare(a.PlayedAt) })
-		added += save(t, s, user, page[0].provider, listens...)
-		added += save(t, s, user, page[0].provider, listens...) // read again, as after an interrupted run
+		added += save(t, s, user, page[0].conn, listens...)
+		added += save(t, s, user, page[0].conn, listens...) // read again, as after an interrupted run
 	}
 	return added
 }
@@ -179,11 +179,11 @@ func TestRealPlaysAreNeverMerged(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
 				user := addUser(t, s, t.Name(), accounts.Member)
 				rnd := rand.New(rand.NewPCG(seed, 1))
-				var pages [][]told
+				var pages [][]reported
 				for _, m := range c.minutes {
-					pages = append(pages, []told{{provider: "listenbrainz", minute: m, length: length}})
+					pages = append(pages, []reported{{conn: "listenbrainz", minute: m, length: length}})
 					if !c.one {
-						pages = append(pages, []told{{provider: "spotify", minute: m + c.offset, length: length}})
+						pages = append(pages, []reported{{conn: "spotify", minute: m + c.offset, length: length}})
 					}
 				}
 				require.Equal(t, len(c.minutes), inPages(t, s, user, rnd, pages))
@@ -205,7 +205,7 @@ func requireWhole(t testing.TB, s *Store, user int64) {
 		number(t, s,
 			`SELECT count(*) FROM (SELECT 1 FROM listen_sources
 		WHERE user_id = $1 GROUP BY listen_id, connection HAVING count(*) > 1) AS twice`, user),
-		"listens with two plays of one provider")
+		"listens with two plays of one connection")
 }
 
 // TestAnyOrderOfArrival stores an evening of plays from two services, which both miss some, in pages of many orders and
@@ -218,24 +218,24 @@ func TestAnyOrderOfArrival(t *testing.T) {
 			user := addUser(t, s, t.Name(), accounts.Member)
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			offset := []float64{0, 4, -0.3, 0.4}[seed%4]
-			var first, second []told
+			var first, second []reported
 			real, minute := 0, 0.0
 			for range 60 {
 				title := fmt.Sprint("Track ", rnd.IntN(4))
 				// only one service has it: it must be far from other plays of the track to be distinguishable
 				if rnd.IntN(4) == 0 {
 					minute += 20
-					first = append(first, told{"listenbrainz", minute, title, "", 4 * time.Minute})
+					first = append(first, reported{"listenbrainz", minute, title, "", 4 * time.Minute})
 					minute += 20
 				} else {
-					first = append(first, told{"listenbrainz", minute, title, "", 4 * time.Minute})
-					second = append(second, told{"spotify", minute + offset, title, "", 0})
+					first = append(first, reported{"listenbrainz", minute, title, "", 4 * time.Minute})
+					second = append(second, reported{"spotify", minute + offset, title, "", 0})
 					minute += []float64{1, 4, 4, 4.2}[rnd.IntN(4)]
 				}
 				real++
 			}
-			var pages [][]told
-			for _, plays := range [][]told{first, second} {
+			var pages [][]reported
+			for _, plays := range [][]reported{first, second} {
 				for len(plays) > 0 {
 					n := min(1+rnd.IntN(9), len(plays))
 					pages, plays = append(pages, plays[:n]), plays[n:]
@@ -256,14 +256,14 @@ func TestThreeServicesReportOnePlay(t *testing.T) {
 	s, _ := setup(t)
 	for seed := range uint64(6) {
 		user := addUser(t, s, fmt.Sprint(seed), accounts.Member)
-		var pages [][]told
+		var pages [][]reported
 		for _, minute := range []float64{0, 4, 8} {
 			for i, p := range []library.ConnectionID{"listenbrainz", "navidrome", "spotify"} {
-				pages = append(pages, []told{{provider: p, minute: minute + float64(i)/10, length: 4 * time.Minute}})
+				pages = append(pages, []reported{{conn: p, minute: minute + float64(i)/10, length: 4 * time.Minute}})
 			}
 		}
 		// Only whole pages are shuffled: for single plays of three services in any order, there is no unique answer.
-		byService := [][]told{{}, {}, {}}
+		byService := [][]reported{{}, {}, {}}
 		for i, p := range pages {
 			byService[i%3] = append(byService[i%3], p[0])
 		}

@@ -25,8 +25,8 @@ func (s *Store) Playlists(ctx context.Context, user int64) ([]library.StoredPlay
 		selectPlaylist+"WHERE user_id = $1 ORDER BY active DESC, connection, position, id", user)
 }
 
-// ProviderPlaylists returns the playlists of one connection.
-func (s *Store) ProviderPlaylists(
+// ConnectionPlaylists returns the playlists of one connection.
+func (s *Store) ConnectionPlaylists(
 	ctx context.Context, user int64, conn library.ConnectionID,
 ) ([]library.StoredPlaylist, error) {
 	return list(ctx, s.reader, scanPlaylist,

@@ -25,7 +25,7 @@ func TestSavePlaylistReplacesAllTracks(t *testing.T) {
 	s, user := setup(t)
 	p := library.Playlist{SourceID: "abc-_.=", Name: "Rain", Snapshot: "1", TrackCount: 999}
 	require.NoError(t, s.SavePlaylist(t.Context(), user, "spotify", p, 4, tracks(430)))
-	stored, err := s.ProviderPlaylists(t.Context(), user, "spotify")
+	stored, err := s.ConnectionPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	p.TrackCount = 430
 	want := library.StoredPlaylist{ID: stored[0].ID, Connection: "spotify", Playlist: p, Position: 4, Active: true,
@@ -97,7 +97,7 @@ func TestPlaylistsComeInTheOrderOfTheirProvider(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "c a b n", joined(stored))
 	require.NoError(t, s.MovePlaylists(t.Context(), map[int64]int{stored[0].ID: 5}))
-	stored, err = s.ProviderPlaylists(t.Context(), user, "spotify")
+	stored, err = s.ConnectionPlaylists(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, "a b c", joined(stored))
 }

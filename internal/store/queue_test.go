@@ -36,7 +36,7 @@ func (w *worker[T]) Work(_ context.Context, j *river.Job[T]) error { return w.do
 
 // startQueue works the deliveries of a connection, so many at once, until the returned function is called, which waits
 // for running ones. It needs a synctest bubble.
-func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce int,
+func startQueue(t testing.TB, s *Store, conn library.ConnectionID, atOnce int,
 	do func(id int64) error) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
@@ -44,7 +44,7 @@ func startQueue(t testing.TB, s *Store, provider library.ConnectionID, atOnce in
 	river.AddWorker(workers, &worker[copied]{do: do})
 	queues := map[string]river.QueueConfig{}
 	for user := range int64(3) {
-		queues[delivery.QueueOf(provider, user)] = river.QueueConfig{MaxWorkers: atOnce}
+		queues[delivery.QueueOf(conn, user)] = river.QueueConfig{MaxWorkers: atOnce}
 	}
 	client, err := s.Queue().Client(context.Background(), river.Config{Workers: workers, Queues: queues,
 		FetchPollInterval: time.Second, FetchCooldown: time.Millisecond})

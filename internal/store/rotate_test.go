@@ -86,10 +86,10 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	again, err := Open(t.Context(), in(t, dir), next, Options{})
 	require.NoError(t, err)
 	defer again.Close()
-	for _, provider := range []library.ConnectionID{"spotify", "navidrome"} {
-		c, err := again.Connection(t.Context(), user, provider)
+	for _, conn := range []library.ConnectionID{"spotify", "navidrome"} {
+		c, err := again.Connection(t.Context(), user, conn)
 		require.NoError(t, err)
-		require.Equal(t, library.Credentials{"token": "credential-of-" + string(provider)}, c.Credentials)
+		require.Equal(t, library.Credentials{"token": "credential-of-" + string(conn)}, c.Credentials)
 	}
 	waiting, err := again.Pending(t.Context(), user, "spotify")
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func TestASecretOpensOnlyInItsPlace(t *testing.T) {
 	moves := map[string]string{
 		"another user's row": "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE " +
 			"user_id = 1 AND connection = 'spotify') WHERE user_id = 2",
-		"another provider's": "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE " +
+		"another connection's": "UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE " +
 			"user_id = 1 AND connection = 'listenbrainz') WHERE user_id = 2",
 		"the waiting one's": "UPDATE connections SET credentials = (SELECT credentials FROM pending_connections " +
 			"WHERE user_id = 2) WHERE user_id = 2",

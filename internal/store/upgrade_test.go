@@ -208,7 +208,7 @@ func requireOldData(t *testing.T, s *Store) {
 	t.Helper()
 	listens, _ := all(t, s, 1, 7)
 	require.Len(t, listens, 45)
-	require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, providersOf(listens[20]))
+	require.Equal(t, []library.ConnectionID{"listenbrainz", "spotify"}, connectionsOf(listens[20]))
 	require.Equal(t, "It's; a -- \"title\"\nof two lines", listens[3].Title)
 	requireWhole(t, s, 1)
 	counts, err := s.PlayCounts(t.Context(), 2, "navidrome", []string{"nd-track-4"})

@@ -1,8 +1,8 @@
-// Package supysonictest starts a real Subsonic server for tests: Debian's Supysonic, on loopback, with a few tones
-// for music. It speaks API 1.10.2: it refuses token authentication with code 10, and returns nothing from
-// createPlaylist.
+// Package supysonictest starts a real Subsonic server for tests: Debian's Supysonic, on loopback, with a few generated
+// tones as its music. It implements API 1.10.2: it refuses token authentication with code 10, and createPlaylist
+// returns nothing.
 //
-// A machine without the server fails the test with a sentence that says what to install; no test is skipped.
+// If the server is not installed, the test fails and says what to install. No test is skipped.
 package supysonictest
 
 import (
@@ -22,16 +22,17 @@ import (
 	"time"
 )
 
-// readyWithin is how long a server may take to make its music and answer; a machine busy with other tests is slow.
+// readyWithin is how long a server may take to start, including its music. It is long because other tests may use the
+// machine.
 const readyWithin = 2 * time.Minute
 
 const needs = "This test needs the Debian packages supysonic python3-waitress ffmpeg (apt-get install them)."
 
-// Titles are the tracks that every server has, in the order of their numbers on the album. Their artist is "The
-// Tones", their album "Test Signals".
+// Titles are the titles of the tracks on every server, in album order. The artist is "The Tones", the album "Test
+// Signals".
 var Titles = []string{"Low", "Middle", "High"}
 
-// Server is one running server with one user and the tracks of [Titles]. It ends with its test.
+// Server is one server with one user and the tracks of [Titles]. It stops when its test ends.
 type Server struct {
 	URL      string
 	Username string
@@ -43,7 +44,7 @@ type Server struct {
 	done chan struct{}
 }
 
-// Start makes the music, adds the user, scans, and returns when the server answers.
+// Start creates the music, adds the user, scans the music, and returns when the server answers.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	for _, program := range []string{"supysonic-server", "supysonic-cli", "ffmpeg"} {
@@ -109,7 +110,7 @@ func (s *Server) cli(ctx context.Context, args ...string) {
 	}
 }
 
-// run starts the server on a free port. Another program may take the port in between; then another one is tried.
+// run starts the server on a free port. If another program takes the port meanwhile, it tries another one.
 func (s *Server) run(ctx context.Context) {
 	s.t.Helper()
 	for range 5 {
@@ -126,7 +127,7 @@ func (s *Server) run(ctx context.Context) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = cmd.Wait() // it ends by our signal
+			_ = cmd.Wait() // it ends when Stop cancels its context
 		}()
 		if answers(ctx, "127.0.0.1:"+port, done) {
 			s.URL, s.stop, s.done = "http://127.0.0.1:"+port, stop, done
@@ -151,7 +152,7 @@ func freePort(t testing.TB) string {
 	return port
 }
 
-// answers waits until something listens at addr, and says whether that happened before the process or ctx ended.
+// answers waits until something listens at addr, and returns false if the process or ctx ends before.
 func answers(ctx context.Context, addr string, done <-chan struct{}) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -170,19 +171,19 @@ func answers(ctx context.Context, addr string, done <-chan struct{}) bool {
 	}
 }
 
-// Stop ends the server; its port then refuses connections.
+// Stop kills the server, so that its port refuses connections.
 func (s *Server) Stop() {
 	s.stop()
 	<-s.done
 }
 
-// SetPassword changes the user's password at the server, as the user would; s.Password stays what it was.
+// SetPassword changes the user's password at the server. It does not change s.Password.
 func (s *Server) SetPassword(password string) {
 	s.t.Helper()
 	s.cli(s.t.Context(), "user", "changepass", s.Username, "-p", password)
 }
 
-// CreatePlaylist makes a playlist of all tracks whose titles are given, through the Subsonic API.
+// CreatePlaylist creates a playlist of the tracks with these titles through the Subsonic API.
 func (s *Server) CreatePlaylist(name string, titles ...string) {
 	s.t.Helper()
 	params := url.Values{"name": {name}}
@@ -205,13 +206,13 @@ func (s *Server) CreatePlaylist(name string, titles ...string) {
 	s.api("createPlaylist", params, nil)
 }
 
-// Playlist is one on the server.
+// Playlist is a playlist on the server.
 type Playlist struct {
 	Name   string
 	Titles []string
 }
 
-// Named returns the playlists of that name.
+// Named returns the playlists with that name.
 func (s *Server) Named(name string) (named []Playlist) {
 	s.t.Helper()
 	for _, p := range s.AllPlaylists() {

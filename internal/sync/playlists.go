@@ -15,7 +15,7 @@ import (
 
 // playlistStore keeps playlists.
 type playlistStore interface {
-	ProviderPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
+	ConnectionPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
 	SavePlaylist(
 		ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track,
 	) error
@@ -53,7 +53,7 @@ func (rd *reader) readPlaylists(
 		}
 		now = append(now, page...)
 	}
-	stored, err := rd.store.ProviderPlaylists(ctx, c.User, c.ID)
+	stored, err := rd.store.ConnectionPlaylists(ctx, c.User, c.ID)
 	if err != nil {
 		return 0, err
 	}

@@ -113,7 +113,7 @@ func TestARunEndsAtItsDeadline(t *testing.T) {
 		up.Fail("spotify", nil)
 		up.SetPlaylist("alice", "Rain", "Song 1")
 		time.Sleep(time.Minute)
-		lists, err := e.Store.ProviderPlaylists(context.Background(), user, "spotify")
+		lists, err := e.Store.ConnectionPlaylists(context.Background(), user, "spotify")
 		require.NoError(t, err)
 		require.Len(t, lists, 1, "and the next run is a new one")
 	})

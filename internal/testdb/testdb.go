@@ -1,5 +1,5 @@
-// Package testdb makes databases for tests by copying one that is migrated once per process: migrating takes longer
-// than most tests.
+// Package testdb creates databases for tests. It copies one that is migrated once per process, because migrating takes
+// longer than most tests.
 package testdb
 
 import (
@@ -18,7 +18,7 @@ const FileName = "reprise.db"
 
 // Template is a database that tests copy. It is safe for concurrent use.
 type Template struct {
-	// Migrate makes the database: at the address of a Postgres server, or else in a directory.
+	// Migrate creates the database: at the address of a Postgres server, or in a directory if url is empty.
 	Migrate func(dir, url string) error
 
 	once sync.Once
@@ -26,8 +26,8 @@ type Template struct {
 	err  error
 }
 
-// Fill puts a copy into a directory that has no database yet. When the tests run on Postgres, the copy is made
-// there and belongs to the directory; Fill returns its address, and "" otherwise.
+// Fill puts a copy into a directory that has no database yet. If the tests run on Postgres, it creates the copy there
+// and returns its address; otherwise it returns "".
 func (m *Template) Fill(t testing.TB, dir string) (url string) {
 	t.Helper()
 	if postgrestest.On() {
