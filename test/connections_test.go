@@ -70,7 +70,7 @@ func TestTwoNavidromesAreApart(t *testing.T) {
 	require.Contains(t, v.page("/", 200), `href="/connect/navidrome-2`)
 	before := v.lastSuccess("navidrome")
 	v.eventually("the other is read", func() bool { return v.lastSuccess("navidrome") != before })
-	require.Equal(t, "healthy", v.state("navidrome"))
+	v.becomes("navidrome", "healthy")
 	v.call("POST", "/connections/navidrome/sync", nil, 202)
 
 	// Reconnecting one leaves the other as it is.
@@ -91,7 +91,7 @@ func TestTwoNavidromesAreApart(t *testing.T) {
 	require.Equal(t, both, v.total(), "what stayed is known again")
 	v.call("DELETE", "/connections/navidrome-2?data=delete", nil, 204)
 	require.Equal(t, both-second, v.total())
-	require.Equal(t, "healthy", v.state("navidrome"))
+	v.becomes("navidrome", "healthy")
 	v.call("GET", "/connections/navidrome-2", nil, 404)
 }
 
