@@ -28,7 +28,7 @@ quick: ## format, vet and test what changed and what depends on it, for the inne
 	@.ci/quick
 
 soak: tools ## all tests, with the endurance tests at full length
-	REPRISE_SOAK=all $(TEST) $(FLAGS) -timeout 60m $(PACKAGES)
+	SOAK=all $(TEST) $(FLAGS) -timeout 60m $(PACKAGES)
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -1,6 +1,6 @@
 // Package soak sizes the endurance tests: those that repeat something until a rare failure would show.
 //
-// By default they are short. The environment variable REPRISE_SOAK makes them long: all of them with "all", and with a
+// By default they are short. The environment variable SOAK makes them long: all of them with "all", and with a
 // number those that the number picks, about a third. The number also seeds what they do at random, so that a failure
 // can be repeated.
 package soak
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-const env = "REPRISE_SOAK"
+const env = "SOAK"
 
 // oneOf is how many tests there are for each one that a seed picks.
 const oneOf = 3
