@@ -62,7 +62,7 @@ func (r *Runner) Receive(
 ) (v Import, err error) {
 	f, ok := formats[conn.Provider()]
 	if !ok {
-		return v, &RefusedError{Problem: "Choose the service whose export this is: Spotify, Last.fm or ListenBrainz."}
+		return v, &RefusedError{Problem: "Choose the service whose export this is."}
 	}
 	if !r.begin(user) {
 		return v, ErrBusy
