@@ -1,9 +1,10 @@
 # What there is to do with this project; `make help` lists it.
 SHELL := /bin/bash
 GO ?= go
-# The packages that take longest come first, so that nothing waits for them in the end.
-PACKAGES := ./test ./cmd/server ./internal/store ./internal/sync ./...
+PACKAGES := ./...
 FLAGS ?=
+# The packages that take longest come first, so that nothing waits for them in the end.
+TESTED := ./test ./cmd/server ./internal/store ./internal/sync $(PACKAGES)
 # Most tests wait for something, so that more of them run at once than there are processors.
 TEST := .ci/in-memory $(GO) test -count=1 -shuffle=on -p 3 -parallel 6
 
@@ -23,13 +24,13 @@ build: ## build bin/reprise
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/reprise ./cmd/server
 
 test: tools ## install what tests need and run all of them
-	$(TEST) $(FLAGS) -timeout 15m $(PACKAGES)
+	$(TEST) $(FLAGS) -timeout 15m $(TESTED)
 
 quick: ## format, vet and test what changed and what depends on it, for the inner loop
 	@.ci/quick
 
 soak: tools ## all tests, with the endurance tests at full length
-	SOAK=all $(TEST) $(FLAGS) -timeout 60m $(PACKAGES)
+	SOAK=all $(TEST) $(FLAGS) -timeout 60m $(TESTED)
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -106,7 +106,7 @@ func TestTheSampleFileListsTheProviders(t *testing.T) {
 // comment returns the text as a comment above a provider's setting, in lines of at most 120 columns.
 func comment(text string) (lines string) {
 	line := "    #"
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if utf8.RuneCountInString(line+" "+word) > 120 {
 			lines += line + "\n"
 			line = "    #"
