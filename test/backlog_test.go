@@ -42,7 +42,8 @@ func backlog(t testing.TB, dir string, n int) {
 		_, err := db.SaveListens(ctx, library.Intake{User: 1, Connection: "spotify", Listens: page})
 		require.NoError(t, err)
 	}
-	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Connection: "listenbrainz", Kind: delivery.SubmitListens,
+	owed, err := db.StartForwarding(ctx, delivery.Rule{User: 1, Connection: "listenbrainz",
+		Kind:  delivery.SubmitListens,
 		Batch: 1}, true)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, owed, n)

@@ -55,7 +55,8 @@ func TestADatabaseAtAPostgresServer(t *testing.T) {
 	v.eventually("not ready", func() bool { return v.status("/readyz") == http.StatusServiceUnavailable })
 	require.Equal(t, http.StatusOK, v.status("/livez"))
 	v.eventually("the sentence of a stopped server", func() bool { // at first it is still stopping
-		return strings.Contains(v.page("/listens", http.StatusServiceUnavailable), "The database server cannot be reached.")
+		return strings.Contains(v.page("/listens", http.StatusServiceUnavailable),
+			"The database server cannot be reached.")
 	})
 	pg.Resume()
 	v.eventually("ready", func() bool { return v.status("/readyz") == http.StatusOK })

@@ -47,7 +47,8 @@ func connection(state string, category any) object {
 func notification(id, severity string, resolved any) object {
 	return object{"ID": id, "Severity": severity, "Title": "Spotify needs to be reconnected",
 		"Message": "Your permission ended.", "Detail": "invalid_grant",
-		"Provider": "spotify", "Connection": "spotify", "Action": object{"Label": "Reconnect", "URL": "/connect/spotify"},
+		"Provider": "spotify", "Connection": "spotify", "Action": object{"Label": "Reconnect",
+			"URL": "/connect/spotify"},
 		"CreatedAt": stamp, "AcknowledgedAt": nil, "ResolvedAt": resolved}
 }
 
@@ -65,7 +66,8 @@ func details(c, forward, archive object) object {
 	if forward != nil {
 		owed = 37
 	}
-	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive, "Owed": owed, "Gaps": nil, "Import": nil,
+	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive,
+		"Owed": owed, "Gaps": nil, "Import": nil,
 		"Activity": happened(), "Runs": nil}
 }
 
@@ -216,7 +218,8 @@ func copies() []object {
 			"Found": "Nobody – Rain!"})
 	}
 	report := object{"Total": 5, "Matched": 4, "Done": "unchanged", "Tracks": tracks}
-	written := object{"Connection": "navidrome", "Provider": "navidrome", "DisplayName": "Navidrome", "Enabled": true, "UpToDate": true,
+	written := object{"Connection": "navidrome", "Provider": "navidrome", "DisplayName": "Navidrome",
+		"Enabled": true, "UpToDate": true,
 		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[4:]}
 	return []object{written,
 		without(written, "Connection", "b", "Delivery", delivery("3", "dead"), "Report",
@@ -269,12 +272,15 @@ func layouts() map[string][]any {
 		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
 		connection("syncing", nil), connection("held", "rate_limit")},
-		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register, ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
+		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register,
+			ready}, "Listens": listens, "Total": 1200, "NotReady": "Spotify",
 		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": "It does."}}
-	empty := object{"Connections": nil, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register, ready}, "Listens": nil, "Total": 0,
+	empty := object{"Connections": nil, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}},
+		"Offers": []object{register, ready}, "Listens": nil, "Total": 0,
 		"NotReady": "", "Headline": object{"State": "healthy", "Text": "", "Lead": ""}}
 	all, day := runs()
-	form := object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": ready, "RedirectURI": "", "SettingUp": "", "Settings": nil, "ReturnTo": "/",
+	form := object{"ID": "spotify", "Label": "Spotify", "Another": false, "Provider": ready, "RedirectURI": "",
+		"SettingUp": "", "Settings": nil, "ReturnTo": "/",
 		"Values": object{"url": "x", "plain": ""}, "Connected": true, "Problem": "No answer."}
 	return map[string][]any{
 		"status": {status, empty},
@@ -439,7 +445,8 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 func TestAlertIsShownOnce(t *testing.T) {
 	t.Parallel()
 	user := object{"Name": "Ann", "Role": "member"}
-	status := object{"Connections": []object{connection("needs_reconnect", "auth")}, "Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": nil, "Listens": nil,
+	status := object{"Connections": []object{connection("needs_reconnect", "auth")},
+		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": nil, "Listens": nil,
 		"Total": 0, "NotReady": "",
 		"Headline": object{"State": "needs_reconnect", "Text": "One connection needs you", "Lead": ""}}
 	for name, page := range map[string]any{"status": status,

@@ -233,8 +233,9 @@ func TestOfAChannelOnlyItsHoldIsStored(t *testing.T) {
 	f.Change.Kind, f.Change.NewHold = resilience.Began, true
 	f.Change.State.Kind, f.Change.State.Until = resilience.Held, time.Now().Add(time.Hour)
 	require.NoError(t, a.Failed(t.Context(), providers.OfChannel(member, "channel-7", "ntfy", 1), f))
-	require.Equal(t, []resilience.Hold{{Key: resilience.Key{Connection: "channel-7", Provider: "channel-7"}, Category: resilience.RateLimit,
-		Since: f.Change.State.Since, Until: f.Change.State.Until}}, m.holds)
+	require.Equal(t, []resilience.Hold{{Key: resilience.Key{Connection: "channel-7", Provider: "channel-7"},
+		Category: resilience.RateLimit,
+		Since:    f.Change.State.Since, Until: f.Change.State.Until}}, m.holds)
 	require.Empty(t, m.open)
 	require.Empty(t, m.log)
 	require.Zero(t, m.failed)

@@ -48,9 +48,11 @@ func (a *Alerts) BreakerChanged(ctx context.Context, c resilience.BreakerChange)
 	a.log.Info("breaker changed", "endpoint", c.Endpoint, "from", c.From.String(), "to", c.To.String())
 	switch { // a reset by a person is noted as theirs
 	case c.From == resilience.BreakerClosed:
-		a.Note(ctx, activity.Entry{Action: activity.BreakerOpened, Connection: library.ConnectionID(c.Provider), Subject: c.Endpoint})
+		a.Note(ctx, activity.Entry{Action: activity.BreakerOpened, Connection: library.ConnectionID(c.Provider),
+			Subject: c.Endpoint})
 	case c.From == resilience.BreakerHalfOpen && c.To == resilience.BreakerClosed:
-		a.Note(ctx, activity.Entry{Action: activity.BreakerClosed, Connection: library.ConnectionID(c.Provider), Subject: c.Endpoint})
+		a.Note(ctx, activity.Entry{Action: activity.BreakerClosed, Connection: library.ConnectionID(c.Provider),
+			Subject: c.Endpoint})
 	}
 	admins, err := a.store.Admins(ctx)
 	if err != nil {

@@ -46,7 +46,9 @@ type ForwardedListen struct {
 
 // Forward forwards a person's listens to a provider from now on; with earlier, those stored before too, as far as the
 // provider takes them and does not have them. It returns how many of those there are: listens, or months of an archive.
-func (d *Deliveries) Forward(ctx context.Context, user int64, conn library.ConnectionID, earlier bool) (n int, err error) {
+func (d *Deliveries) Forward(
+	ctx context.Context, user int64, conn library.ConnectionID, earlier bool,
+) (n int, err error) {
 	r, err := d.rule(user, conn, earlier)
 	if err != nil {
 		return 0, err

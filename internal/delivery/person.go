@@ -103,7 +103,8 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 		return 0, err
 	}
 	d.opt.Metrics.Redriven("due", n)
-	d.did(ctx, activity.Entry{User: f.User, Action: activity.Redriven, Connection: f.Connection, Subject: strconv.Itoa(n)})
+	d.did(ctx, activity.Entry{User: f.User, Action: activity.Redriven, Connection: f.Connection,
+		Subject: strconv.Itoa(n)})
 	return n, errors.Join(err, d.started(ctx, f.User, f.Connection))
 }
 

@@ -39,7 +39,8 @@ type ReportTrack struct {
 
 // matchStore remembers which tracks a provider has.
 type matchStore interface {
-	Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]match.Result, error)
+	Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]match.Result,
+		error)
 	SaveMatches(ctx context.Context, user int64, conn library.ConnectionID, found map[string]match.Result) error
 	// ForgetMatches deletes the matches with these tracks of the provider; "" means the tracks that it does not have.
 	ForgetMatches(ctx context.Context, user int64, conn library.ConnectionID, sourceIDs []string) error

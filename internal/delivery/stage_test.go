@@ -160,7 +160,8 @@ func (g *stage) allow() {
 // enqueue enqueues a delivery of these listens, the first of which decides its outcome, and returns its id.
 func (g *stage) enqueue(outcome func(context.Context) error, titles ...string) int64 {
 	g.Helper()
-	_, err := g.s.StartForwarding(g.Context(), delivery.Rule{User: g.user, Connection: "lastfm", Kind: delivery.Scrobble,
+	_, err := g.s.StartForwarding(g.Context(), delivery.Rule{User: g.user, Connection: "lastfm",
+		Kind:  delivery.Scrobble,
 		Batch: len(titles), From: day, Since: day}, false)
 	require.NoError(g, err)
 	var page []library.Listen

@@ -156,7 +156,8 @@ func (w *worker) deliver(ctx context.Context, a *attempt) (result string, _ erro
 		return w.settle(after, *a, err)
 	}
 	c, err := w.store.Connection(ctx, a.User, a.Connection)
-	if errors.Is(err, library.ErrNotFound) || err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
+	if errors.Is(err, library.ErrNotFound) ||
+		err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
 		return "parked", w.park(ctx, *a)
 	}
 	if err == nil {

@@ -2,7 +2,8 @@ package enrich
 
 import "reprise/internal/providers"
 
-// newSource returns the source of a provider's facts. It is set up unless something is missing that it needs: settings of
+// newSource returns the source of a provider's facts. It is set up unless something is missing that it needs:
+// settings of
 // its own, the source that finds the ids, or a place for pictures.
 func newSource(p *providers.Provider, services *providers.Registry, keepsPictures bool) Source {
 	e := p.Enriches

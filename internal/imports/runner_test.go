@@ -299,7 +299,8 @@ func TestProgressIsTold(t *testing.T) {
 		}
 	}
 	require.Equal(t,
-		events.Event{Type: events.Progress, Connection: "spotify", Stream: imports.Stream, Done: 3060, Total: 3060}, last)
+		events.Event{Type: events.Progress, Connection: "spotify", Stream: imports.Stream, Done: 3060,
+			Total: 3060}, last)
 	require.Equal(t, 3, seen[events.Imports], "received, started, ended")
 	require.Equal(t, 3, seen[events.Listens])
 }

@@ -58,7 +58,8 @@ type Store interface {
 	OpenNotification(ctx context.Context, n Notification) (stored Notification, opened bool, err error)
 	// ResolveNotifications closes the open notifications of a provider with one of these causes and returns them;
 	// without causes, all about a credential (those with a generation). User 0 stands for every user.
-	ResolveNotifications(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) ([]Notification, error)
+	ResolveNotifications(ctx context.Context, user int64, conn library.ConnectionID,
+		causes ...string) ([]Notification, error)
 	// AckNotification reports whether there was anything to acknowledge.
 	AckNotification(ctx context.Context, user, id int64) (bool, error)
 }

@@ -134,7 +134,8 @@ func TestThePermissionEndedOnItsDay(t *testing.T) {
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 			Since: since}
 		w := Explain(spotify, library.Connection{ExpiresAt: end}, Trouble{State: s, Stream: library.Listens})
-		require.Equal(t, want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
+		require.Equal(t,
+			want+" Nothing that was stored is lost, and reading goes on as soon as you have reconnected.", w.Message)
 		w = Explain(spotify, library.Connection{}, Trouble{State: s, Stream: library.Listens})
 		require.Contains(t, w.Message, gone, "without a known end")
 	}
@@ -222,8 +223,9 @@ func notices(t *testing.T, b *book) {
 		b.add(Explain(p, c, Trouble{State: s, Stream: library.Listens}),
 			fmt.Sprint("the end after ", months, " months"), "")
 	}
-	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting, Category: resilience.Upstream,
-		Since: since}), "trouble for a day", "")
+	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting,
+		Category: resilience.Upstream,
+		Since:    since}), "trouble for a day", "")
 	for _, w := range b.words {
 		requirePlain(t, w)
 	}

@@ -78,7 +78,8 @@ func (f *Flow) Begin(ctx context.Context, r Request) (string, error) {
 	}
 	state := rand.Text()
 	s := State{ID: fingerprint(state), Session: fingerprint(r.Session), User: r.User,
-		Connection: cmp.Or(r.Connection, library.ConnectionID(r.Provider.Name)), ReturnTo: r.ReturnTo, CreatedAt: time.Now()}
+		Connection: cmp.Or(r.Connection, library.ConnectionID(r.Provider.Name)),
+		ReturnTo:   r.ReturnTo, CreatedAt: time.Now()}
 	if r.Provider.OAuth != nil {
 		s.Verifier = oauth2.GenerateVerifier()
 	}

@@ -77,7 +77,8 @@ func TestConsent(t *testing.T) {
 	require.WithinRange(t, g.ExpiresAt, g.AuthorizedAt.AddDate(0, 6, -3), g.AuthorizedAt.AddDate(0, 6, 0))
 }
 
-// TestAPermissionEndsOnADayOfItsMonth: what is given on the last day of a month ends on the last day of a month, so that
+// TestAPermissionEndsOnADayOfItsMonth: what is given on the last day of a month ends on the last day of a
+// month, so that
 // nobody is told a day on which it is over already.
 func TestAPermissionEndsOnADayOfItsMonth(t *testing.T) {
 	t.Parallel()
@@ -140,7 +141,8 @@ func TestOnlyFingerprintsAreStored(t *testing.T) {
 		require.Equal(t, id, s.ID)
 		require.Len(t, s.ID, 64)
 		require.Len(t, s.Session, 64)
-		require.Equal(t, []any{user, library.ConnectionID("spotify"), "/connections"}, []any{s.User, s.Connection, s.ReturnTo})
+		require.Equal(t, []any{user, library.ConnectionID("spotify"), "/connections"}, []any{s.User, s.Connection,
+			s.ReturnTo})
 		all := fmt.Sprintf("%+v", s)
 		require.NotContains(t, all, asked.Get("state"))
 		require.NotContains(t, all, "alice's browser")

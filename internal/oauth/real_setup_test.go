@@ -182,7 +182,8 @@ func (in *installation) connect(t *testing.T) library.Connection {
 	require.Equal(t, "/connections", grant.ReturnTo)
 	account, err := in.account(t.Context(), oauth.GrantClient(in.client, grant.Credentials))
 	require.NoError(t, err)
-	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user, ID: library.ConnectionID(in.provider.Name),
+	c, err := in.db.SaveConnection(t.Context(), library.Connection{User: in.user,
+		ID:        library.ConnectionID(in.provider.Name),
 		AccountID: account, Account: "Alice",
 		App: "reprise", Credentials: grant.Credentials, AuthorizedAt: grant.AuthorizedAt, ExpiresAt: grant.ExpiresAt, CreatedAt: time.Now()})
 	require.NoError(t, err)

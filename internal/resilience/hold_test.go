@@ -19,7 +19,8 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 				Since: began, Until: began.Add(24 * time.Hour), Failures: 1}}, told(ch))
 
 		b.Backoff = NewBackoff(Options{}) // a restart, and what was stored
-		b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"}, Category: RateLimit, Since: ch.State.Since,
+		b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"},
+			Category: RateLimit, Since: ch.State.Since,
 			Until: ch.State.Until})
 		b.Reconnected(spotifyOf(2, ""), 1)
 		for range 24*12 - 1 {
@@ -30,7 +31,8 @@ func TestAHoldOfTheAppIsKeptByAllItsUsers(t *testing.T) {
 				require.True(t, held)
 				require.Equal(t, ch.State, state)
 			}
-			require.Equal(t, Unchanged, b.call(Key{User: 1, Connection: "spotify", Provider: "spotify", App: "other", Stream: "listens"},
+			require.Equal(t, Unchanged, b.call(Key{User: 1, Connection: "spotify", Provider: "spotify",
+				App: "other", Stream: "listens"},
 				well).Kind)
 		}
 		time.Sleep(time.Until(ch.State.Until) - time.Nanosecond)
@@ -72,7 +74,8 @@ func TestTheEndOfAHold(t *testing.T) {
 // TestAHoldThatHasEndedIsNoHold: it stands against nothing, so nobody may be refused in its name.
 func TestAHoldThatHasEndedIsNoHold(t *testing.T) {
 	bubble(t, func(t *testing.T, b manager) {
-		b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"}, Category: RateLimit, Since: time.Now(),
+		b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"},
+			Category: RateLimit, Since: time.Now(),
 			Until: time.Now().Add(time.Hour)})
 		newcomer := spotifyOf(0, "")
 		require.Equal(t, Held, b.State(newcomer).Kind, "known before the first call of the app")
@@ -108,7 +111,8 @@ func TestALaterHold(t *testing.T) {
 				require.NotEqual(t, Began, ch.Kind)
 				require.Equal(t, c.want, time.Until(b.State(listens).Until))
 
-				b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"}, Until: time.Now().Add(time.Second)})
+				b.RestoreHold(Hold{Key: Key{Connection: "spotify", Provider: "spotify", App: "client"},
+					Until: time.Now().Add(time.Second)})
 				require.Equal(t, c.want, time.Until(b.State(listens).Until), "nor does one that is restored")
 			})
 		})
@@ -295,7 +299,8 @@ func TestRestoreHold(t *testing.T) {
 		blocked []Key
 		free    []Key
 	}{
-		"app":        {Key{Connection: "spotify", Provider: "spotify", App: "client"}, []Key{listens, playlists, bobs}, nil},
+		"app": {Key{Connection: "spotify", Provider: "spotify", App: "client"}, []Key{listens, playlists,
+			bobs}, nil},
 		"connection": {spotifyOf(1, ""), []Key{listens, playlists}, []Key{bobs}},
 		"stream":     {listens, []Key{listens}, []Key{playlists, bobs}},
 	} {

@@ -120,7 +120,8 @@ func BenchmarkKeyPool(b *testing.B) {
 	})
 }
 
-// What a person wants tried at once is like new: its wait, its refusal and its failures are forgotten, and nobody else's.
+// What a person wants tried at once is like new: its wait, its refusal and its failures are forgotten, and
+// nobody else's.
 func TestResetMakesAKeyLikeNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +172,8 @@ func TestARefusedKeyStaysRefusedAcrossARestart(t *testing.T) {
 	})
 }
 
-// When a key is back, what stood against everybody for want of one ends, and what was dictated for another reason does not.
+// When a key is back, what stood against everybody for want of one ends, and what was dictated for another
+// reason does not.
 func TestKeysBackLiftsOnlyWhatThePoolHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,20 +182,24 @@ func TestKeysBackLiftsOnlyWhatThePoolHeld(t *testing.T) {
 		other := Key{User: 1, Connection: "openai", Provider: "openai", App: "openai", Stream: "digests"}
 		now := time.Now()
 		for _, k := range []Key{key, other} {
-			b.RestoreHold(Hold{Key: Key{Connection: k.Provider, Provider: k.Provider, App: k.App}, Category: Quota, Since: now,
+			b.RestoreHold(Hold{Key: Key{Connection: k.Provider, Provider: k.Provider, App: k.App},
+				Category: Quota, Since: now,
 				Until: now.Add(5 * time.Hour)})
 			require.Equal(t, Held, b.State(k).Kind)
 		}
-		b.KeysBack("youtube", []Hold{{Key: Key{Connection: "openai", Provider: "openai", App: "openai"}, Category: Quota, Since: now,
+		b.KeysBack("youtube", []Hold{{Key: Key{Connection: "openai", Provider: "openai", App: "openai"},
+			Category: Quota, Since: now,
 			Until: now.Add(9 * time.Hour)}})
 		permit, _, ok := b.Acquire(key, 0)
 		require.True(t, ok)
 		require.Equal(t, Recovered, permit.Done(Verdict{}).Kind)
 		require.Equal(t, now.Add(5*time.Hour), b.State(other).Until, "nobody spoke of that provider")
 
-		b.RestoreHold(Hold{Key: Key{Connection: "youtube", Provider: "youtube", App: "youtube"}, Category: Quota, Since: now,
+		b.RestoreHold(Hold{Key: Key{Connection: "youtube", Provider: "youtube", App: "youtube"}, Category: Quota,
+			Since: now,
 			Until: now.Add(5 * time.Hour)})
-		b.KeysBack("youtube", []Hold{{Key: Key{Connection: "youtube", Provider: "youtube", App: "youtube"}, Category: RateLimit, Since: now,
+		b.KeysBack("youtube", []Hold{{Key: Key{Connection: "youtube", Provider: "youtube", App: "youtube"},
+			Category: RateLimit, Since: now,
 			Until: now.Add(2 * time.Hour)}})
 		require.Equal(t, now.Add(2*time.Hour), b.State(key).Until, "that was not the keys")
 	})

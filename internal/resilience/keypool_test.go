@@ -27,7 +27,8 @@ func until(v Verdict, at time.Time) Verdict {
 	return v
 }
 
-// poolOf returns a pool of keys by these names, each "name" or "project:name". A key's last four characters are its name.
+// poolOf returns a pool of keys by these names, each "name" or "project:name". A key's last four characters
+// are its name.
 func poolOf(names ...string) *KeyPool {
 	keys := make([]PoolKey, len(names))
 	for i, name := range names {

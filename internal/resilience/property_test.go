@@ -231,7 +231,8 @@ func TestWhateverHappens(t *testing.T) {
 	}
 }
 
-// TestWhateverHappensAtOnce: several callers and a person, in parallel. One stream that never succeeds has one call under
+// TestWhateverHappensAtOnce: several callers and a person, in parallel. One stream that never succeeds has one
+// call under
 // way at most, and each stop is told once.
 func TestWhateverHappensAtOnce(t *testing.T) {
 	t.Parallel()

@@ -53,13 +53,15 @@ func (m *connector) ConnectOAuth(
 		client = oauth.GrantClient(client, g.Credentials)
 	}
 	adapter := p.Open(client, g.Credentials)
-	c := library.Connection{User: user, ID: cmp.Or(g.Connection, library.ConnectionID(p.Name)), Credentials: g.Credentials,
+	c := library.Connection{User: user, ID: cmp.Or(g.Connection, library.ConnectionID(p.Name)),
+		Credentials:  g.Credentials,
 		AuthorizedAt: g.AuthorizedAt, ExpiresAt: g.ExpiresAt}
 	return m.connect(ctx, p, c, adapter)
 }
 
 // Connect proves what a person has typed in by a real call, and stores it as the connection: c has its user, id and
-// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a *resilience.Failure. If
+// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a
+// *resilience.Failure. If
 // the connection leads to another account already, the new one waits and the error is an *OtherAccountError.
 func (m *connector) Connect(
 	ctx context.Context, p *providers.Provider, c library.Connection,

@@ -174,7 +174,9 @@ func (m *Connections) start(ctx context.Context, user int64, conn library.Connec
 }
 
 // note notes in the activity log what a person did with their connection.
-func (m *Connections) note(ctx context.Context, user int64, conn library.ConnectionID, did activity.Action, detail string) {
+func (m *Connections) note(
+	ctx context.Context, user int64, conn library.ConnectionID, did activity.Action, detail string,
+) {
 	m.guard.opt.Alerts.Note(ctx, activity.Entry{User: user, Action: did, Connection: conn, Detail: detail})
 }
 

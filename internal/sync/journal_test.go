@@ -102,7 +102,8 @@ func TestWhatTheClientIDWasToldIsNotLiftedByAKey(t *testing.T) {
 		up.Like("alice", "Another")
 		time.Sleep(15 * time.Minute)
 		until := time.Now().Add(time.Hour)
-		hold := resilience.Hold{Key: resilience.Key{Connection: "youtube", Provider: "youtube", App: e.Registry.Get("youtube").App(nil)},
+		hold := resilience.Hold{Key: resilience.Key{Connection: "youtube", Provider: "youtube",
+			App: e.Registry.Get("youtube").App(nil)},
 			Category: resilience.RateLimit, Since: time.Now(), Until: until}
 		require.NoError(t, e.Store.SaveHold(context.Background(), hold))
 		before := len(up.Calls("youtube"))

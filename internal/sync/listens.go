@@ -17,7 +17,8 @@ type listenStore interface {
 	// SaveListens stores a page and the position after it in one transaction, and returns how many listens are new.
 	SaveListens(context.Context, library.Intake) (added int, err error)
 	// PlayCounts returns the latest play counts of these tracks, by track id.
-	PlayCounts(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]library.Listen, error)
+	PlayCounts(ctx context.Context, user int64, conn library.ConnectionID,
+		tracks []string) (map[string]library.Listen, error)
 }
 
 // listenRun is the reading of one connection's listens in one run.

@@ -20,7 +20,8 @@ func withoutContact(*http.Request) (*http.Response, error) {
 	return nil, &resilience.SettingError{Setting: "contact", Problem: "Set contact to an e-mail address."}
 }
 
-// TestAStopForAMissingSettingEndsWithTheRestart: a setting that is filled in takes a restart, and after it nobody has to
+// TestAStopForAMissingSettingEndsWithTheRestart: a setting that is filled in takes a restart, and after it
+// nobody has to
 // press anything. What was to be sent meanwhile goes out then.
 func TestAStopForAMissingSettingEndsWithTheRestart(t *testing.T) {
 	forwarding(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {

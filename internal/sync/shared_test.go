@@ -17,7 +17,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// TestTwoStreamsThatMeetTheSameRefusal: both wait for one token, whose endpoint is not asked now; each comes back at a time
+// TestTwoStreamsThatMeetTheSameRefusal: both wait for one token, whose endpoint is not asked now; each comes
+// back at a time
 // of its own.
 func TestTwoStreamsThatMeetTheSameRefusal(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, _ int64) {
@@ -52,7 +53,8 @@ func TestTheWordsOfAWaitAreThoseOfItsReason(t *testing.T) {
 			err := e.Guard.Do(t.Context(), providers.OfConnection(c, library.Deliveries),
 				func(context.Context, providers.Adapter) error {
 					return &resilience.NotBeforeError{Endpoint: "POST /1/submit-listens", Offline: offline,
-						State: resilience.State{Kind: resilience.Waiting, Category: why, Scope: resilience.ScopeEndpoint,
+						State: resilience.State{Kind: resilience.Waiting, Category: why,
+							Scope: resilience.ScopeEndpoint,
 							Until: time.Now().Add(time.Minute)}}
 				})
 			require.Error(t, err)

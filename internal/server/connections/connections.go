@@ -46,7 +46,8 @@ type forwardStore interface {
 type runStore interface {
 	Runs(ctx context.Context, user int64, conn library.ConnectionID, since time.Time, before string,
 		limit int) (page []library.Run, next string, err error)
-	RunQuarters(ctx context.Context, user int64, conn library.ConnectionID, since time.Time) ([]library.RunQuarter, error)
+	RunQuarters(ctx context.Context, user int64, conn library.ConnectionID,
+		since time.Time) ([]library.RunQuarter, error)
 }
 
 // Options are what a Handler is made from.
@@ -83,7 +84,8 @@ func New(o Options) *Handler {
 	return &Handler{
 		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
 		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink},
-		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
+		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f,
+			runs:    r,
 			imports: o.Imports, activity: o.Activity},
 		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow},
 	}

@@ -65,7 +65,8 @@ func (in filter) read(registry *providers.Registry, user int64) (f delivery.Filt
 // address returns the address of a page with this filter. more are further names and values.
 func (f filter) address(path string, more ...string) string {
 	q := url.Values{}
-	pairs := append([]string{"state", f.State, "provider", f.Provider, "connection", f.Connection, "kind", f.Kind, "category",
+	pairs := append([]string{"state", f.State, "provider", f.Provider, "connection", f.Connection, "kind", f.Kind,
+		"category",
 		f.Category}, more...)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

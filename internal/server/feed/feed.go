@@ -144,7 +144,8 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		}
 		return f.message("notification", core.ViewNotification(n))
 	case events.Progress:
-		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection, "stream": e.Stream, "done": e.Done, "total": nil}
+		data := map[string]any{"provider": e.Connection.Provider(), "connection": e.Connection,
+			"stream": e.Stream, "done": e.Done, "total": nil}
 		if e.Total > 0 {
 			data["total"] = e.Total
 		}

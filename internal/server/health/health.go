@@ -163,8 +163,9 @@ func (h *Handler) byProvider(all []metrics.Health, from time.Time, live, mayRese
 		if n < 0 {
 			n = len(all)
 		}
-		p := providerHealth{Provider: name, endpointHealth: endpointHealth{Name: h.core.NameOf(library.ConnectionID(name)),
-			health: metrics.Sum(all[:n])}}
+		p := providerHealth{Provider: name,
+			endpointHealth: endpointHealth{Name: h.core.NameOf(library.ConnectionID(name)),
+				health: metrics.Sum(all[:n])}}
 		for _, h := range all[:n] {
 			e := endpointHealth{Name: h.Endpoint, health: h, open: open[[2]string{name, h.Endpoint}]}
 			e.fill(from, live)

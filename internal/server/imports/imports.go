@@ -249,5 +249,6 @@ func (h *Handler) Part(ctx context.Context, c library.Connection, p *providers.P
 		return nil, nil
 	}
 	all, err := h.all(ctx, c.User, c.ID)
-	return &Part{readerView{string(c.ID), c.Label(p.DisplayName), imports.Expected(p.Name)}, all[:min(len(all), 3)]}, err
+	reader := readerView{string(c.ID), c.Label(p.DisplayName), imports.Expected(p.Name)}
+	return &Part{reader, all[:min(len(all), 3)]}, err
 }

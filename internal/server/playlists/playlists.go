@@ -21,7 +21,8 @@ type Store interface {
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
-	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery, error)
+	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery,
+		error)
 }
 
 // Handler answers for playlists and for their copies at other providers.
