@@ -3,8 +3,7 @@ package enrich
 import "reprise/internal/providers"
 
 // newSource returns the source of a provider's facts. It is set up unless something is missing that it needs:
-// settings of
-// its own, the source that finds the ids, or a place for pictures.
+// settings of its own, the source that finds the ids, or a place for pictures.
 func newSource(p *providers.Provider, services *providers.Registry, keepsPictures bool) Source {
 	e := p.Enriches
 	s := Source{Provider: p, Kinds: e.Kinds, Needs: e.Needs, NotThere: e.NotThere}

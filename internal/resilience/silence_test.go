@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// muted is a connection whose other end may go without a word, as when the router was restarted: then it still
-// takes what
-// it is given.
+// muted is a connection whose other end may go without a word, as when the router was restarted: then it still takes
+// what it is given.
 type muted struct {
 	net.Conn
 	dead   *atomic.Bool

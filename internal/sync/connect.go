@@ -60,9 +60,8 @@ func (m *connector) ConnectOAuth(
 }
 
 // Connect proves what a person has typed in by a real call, and stores it as the connection: c has its user, id and
-// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a
-// *resilience.Failure. If
-// the connection leads to another account already, the new one waits and the error is an *OtherAccountError.
+// credentials, and may have a name. If the proof fails, nothing is stored, and the error wraps a *resilience.Failure.
+// If the connection leads to another account already, the new one waits and the error is an *OtherAccountError.
 func (m *connector) Connect(
 	ctx context.Context, p *providers.Provider, c library.Connection,
 ) (library.Connection, error) {

@@ -114,8 +114,8 @@ type Action struct {
 func ViewNotification(n notify.Notification) Notification {
 	v := Notification{
 		ID: strconv.FormatInt(n.ID, 10), Severity: string(n.Severity), Title: n.Title, Message: n.Message,
-		Detail:   n.Detail,
-		Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category, CreatedAt: library.Stamp(n.CreatedAt),
+		Detail: n.Detail, Provider: n.Connection.Provider(), Connection: string(n.Connection), Category: n.Category,
+		CreatedAt:      library.Stamp(n.CreatedAt),
 		AcknowledgedAt: Moment(n.AcknowledgedAt), ResolvedAt: Moment(n.ResolvedAt),
 	}
 	if n.Action.URL != "" {
