@@ -51,6 +51,9 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 		return err
 	}
 	defer unlock()
+	if err := dir.Protect(); err != nil {
+		log.Warn("the data directory is not private", "err", err)
+	}
 	db, err := dir.Open(ctx, storeOptions(c))
 	if err != nil {
 		return err
