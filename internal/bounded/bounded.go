@@ -1,8 +1,9 @@
 // Package bounded checks data of strangers, such as answers of upstreams and uploaded files, before it is decoded.
 //
 // A decoder needs many times the memory of what it decodes: ten megabytes of empty objects become more than a gigabyte
-// of structs. A limit in bytes does not help against that, so that [JSON] counts what a decoder will make of a text: the
-// elements of lists, the fields of objects, the depth and the length of strings.
+// of structs. A limit in bytes does not help against that, so [JSON] counts what a decoder will make of a text: the
+// elements of lists, the fields of objects, the depth and the length of strings. [UTF8] brings a text into the one
+// encoding that everything else expects.
 //
 // Nothing here keeps a reference to what it was given. Everything is safe for concurrent use.
 package bounded
