@@ -2,13 +2,10 @@ package imports
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"unicode/utf8"
 )
 
 // The limits of one row. Rows of services are below 4 KiB, with 60 values and 5 levels.
@@ -39,12 +36,11 @@ type splitter struct {
 	row    []byte // the row under way, up to its limits
 	values int
 	why    string // the limit that the row exceeds
-	at     int64  // bytes read
 }
 
 // peek returns the next byte that is not a space, without taking it.
 func (s *splitter) peek() (byte, error) {
-	for begin := s.at; s.at-begin <= maxPassed; {
+	for begin := s.m.used; s.m.used-begin <= maxPassed; {
 		if _, err := s.m.r.Peek(1); err != nil {
 			return 0, err
 		}
@@ -66,10 +62,10 @@ func (s *splitter) peek() (byte, error) {
 
 func (s *splitter) drop(n int) {
 	_, _ = s.m.r.Discard(n) // never fails for bytes that were peeked
-	s.at += int64(n)
+	s.m.used += int64(n)
 }
 
-func (s *splitter) wrong() error { return &errSyntax{s.at} }
+func (s *splitter) wrong() error { return &errSyntax{s.m.used} }
 
 // take adds to the row under way, as far as its limits allow.
 func (s *splitter) take(b []byte) {
@@ -162,6 +158,7 @@ func (s *splitter) object(depth int) (page bool, err error) {
 			}
 			s.drop(1)
 			s.take([]byte{','})
+			s.values++
 			if c, err = s.peek(); err != nil {
 				return page, ended(err)
 			}
@@ -219,76 +216,95 @@ func (s *splitter) within(c byte, depth int) error {
 	return err
 }
 
+// nesting is how far into a value a splitter is.
+type nesting struct {
+	depth           int
+	deepest         int
+	commas          int
+	quoted, escaped bool
+	scalar          bool // the value is a number or a word
+}
+
+// end says what scan has found.
+type end int
+
+const (
+	more    end = iota // the value goes on
+	done               // the value ends
+	newLine            // the line ends within the value
+	noValue            // there is none
+)
+
+// scan reads on in a value. It returns how many bytes of b belong to the value.
+func (v *nesting) scan(b []byte, lines bool) (int, end) {
+	for n, c := range b {
+		switch {
+		case c == '\n' && lines && (!v.scalar || v.depth > 0):
+			return n, newLine
+		case v.escaped:
+			v.escaped = false
+		case v.quoted:
+			if v.escaped = c == '\\'; c != '"' {
+				continue
+			}
+			if v.quoted = false; v.depth == 0 {
+				return n + 1, done
+			}
+		case c == '"':
+			v.quoted = true
+		case c == '[' || c == '{':
+			v.depth++
+			v.deepest = max(v.deepest, v.depth)
+		case c != ']' && c != '}' && c != ',' && c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			v.scalar = v.scalar || v.depth == 0
+		case v.depth == 0 && v.scalar:
+			return n, done
+		case v.depth == 0:
+			return n, noValue
+		case c == ',':
+			v.commas++
+		case c == ']' || c == '}':
+			if v.depth--; v.depth == 0 {
+				return n + 1, done
+			}
+		}
+	}
+	return len(b), more
+}
+
 // value reads a value of any kind. With keep it becomes a part of the row under way.
 func (s *splitter) value(keep bool) error {
-	depth, begin, scalar := 0, s.at, false
-	for quoted, escaped := false, false; ; {
-		if s.at-begin > maxPassed {
-			return errBudget
-		}
+	var v nesting
+	for begin := s.m.used; s.m.used-begin <= maxPassed; {
 		if _, err := s.m.r.Peek(1); err != nil {
-			if scalar && depth == 0 && errors.Is(err, io.EOF) {
+			if v.scalar && v.depth == 0 && errors.Is(err, io.EOF) {
 				return nil
 			}
 			return ended(err)
 		}
 		b, _ := s.m.r.Peek(s.m.r.Buffered())
-		n, done := 0, false
-		for n < len(b) && !done {
-			c := b[n]
-			n++
-			switch {
-			case c == '\n' && s.lines:
-				n--
-				if !scalar || depth > 0 || quoted {
-					s.drop(n)
-					return errLine
-				}
-				done = true
-			case escaped:
-				escaped = false
-			case quoted:
-				switch c {
-				case '\\':
-					escaped = true
-				case '"':
-					quoted, done = false, depth == 0
-				}
-			case c == '"':
-				quoted = true
-			case c == '[' || c == '{':
-				if depth++; depth > maxDepth {
-					s.exceeds("more levels than a row can have")
-				}
-			case c == ']' || c == '}' || c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n':
-				if c == ',' {
-					s.values++
-				}
-				if depth == 0 { // the end of a number or a word
-					if !scalar {
-						s.drop(n - 1)
-						return s.wrong()
-					}
-					n--
-					done = true
-				} else if c == ']' || c == '}' {
-					depth--
-					done = depth == 0
-				}
-			default:
-				scalar = scalar || depth == 0
-			}
+		n, end := v.scan(b, s.lines)
+		if v.deepest > maxDepth {
+			s.exceeds("more levels than a row can have")
 		}
-		if s.values > maxValues {
+		if s.values+v.commas > maxValues {
 			s.exceeds("more values than a row can have")
 		}
 		if keep {
 			s.take(b[:n])
 		}
-		if s.drop(n); done {
+		s.drop(n)
+		switch end {
+		case done:
+			s.values += v.commas
 			return nil
+		case newLine:
+			return errLine
+		case noValue:
+			return s.wrong()
 		}
 	}
+	return errBudget
 }
 
 // ended turns the end of the file within a value into an unexpected one.
@@ -301,8 +317,8 @@ func ended(err error) error {
 
 // restOfLine passes over the rest of a line.
 func (s *splitter) restOfLine() error {
-	for begin := s.at; ; {
-		if s.at-begin > maxPassed {
+	for begin := s.m.used; ; {
+		if s.m.used-begin > maxPassed {
 			return errBudget
 		}
 		if _, err := s.m.r.Peek(1); err != nil {
@@ -315,121 +331,4 @@ func (s *splitter) restOfLine() error {
 		}
 		s.drop(len(b))
 	}
-}
-
-// shape is how the rows of a JSON file are found, and what they are called when they cannot be read.
-type shape struct {
-	pages []string
-	lines bool
-	bad   string
-}
-
-// jsonRows reads the rows of a JSON file: a list, or objects one after the other.
-func jsonRows[T any](m *meter, sh shape, each func(*T) row, out yield) error {
-	names := make([]string, len(sh.pages))
-	for i, name := range sh.pages {
-		names[i] = `"` + name + `"`
-	}
-	s := &splitter{m: m, pages: names, lines: sh.lines}
-	var broken error
-	s.emit = func(raw []byte, why string) bool {
-		var v T
-		r := row{bad: why}
-		if why == "" {
-			err := json.Unmarshal(raw, &v)
-			e, syntax := errors.AsType[*json.SyntaxError](err)
-			switch {
-			case !utf8.Valid(raw):
-				r.bad = unreadable
-			case syntax && !sh.lines:
-				broken = &errSyntax{s.at - int64(len(raw)) + e.Offset}
-				return false
-			case err != nil:
-				r.bad = sh.bad
-			default:
-				r = honest(each(&v), m, func() bool {
-					return bytes.Contains(raw, lost) || bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
-				})
-			}
-		}
-		return out(r)
-	}
-	err := s.all(sh.bad, out)
-	if errors.Is(err, errStop) && broken != nil {
-		return broken
-	}
-	return err
-}
-
-// all reads a file to its end.
-func (s *splitter) all(bad string, out yield) error {
-	for first := true; ; first = false {
-		c, err := s.next()
-		switch {
-		case errors.Is(err, io.EOF) && !first:
-			return nil
-		case errors.Is(err, io.EOF):
-			return errKind
-		case err != nil:
-			return err
-		case c == '[' && first && !s.lines:
-			return s.list(0)
-		case c != '{' && !s.lines && first:
-			return errKind
-		case c != '{' && !s.lines:
-			return s.wrong()
-		}
-		if err = s.top(c); err == nil {
-			continue
-		}
-		if _, syntax := errors.AsType[*errSyntax](err); !s.lines || !syntax && !errors.Is(err, errLine) {
-			return err
-		}
-		if !out(row{bad: bad}) {
-			return errStop
-		}
-		if err := s.restOfLine(); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-	}
-}
-
-// next is peek in any line.
-func (s *splitter) next() (byte, error) {
-	lines := s.lines
-	s.lines = false
-	c, err := s.peek()
-	s.lines = lines
-	return c, err
-}
-
-// top reads a value that stands by itself: in lines a row or a page, and otherwise a page.
-func (s *splitter) top(c byte) error {
-	if s.lines {
-		return s.element(c, 0)
-	}
-	s.begin()
-	page, err := s.object(0)
-	if err == nil && !page {
-		return errKind
-	}
-	return err
-}
-
-// unreadable is why a row with letters in another encoding than the rest is bad.
-const unreadable = "letters that cannot be read"
-
-var lost = []byte(string(utf8.RuneError))
-
-// honest returns the row, or a bad one if a letter in it was lost on the way. own says whether the text of the row has
-// U+FFFD itself.
-func honest(v row, m *meter, own func() bool) row {
-	l, lost := &v.listen, string(lost)
-	if !strings.Contains(l.Title, lost) && !strings.Contains(l.Artist, lost) && !strings.Contains(l.Album, lost) {
-		return v
-	}
-	if m.text.converted || !own() {
-		return row{bad: unreadable}
-	}
-	return v
 }
