@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"internal/resilience": {},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
+	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
 	"web":                 {},
 	// what settings a provider has, and the Secret
@@ -94,7 +95,7 @@ var arrows = map[string][]string{
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
 		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "internal/throttle", "web",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
