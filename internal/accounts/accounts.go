@@ -63,8 +63,8 @@ type Accounts struct {
 	decoy string // compared with where there is no account, so that both answers take equally long
 }
 
-// New returns Accounts over a store.
-func New(store Store) (*Accounts, error) {
+// New returns Accounts over a store that hash at most hashesAtOnce passwords at once, at 19 MiB each.
+func New(store Store, hashesAtOnce int) (*Accounts, error) {
 	decoy, err := argon2id.CreateHash("no account has this password", params)
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)
