@@ -69,7 +69,7 @@ func New(store Store, hashesAtOnce int) (*Accounts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)
 	}
-	return &Accounts{store: store, slots: newSlots(), decoy: decoy}, nil
+	return &Accounts{store: store, slots: newSlots(hashesAtOnce), decoy: decoy}, nil
 }
 
 // Create makes an account. If first is set, it makes the first account of all or returns ErrNotFirst. An unusable name,

@@ -173,7 +173,7 @@ func TestOnlyAFewHashAtOnce(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots()} // channels of the bubble
+		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots(hashesAtOnce)} // channels of the bubble
 		for range hashesAtOnce - 1 {
 			a.slots.all <- struct{}{}
 		}
@@ -201,7 +201,7 @@ func TestWaitingForASlotCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots()}
+		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots(hashesAtOnce)}
 		for range hashesAtOnce {
 			a.slots.all <- struct{}{}
 		}
@@ -224,7 +224,7 @@ func TestFloodOfStrangersMakesNobodyWait(t *testing.T) {
 	_, err := a.Create(t.Context(), "Alice", password, Admin, true)
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots()}
+		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots(hashesAtOnce)}
 		busy, err := a.slots.takeStranger(t.Context()) // two that never end
 		require.NoError(t, err)
 		_, err = a.slots.takeStranger(t.Context())

@@ -6,9 +6,7 @@ import (
 )
 
 const (
-	hashesAtOnce     = 4 // which bounds the memory of hashing to about 80 MiB
-	strangersAtOnce  = 2 // of those
-	strangersWaiting = 8 // for one of those
+	strangersWaiting = 8 // for a slot
 	strangersPatient = 3 * time.Second
 )
 
@@ -19,9 +17,11 @@ type slots struct {
 	queue     chan struct{} // strangers who hash or wait for it
 }
 
-func newSlots() *slots {
-	return &slots{all: make(chan struct{}, hashesAtOnce), strangers: make(chan struct{}, strangersAtOnce),
-		queue: make(chan struct{}, strangersAtOnce+strangersWaiting)}
+// newSlots returns n slots. Strangers may use half of them, or the only one.
+func newSlots(n int) *slots {
+	strangers := max(1, n/2)
+	return &slots{all: make(chan struct{}, n), strangers: make(chan struct{}, strangers),
+		queue: make(chan struct{}, strangers+strangersWaiting)}
 }
 
 // take waits for a slot. The caller calls release.
