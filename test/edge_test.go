@@ -19,7 +19,7 @@ import (
 // startWithFiles runs the server with a limit on its open files.
 func startWithFiles(t *testing.T, limit string, env ...string) *process {
 	t.Helper()
-	return startCommand(t, exec.Command("sh", "-c", `ulimit -n "$0" && exec "$@"`, limit, built, "-data-dir",
+	return launch(t, exec.Command("sh", "-c", `ulimit -n "$0" && exec "$@"`, limit, built, "-data-dir",
 		t.TempDir(), "-listen", "127.0.0.1:0"), env...)
 }
 

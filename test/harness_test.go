@@ -129,11 +129,11 @@ func startAt(t testing.TB, dir, listen string, env ...string) *process {
 
 func startWith(t testing.TB, args []string, env ...string) *process {
 	t.Helper()
-	return startCommand(t, exec.Command(built, args...), env...)
+	return launch(t, exec.Command(built, args...), env...)
 }
 
-// startCommand runs a command that becomes the server.
-func startCommand(t testing.TB, cmd *exec.Cmd, env ...string) *process {
+// launch starts a command that runs the server, and waits until it serves.
+func launch(t testing.TB, cmd *exec.Cmd, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: cmd}
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)

@@ -54,9 +54,6 @@ type Store interface {
 	SetPassword(ctx context.Context, user int64, hash string) error
 }
 
-// hashesAtOnce bounds the memory of hashing to about 80 MiB.
-const hashesAtOnce = 4
-
 // Accounts makes accounts and checks passwords. It is safe for concurrent use.
 type Accounts struct {
 	store Store
@@ -64,8 +61,8 @@ type Accounts struct {
 	decoy string // compared with where there is no account, so that both answers take equally long
 }
 
-// New returns Accounts over a store.
-func New(store Store) (*Accounts, error) {
+// New returns Accounts over a store that hash at most hashesAtOnce passwords at once, at 19 MiB each.
+func New(store Store, hashesAtOnce int) (*Accounts, error) {
 	decoy, err := argon2id.CreateHash("no account has this password", params)
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const hashesAtOnce = 4
+
 // memory is a Store for one test.
 type memory struct {
 	mu    sync.Mutex
@@ -64,7 +66,7 @@ func (m *memory) SetPassword(_ context.Context, user int64, hash string) error {
 func setup(t testing.TB) (*Accounts, *memory) {
 	t.Helper()
 	m := &memory{users: map[string]User{}}
-	a, err := New(m)
+	a, err := New(m, hashesAtOnce)
 	require.NoError(t, err)
 	return a, m
 }

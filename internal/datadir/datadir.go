@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"reprise/internal/resilience"
 	"reprise/internal/store"
@@ -35,8 +34,8 @@ func (d Dir) Place() store.Place {
 	return store.Place{Dir: d.Path, URL: string(d.DatabaseURL)}
 }
 
-// Open opens the database with its key. It creates both for a new directory, and completes a change of the key that was
-// interrupted.
+// Open opens the database with its key. It creates both for a new directory, completes a change of the key that was
+// interrupted, and removes what it left behind. The caller holds the lock of the directory.
 func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) {
 	key, err := d.Key(ctx)
 	if err != nil {
@@ -45,12 +44,18 @@ func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) 
 	db, err := store.Open(ctx, d.Place(), key, opt)
 	if errors.Is(err, store.ErrWrongKey) {
 		if db, finished, err := d.openRotated(ctx, opt); finished || err != nil {
+			if finished {
+				d.sweep()
+			}
 			return db, err
 		}
 		return nil, d.wrongKey(err)
 	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return nil, fmt.Errorf("the database %s cannot be opened. %s", d.Place(), e.Problem)
+	}
+	if err == nil {
+		d.sweep()
 	}
 	return db, err
 }
@@ -87,23 +92,6 @@ func (d Dir) requireDatabase(ctx context.Context) error {
 	}
 	return fmt.Errorf("there is no database in %s. "+
 		"Name the data directory of your server with -data-dir, or give the server's settings with -config", d.Path)
-}
-
-// PrivateFiles returns the paths of the files that nobody else should read: the keys and the database.
-func (d Dir) PrivateFiles() []string {
-	var all []string
-	for _, name := range []string{KeyFile, NextKeyFile, store.FileName, store.FileName + "-wal"} {
-		if path := filepath.Join(d.Path, name); exists(path) {
-			all = append(all, path)
-		}
-	}
-	old, _ := filepath.Glob(filepath.Join(d.Path, oldKeyFile+"*")) // an error means that Path is no pattern
-	return append(all, old...)
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // plain returns the cause in a file's error, for a sentence that names the file itself.

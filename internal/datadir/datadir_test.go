@@ -13,6 +13,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/resilience"
 	"reprise/internal/store"
 )
 
@@ -60,18 +61,22 @@ func (d Dir) read(t *testing.T, name string) string {
 func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
 	t.Parallel()
 	const people = 3
-	steps := []string{"the new key is there", "all is sealed with it", "the old key is kept"}
-	for done := 1; done <= len(steps); done++ {
+	steps := []string{"a half written file is there", "the new key is there", "all is sealed with it",
+		"the old key is kept"}
+	for done := range steps {
 		for _, next := range []string{"a start", "running it again", "a backup"} {
 			d := household(t, people)
 			before := d.read(t, KeyFile)
-			key, err := d.prepareKey()
-			require.NoError(t, err)
-			if done > 1 {
+			require.NoError(t, os.WriteFile(filepath.Join(d.Path, newFile+"271828"), []byte("ha"), 0o600))
+			if done > 0 {
 				db, err := d.Open(t.Context(), store.Options{})
 				require.NoError(t, err)
-				_, err = db.Rotate(t.Context(), key)
+				key, err := d.prepareKey()
 				require.NoError(t, err)
+				if done > 1 {
+					_, err = db.Rotate(t.Context(), key)
+					require.NoError(t, err)
+				}
 				require.NoError(t, db.Close())
 			}
 			if done > 2 {
@@ -90,8 +95,9 @@ func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
 				require.Equal(t, done > 1, strings.Contains(said.String(), NextKeyFile), said.String())
 				continue
 			}
+			require.NoFileExists(t, filepath.Join(d.Path, NextKeyFile), "after %s, %s", steps[done], next)
+			requireNothingHalf(t, d)
 			if done > 1 {
-				require.NoFileExists(t, filepath.Join(d.Path, NextKeyFile), "after %s, %s", steps[done-1], next)
 				old, err := filepath.Glob(filepath.Join(d.Path, oldKeyFile+"*"))
 				require.NoError(t, err)
 				require.NotEmpty(t, old)
@@ -99,6 +105,28 @@ func TestAnInterruptedKeyChangeIsCompleted(t *testing.T) {
 			requireCredentials(t, d, people)
 		}
 	}
+}
+
+// requireNothingHalf requires that no half written file is left in a data directory.
+func requireNothingHalf(t *testing.T, d Dir) {
+	t.Helper()
+	files, err := os.ReadDir(d.Path)
+	require.NoError(t, err)
+	for _, f := range files {
+		require.False(t, strings.HasPrefix(f.Name(), newFile), f.Name())
+	}
+}
+
+// With the key from the settings, the next key may be the only one that opens a backup.
+func TestANextKeyBesideASettingIsKept(t *testing.T) {
+	t.Parallel()
+	d := household(t, 1)
+	d.SecretKey = resilience.Secret(d.read(t, KeyFile))
+	key, err := d.prepareKey()
+	require.NoError(t, err)
+	requireCredentials(t, d, 1)
+	require.NoFileExists(t, filepath.Join(d.Path, NextKeyFile))
+	require.FileExists(t, filepath.Join(d.Path, oldKeyFile+key.ID()))
 }
 
 func TestADirectoryIsLockedOnce(t *testing.T) {

@@ -16,6 +16,8 @@ const (
 	KeyFile     = "secret.key"
 	NextKeyFile = "secret.key.new"
 	oldKeyFile  = "secret.key.old-" // followed by the id of the key
+	newFile     = ".new-"           // begins the name of a file that is still being written
+	lockFile    = "lock"
 )
 
 // Key returns the key that seals stored secrets: from the settings, else from the directory. It makes one for a new
@@ -107,7 +109,7 @@ func (d Dir) wrongKey(err error) error {
 
 // writeNew writes a private file so that after a power cut it exists whole or not at all.
 func writeNew(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), newFile+"*") // mode 0600
 	if err != nil {
 		return err
 	}

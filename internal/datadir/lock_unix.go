@@ -13,7 +13,7 @@ import (
 // Lock reserves the directory for this process until unlock is called or the process ends, in whatever way. Two servers
 // on one directory would each keep to every service's pace, but together exceed it.
 func (d Dir) Lock() (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(d.Path, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(d.Path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w. "+
 			"Make room or fix its permissions, or choose another with -data-dir", d.Path, plain(err))
@@ -30,7 +30,7 @@ func (d Dir) Lock() (unlock func(), err error) {
 
 // InUse reports whether another process has locked the directory. It changes nothing.
 func (d Dir) InUse() bool {
-	f, err := os.Open(filepath.Join(d.Path, "lock"))
+	f, err := os.Open(filepath.Join(d.Path, lockFile))
 	if err != nil {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"reprise/internal/store"
 	"reprise/web"
@@ -88,4 +89,26 @@ func (d Dir) adoptKey() (old string, err error) {
 		return "", fmt.Errorf("put the new secret key in its place: %w", err)
 	}
 	return old, store.SyncDir(d.Path)
+}
+
+// sweep removes what a killed change of the key has left behind: half written files, and a next key that seals nothing,
+// because the database has just been opened with the one in use. When the key comes from the settings, a backup may
+// have been made with the next one, so it is kept as an old one. What cannot be removed waits for the next start.
+func (d Dir) sweep() {
+	files, _ := os.ReadDir(d.Path)
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), newFile) {
+			_ = os.Remove(filepath.Join(d.Path, f.Name()))
+		}
+	}
+	next := filepath.Join(d.Path, NextKeyFile)
+	if d.SecretKey == "" {
+		_ = os.Remove(next)
+		return
+	}
+	used, err := store.NewKey(string(d.SecretKey))
+	key, nextErr := d.NextKey()
+	if err == nil && nextErr == nil && key.ID() != used.ID() {
+		_ = os.Rename(next, filepath.Join(d.Path, oldKeyFile+key.ID()))
+	}
 }

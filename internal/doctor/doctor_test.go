@@ -293,6 +293,7 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 
 	db, err := datadir.Dir{Path: dir}.Open(t.Context(), store.Options{})
 	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, datadir.NextKeyFile), []byte(secret), 0o600)) // Open removed it
 	key, err := store.NewKey(secret)
 	require.NoError(t, err)
 	_, err = db.Rotate(t.Context(), key)

@@ -19,7 +19,7 @@ const password = "a few random words"
 func public(t *testing.T) *household {
 	t.Helper()
 	h := newHousehold(t, delivery.Options{})
-	people, err := accounts.New(h.db)
+	people, err := accounts.New(h.db, 1)
 	require.NoError(t, err)
 	h.BaseURL, h.Accounts = "https://music.example.org", people
 	h.as(0)

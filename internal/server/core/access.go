@@ -241,10 +241,12 @@ func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error)
 		u, err := a.sessions.cookieUser(ctx, r)
 		return u.ID, err
 	}}
-	if cookie, err := r.Cookie(a.sessions.manager.Cookie.Name); err == nil {
-		w.Ends = fingerprint(cookie.Value)
+	ctx, _, err := a.sessions.load(r.Context(), r)
+	if err != nil {
+		return w, err
 	}
-	w.User, err = w.Still(r.Context())
+	w.Ends = a.sessions.Fingerprint(ctx)
+	w.User, err = w.Still(ctx)
 	return w, err
 }
 
