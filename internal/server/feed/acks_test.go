@@ -17,7 +17,8 @@ import (
 
 func FuzzAcknowledgement(f *testing.F) {
 	for _, seed := range []string{`{"type":"ack","data":{"id":"7"}}`, `{"type":"ack","data":{"id":7}}`, ``,
-		`[]`, `null`, `{"type":"ack"}`, `{"type":"ack","data":[]}`, `{"type":"ack","data":{"id":"-1"}}`, `{"type":"hello"}`,
+		`[]`, `null`, `{"type":"ack"}`, `{"type":"ack","data":[]}`, `{"type":"ack","data":{"id":"-1"}}`,
+		`{"type":"hello"}`,
 		`{"type":"ack","data":{"id":"99999999999999999999"}}`, `{"type":"ack","data":{"id":"7"}} {"type":"ack"}`,
 		"{\"type\":\"ack\",\"data\":{\"id\":\"\u202e7\"}}", "\xff\xfe{"} {
 		f.Add([]byte(seed))
