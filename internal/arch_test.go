@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
 		"internal/server/admin", "internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
-		"internal/server/feed", "internal/server/health", "internal/server/imports",
+		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
 		"internal/server/playlists", "internal/server/settings", "internal/server/tokens", "internal/sync",
 		"web",
@@ -106,6 +106,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
+	"internal/server/edge": {}, // connections, whatever is asked on them
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
