@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/web"
 )
 
 // job reads one file.
@@ -118,8 +119,8 @@ func (j *job) tooMany(ctx context.Context) error {
 	if err := j.save(ctx); err != nil {
 		return err
 	}
-	return j.fail(ctx, fmt.Sprintf("This file has more than %d rows, more than a whole life of listening. "+
-		"The rows up to there have been read and kept.", j.r.maxRows))
+	return j.fail(ctx, fmt.Sprintf("This file has more than %s rows, more than a whole life of listening. "+
+		"The rows up to there have been read and kept.", web.Number(j.r.maxRows)))
 }
 
 // take counts a row.

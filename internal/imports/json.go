@@ -7,7 +7,12 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"reprise/internal/bounded"
 )
+
+// rowLimits bounds a row of JSON. Rows of services have some 60 values and 5 levels.
+var rowLimits = bounded.Limits{Depth: 16, Elements: 1000, Fields: 500, String: maxRow, InAll: 1000, Values: 2000}
 
 // shape is how the rows of a JSON file are found, and what they are called when they cannot be read.
 type shape struct {
@@ -24,27 +29,28 @@ func jsonRows[T any](m *meter, sh shape, each func(*T) row, out yield) error {
 	}
 	s := &splitter{m: m, pages: names, lines: sh.lines}
 	var broken error
-	s.emit = func(raw []byte, why string) bool {
+	s.emit = func(raw []byte, whole bool) bool {
 		var v T
-		r := row{bad: why}
-		if why == "" {
-			err := json.Unmarshal(raw, &v)
-			e, syntax := errors.AsType[*json.SyntaxError](err)
-			switch {
-			case !utf8.Valid(raw):
-				r.bad = unreadable
-			case syntax && !sh.lines:
-				broken = &errSyntax{s.m.used - int64(len(raw)) + e.Offset}
-				return false
-			case err != nil:
-				r.bad = sh.bad
-			default:
-				r = honest(each(&v), m, func() bool {
-					return bytes.Contains(raw, lost) || bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
-				})
-			}
+		if !whole {
+			return out(row{bad: "longer than a row can be"})
 		}
-		return out(r)
+		if err := bounded.JSON(raw, rowLimits); err != nil {
+			return out(row{bad: err.Error()})
+		}
+		if !utf8.Valid(raw) {
+			return out(row{bad: unreadable})
+		}
+		err := json.Unmarshal(raw, &v)
+		if e, ok := errors.AsType[*json.SyntaxError](err); ok && !sh.lines {
+			broken = &errSyntax{m.used - int64(len(raw)) + e.Offset}
+			return false
+		}
+		if err != nil {
+			return out(row{bad: sh.bad})
+		}
+		return out(honest(each(&v), m, func() bool {
+			return bytes.Contains(raw, lost) || bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
+		}))
 	}
 	err := s.all(sh.bad, out)
 	if errors.Is(err, errStop) && broken != nil {

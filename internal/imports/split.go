@@ -8,13 +8,11 @@ import (
 	"slices"
 )
 
-// The limits of one row. Rows of services are below 4 KiB, with 60 values and 5 levels.
+// The limits of rows in bytes and levels. Rows of services are below 4 KiB.
 const (
 	maxRow    = 64 << 10 // bytes
-	maxValues = 4000
-	maxDepth  = 32
-	maxPages  = 6       // pages within pages
-	maxPassed = 8 << 20 // bytes of a value that is passed over
+	maxPages  = 6        // pages within pages
+	maxPassed = 8 << 20  // bytes of a value that is passed over
 )
 
 // errSyntax says that a text is no JSON.
@@ -31,11 +29,10 @@ type splitter struct {
 	m     *meter
 	pages []string // names of members that have rows
 	lines bool     // a value ends with its line
-	emit  func(raw []byte, why string) bool
+	emit  func(raw []byte, whole bool) bool
 
-	row    []byte // the row under way, up to its limits
-	values int
-	why    string // the limit that the row exceeds
+	row []byte // the row under way, up to maxRow
+	cut bool   // the row is longer
 }
 
 // peek returns the next byte that is not a space, without taking it.
@@ -67,28 +64,19 @@ func (s *splitter) drop(n int) {
 
 func (s *splitter) wrong() error { return &errSyntax{s.m.used} }
 
-// take adds to the row under way, as far as its limits allow.
+// take adds to the row under way, as far as that may be long.
 func (s *splitter) take(b []byte) {
-	if len(s.row)+len(b) > maxRow {
-		s.exceeds("longer than a row can be")
-	}
-	if s.why == "" {
+	if s.cut = s.cut || len(s.row)+len(b) > maxRow; !s.cut {
 		s.row = append(s.row, b...)
 	}
 }
 
-func (s *splitter) exceeds(why string) {
-	if s.why == "" {
-		s.why = why
-	}
-}
-
 // begin begins a new row.
-func (s *splitter) begin() { s.row, s.values, s.why = s.row[:0], 0, "" }
+func (s *splitter) begin() { s.row, s.cut = s.row[:0], false }
 
 // flush hands the row over.
 func (s *splitter) flush() error {
-	if !s.emit(s.row, s.why) {
+	if !s.emit(s.row, !s.cut) {
 		return errStop
 	}
 	return nil
@@ -158,7 +146,6 @@ func (s *splitter) object(depth int) (page bool, err error) {
 			}
 			s.drop(1)
 			s.take([]byte{','})
-			s.values++
 			if c, err = s.peek(); err != nil {
 				return page, ended(err)
 			}
@@ -195,7 +182,7 @@ func (s *splitter) member(depth int, keep bool) (rows bool, err error) {
 	if c, err = s.peek(); err != nil {
 		return false, ended(err)
 	}
-	if (c == '[' || c == '{') && s.why == "" && slices.Contains(s.pages, string(name)) {
+	if (c == '[' || c == '{') && !s.cut && slices.Contains(s.pages, string(name)) {
 		if depth >= maxPages {
 			return false, errBudget
 		}
@@ -219,8 +206,6 @@ func (s *splitter) within(c byte, depth int) error {
 // nesting is how far into a value a splitter is.
 type nesting struct {
 	depth           int
-	deepest         int
-	commas          int
 	quoted, escaped bool
 	scalar          bool // the value is a number or a word
 }
@@ -254,15 +239,12 @@ func (v *nesting) scan(b []byte, lines bool) (int, end) {
 			v.quoted = true
 		case c == '[' || c == '{':
 			v.depth++
-			v.deepest = max(v.deepest, v.depth)
 		case c != ']' && c != '}' && c != ',' && c != ' ' && c != '\t' && c != '\r' && c != '\n':
 			v.scalar = v.scalar || v.depth == 0
 		case v.depth == 0 && v.scalar:
 			return n, done
 		case v.depth == 0:
 			return n, noValue
-		case c == ',':
-			v.commas++
 		case c == ']' || c == '}':
 			if v.depth--; v.depth == 0 {
 				return n + 1, done
@@ -284,19 +266,12 @@ func (s *splitter) value(keep bool) error {
 		}
 		b, _ := s.m.r.Peek(s.m.r.Buffered())
 		n, end := v.scan(b, s.lines)
-		if v.deepest > maxDepth {
-			s.exceeds("more levels than a row can have")
-		}
-		if s.values+v.commas > maxValues {
-			s.exceeds("more values than a row can have")
-		}
 		if keep {
 			s.take(b[:n])
 		}
 		s.drop(n)
 		switch end {
 		case done:
-			s.values += v.commas
 			return nil
 		case newLine:
 			return errLine

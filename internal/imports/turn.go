@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/web"
 )
 
 // The length of a turn, when somebody else waits for theirs.
@@ -52,8 +53,8 @@ func (j *job) leave(ctx context.Context) error {
 	return err
 }
 
-// pause ends the import with ctx. After a long stretch without rows, it looks whether the import is still open, and lets
-// others have their turn.
+// pause ends the import with ctx. After a long stretch without rows, it looks whether the import is still open, and
+// lets others have their turn.
 func (j *job) pause(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -81,9 +82,9 @@ func (j *job) handOver(ctx context.Context) error {
 
 // setAside says why an import that has ended the process too often is not read further.
 func setAside(v Import) string {
-	return fmt.Sprintf("Reprise stopped %d times while it was reading this file after row %d, so the file has been set "+
-		"aside. What had been read by then has been kept. Export it once more and send the new file, or send this one again "+
-		"if the server was being restarted at the time.", v.Crashes, v.Rows)
+	return fmt.Sprintf("Reprise stopped %d times while it was reading this file after row %s, so the file has been "+
+		"set aside. What had been read by then has been kept. Export it once more and send the new file, or send "+
+		"this one again if the server was being restarted at the time.", v.Crashes, web.Number(v.Rows))
 }
 
 func cause(v Import) string { return fmt.Sprintf("import %d", v.ID) }
@@ -97,11 +98,11 @@ func (j *job) fail(ctx context.Context, reason string) error {
 		return err
 	}
 	j.ended = true
-	j.r.forget(v)
+	defer j.r.forget(v)
 	if err != nil || j.r.c.Notifier == nil {
 		return nil
 	}
-	return j.r.c.Notifier.Open(ctx, notify.Notification{
+	return j.r.c.Notifier.Open(context.WithoutCancel(ctx), notify.Notification{
 		User:       v.User,
 		Connection: v.Connection,
 		Cause:      cause(v),

@@ -53,10 +53,12 @@ func (s *Store) OpenImports(ctx context.Context) ([]imports.Import, error) {
 	return list(ctx, s.reader, scanImport, selectImport+"WHERE "+openImport+" ORDER BY id")
 }
 
-// SaveCrashes stores the number of crashes of an import. It returns library.ErrNotFound if the import is no longer open.
+// SaveCrashes stores the number of crashes of an import. It returns library.ErrNotFound if the import is no longer
+// open.
 func (s *Store) SaveCrashes(ctx context.Context, id int64, crashes int) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
-		return changed(tx.ExecContext(ctx, "UPDATE imports SET crashes = $1 WHERE id = $2 AND "+openImport, crashes, id))
+		return changed(tx.ExecContext(ctx,
+			"UPDATE imports SET crashes = $1 WHERE id = $2 AND "+openImport, crashes, id))
 	})
 }
 
