@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"reprise/internal/accounts"
@@ -73,7 +74,7 @@ func wire(
 		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
 		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.Began}, guard, db, b.bus)
-	people, err := accounts.New(db)
+	people, err := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	if err != nil {
 		return nil, err
 	}
