@@ -99,9 +99,12 @@ func TestMillionsOfPlaylistsAreRefused(t *testing.T) {
 // TestRefusalsAreBounded: the status of a failed answer says enough, whatever its body does.
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{empties, `{"error":[` + strings.Repeat("1,", 2_000) + `1]}`, "{\"error\":\"\xf6ö\"}"} {
+	for _, body := range []string{
+		empties, `{"error":[` + strings.Repeat("1,", 2_000) + `1]}`, "{\"error\":\"\xf6ö\"}",
+	} {
 		explained := false
-		ctx := WithReader(t.Context(), Reader{Explain: func(e *AnswerError) { explained = len(e.Body) <= maxFailure }})
+		explain := func(e *AnswerError) { explained = len(e.Body) <= maxFailure }
+		ctx := WithReader(t.Context(), Reader{Explain: explain})
 		_, err := askFor(t, ctx, &Transport{Base: answering{body: body, status: 401}, Turns: NewTurns()}, 1)
 		require.Equal(t, Auth, Classify(err).Category)
 		require.True(t, explained)
@@ -270,8 +273,8 @@ func TestOutsideOfTurnsAnswersAreSmall(t *testing.T) {
 
 // TestReadingDoesNotDoubleTheBody needs the memory of the body alone.
 func TestReadingDoesNotDoubleTheBody(t *testing.T) {
-	body := `{"a":"` + strings.Repeat("a", 200<<10) + `","b":[` + strings.Repeat(`"`+strings.Repeat("b", 1000)+`",`, 9_800) +
-		`1]}`
+	body := `{"a":"` + strings.Repeat("a", 200<<10) + `","b":[` +
+		strings.Repeat(`"`+strings.Repeat("b", 1000)+`",`, 9_800) + `1]}`
 	require.Less(t, len(body), maxBody)
 	for _, length := range []bool{true, false} {
 		tr := &Transport{Base: answering{body: body, length: length}, Turns: NewTurns()}
