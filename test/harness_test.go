@@ -129,7 +129,13 @@ func startAt(t testing.TB, dir, listen string, env ...string) *process {
 
 func startWith(t testing.TB, args []string, env ...string) *process {
 	t.Helper()
-	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: exec.Command(built, args...)}
+	return launch(t, exec.Command(built, args...), env...)
+}
+
+// launch starts a command that runs the server, and waits until it serves.
+func launch(t testing.TB, cmd *exec.Cmd, env ...string) *process {
+	t.Helper()
+	p := &process{t: t, log: &buffer{}, exited: make(chan error, 1), cmd: cmd}
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, env...)
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()

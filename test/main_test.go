@@ -24,9 +24,10 @@ func TestFirstRunWithNothingConfigured(t *testing.T) {
 	p := start(t, dir)
 	require.NotEmpty(t, p.code)
 	v := p.visitor()
-	v.eventually("the link is in the log, too", func() bool {
-		return strings.Contains(p.log.String(), "/setup?code="+p.code)
+	v.eventually("the log names the address", func() bool {
+		return strings.Contains(p.log.String(), p.url)
 	})
+	require.NotContains(t, p.log.String(), p.code, "the code is a secret, and is printed only")
 	require.Contains(t, v.page("/", 200), "Open the link that it printed")
 	require.Contains(t, v.page("/setup?code=WRONG", 403), "Open the link that the server printed")
 	require.Contains(t, v.page("/setup?code="+p.code, 200), "Create account")

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // for the midnights at which quotas end, on machines without time zones
 
@@ -83,11 +82,9 @@ func run(ctx context.Context, args, environ []string, at console) error {
 	if o.DataDir != "" {
 		overrides["data_dir"] = o.DataDir
 	}
+	limitMemory()
 	if o.Demo {
 		return runDemo(ctx, o, environ, overrides, at)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(softMemory)
 	}
 	c, err := config.Load(o.Config, environ, overrides, registry.Descriptions())
 	if o.Check {
@@ -118,7 +115,3 @@ func run(ctx context.Context, args, environ []string, at console) error {
 func dataDir(c config.Config) datadir.Dir {
 	return datadir.Dir{Path: c.DataDir, SecretKey: c.SecretKey, DatabaseURL: c.DatabaseURL}
 }
-
-// softMemory is the garbage collector's soft limit, in bytes: the server shares a small machine with others. It may use
-// more when it has to.
-const softMemory = 48 << 20

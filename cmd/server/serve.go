@@ -113,18 +113,19 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 		&tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
 }
 
-// announce prints the link to the page, with the code for the first account if there is none yet.
+// announce logs the address, and prints the link to the page, with the code for the first account if there is none
+// yet. The code is a secret, so it is not in the log.
 func announce(c config.Config, setupCode string, log *slog.Logger, stdout io.Writer) {
 	if c.Contact == "" {
 		names := strings.Join(providers.WantContact(registry.Descriptions()), " and ")
 		log.Warn("the setting contact is empty; " + names + " are not asked without it")
 	}
+	log.Info("serving", "url", c.BaseURL, "version", version)
 	link, what := c.BaseURL, "Reprise is ready:"
 	if setupCode != "" {
 		link += "/setup?code=" + setupCode
 		what = "Reprise is ready. Make the first account here:"
 	}
-	log.Info("serving", "url", link, "version", version)
 	fmt.Fprintf(stdout, "\n%s\n\n  %s\n\n", what, link)
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"reprise/internal/accounts"
@@ -74,7 +75,7 @@ func wire(
 		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
 		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.Began}, guard, db, b.bus)
-	people, err := accounts.New(db)
+	people, err := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +102,10 @@ func wire(
 		return nil, err
 	}
 	pages := server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
-		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry, Services: services,
-		Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files, Digests: digests,
-		Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client), Notifier: notifier,
+		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
+		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
+		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
+		Notifier: notifier,
 		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,

@@ -32,7 +32,7 @@ func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account st
 	if err != nil {
 		return err
 	}
-	people, err := accounts.New(db)
+	people, err := accounts.New(db, 1)
 	if err != nil {
 		return err
 	}

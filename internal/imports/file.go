@@ -2,13 +2,10 @@ package imports
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"os"
-	"path"
-	"strings"
 )
 
 // The limits of a file. The whole history of an account has some hundred megabytes unpacked. The limits are far above
@@ -18,7 +15,6 @@ const (
 	maxUnpacked = 8 << 30 // bytes, unpacked
 	maxEntries  = 20_000  // files in an archive
 	maxContents = 8 << 20 // bytes of an archive's table of contents
-	maxRow      = 8 << 20 // bytes of one row, or of one page of rows
 )
 
 // entry is one file in an archive, or the export itself if it is no archive.
@@ -90,15 +86,13 @@ func (e *export) unpack(size int64, f format) error {
 				Problem: "This archive unfolds into more than an export of listens can be. " + f.expected,
 			}
 		}
-		e.entries = append(e.entries, entry{name: path.Base(file.Name), size: entrySize, open: file.Open})
+		e.entries = append(e.entries, entry{name: cleanName(file.Name), size: entrySize, open: file.Open})
 	}
 	if len(e.entries) == 0 {
 		return &RefusedError{Problem: "There are no listens in this archive. " + f.expected}
 	}
 	return nil
 }
-
-var errBudget = errors.New("too much to read")
 
 // budget is a reader that fails after left bytes. A negative left sets no limit.
 type budget struct {
@@ -114,48 +108,4 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 		}
 	}
 	return b.r.ReadAt(p, off)
-}
-
-// meter counts the bytes read of an entry. It fails when a row is too long, and when the entry is longer than its
-// archive says.
-type meter struct {
-	r     *bufio.Reader
-	limit int64
-	n     int64
-	row   int64 // n at the end of the last row
-}
-
-func newMeter(r io.Reader, limit int64) *meter {
-	m := &meter{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
-	if mark, _ := m.r.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = m.r.Discard(3)
-	}
-	return m
-}
-
-// Read implements io.Reader.
-func (m *meter) Read(p []byte) (int, error) {
-	if m.n-m.row > maxRow || m.n > m.limit {
-		return 0, errBudget
-	}
-	n, err := m.r.Read(p)
-	m.n += int64(n)
-	return n, err
-}
-
-// took notes the end of a row.
-func (m *meter) took() { m.row = m.n }
-
-// begins returns the next byte that is no space, without reading it; 0 at the end.
-func (m *meter) begins() byte {
-	for {
-		b, err := m.r.Peek(1)
-		if err != nil {
-			return 0
-		}
-		if !strings.ContainsRune(" \t\r\n", rune(b[0])) {
-			return b[0]
-		}
-		_, _ = m.r.Discard(1)
-	}
 }

@@ -1,10 +1,7 @@
 package imports
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -50,6 +47,12 @@ const minPlayed = 30 * time.Second
 // maxName is the size limit of a name, in bytes.
 const maxName = 2000
 
+// maxID is the size limit of an id, in bytes. Ids are in an index, and Postgres allows 2,700 bytes for an entry.
+const maxID = 500
+
+// maxPlayed is how long one play may take.
+const maxPlayed = 24 * time.Hour
+
 // play returns the row of a listen, or a bad row if it is impossible.
 func play(l library.Listen) row {
 	switch {
@@ -57,53 +60,20 @@ func play(l library.Listen) row {
 		return row{bad: "no track or no artist"}
 	case len(l.Title) > maxName || len(l.Artist) > maxName || len(l.Album) > maxName:
 		return row{bad: "a name that is too long"}
+	case len(l.SourceID) > maxID:
+		return row{bad: "an id that is too long"}
+	case l.Duration < 0 || l.Duration > maxPlayed:
+		return row{bad: "an impossible length"}
 	case l.PlayedAt.Year() < 2000 || l.PlayedAt.After(time.Now().Add(24*time.Hour)):
 		return row{bad: "played at an impossible time"}
 	}
-	for _, name := range []*string{&l.Title, &l.Artist, &l.Album} {
-		if !utf8.ValidString(*name) {
-			*name = strings.ToValidUTF8(*name, "\uFFFD")
+	for _, name := range []string{l.Title, l.Artist, l.Album} {
+		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) { // Postgres has no room for a zero
+			return row{bad: unreadable}
 		}
 	}
 	l.PlayedAt = l.PlayedAt.UTC().Truncate(time.Millisecond)
 	return row{listen: l}
-}
-
-// elements reads a JSON list, one value at a time.
-func elements[T any](m *meter, dec *json.Decoder, each func(*T, error) bool) error {
-	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
-		return errors.Join(errKind, err)
-	}
-	for dec.More() {
-		var v T
-		err := dec.Decode(&v)
-		if _, shape := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !shape {
-			return err
-		}
-		m.took()
-		if !each(&v, err) {
-			return errStop
-		}
-	}
-	_, err := dec.Token()
-	return err
-}
-
-// lines reads JSON values, one per line.
-func lines[T any](m *meter, each func(*T, error) bool) error {
-	in := bufio.NewScanner(m)
-	in.Buffer(make([]byte, 64<<10), maxRow)
-	for in.Scan() {
-		m.took()
-		if len(strings.TrimSpace(in.Text())) == 0 {
-			continue
-		}
-		var v T
-		if err := json.Unmarshal(in.Bytes(), &v); !each(&v, err) {
-			return errStop
-		}
-	}
-	return in.Err()
 }
 
 // errStop says that yield wants no more rows.
@@ -112,15 +82,17 @@ var errStop = errors.New("stopped")
 // inWords says why an entry cannot be read to its end, for a person.
 func inWords(err error) string {
 	switch {
-	case errors.Is(err, errBudget), errors.Is(err, bufio.ErrTooLong):
+	case errors.Is(err, errBudget):
 		return "what follows is too long for a row"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return "the file ends in the middle of a row"
 	case errors.Is(err, errKind):
 		return "it is another kind of file"
+	case errors.Is(err, errLetters):
+		return "its letters are in an encoding that Reprise does not know; save it as UTF-8, and send that"
 	}
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf("it is no JSON from byte %d on", e.Offset)
+	if e, ok := errors.AsType[*errSyntax](err); ok {
+		return e.Error()
 	}
 	return "the rest cannot be unpacked"
 }

@@ -53,7 +53,7 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry, before int64) e
 			return ctx.Err() == nil
 		}
 		j.take(v, e.name, rows)
-		j.at.BytesDone = before + min(m.n, e.size)
+		j.at.BytesDone = before + min(m.file.n, e.size)
 		if len(j.plays) >= atOnce || rows%rowsAtOne == 0 {
 			stop = j.save(ctx)
 		}

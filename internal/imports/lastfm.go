@@ -2,6 +2,7 @@ package imports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -20,11 +21,12 @@ var lastFM = format{
 		"a table (.csv) with artist, album, track and date, or the recent tracks in JSON.",
 	wants: func(name string) bool { return ending(name, ".csv", ".json", ".jsonl") && !hidden(name) },
 	read: func(m *meter, out yield) error {
-		switch m.begins() {
-		case 0:
-			return errKind
-		case '[', '{':
-			return lastFMPages(m, json.NewDecoder(m), out)
+		c, err := m.begins()
+		switch {
+		case err != nil || c == 0:
+			return cmp.Or(err, errKind)
+		case c == '[' || c == '{':
+			return jsonRows(m, lastFMShape, (*lastFMRow).row, out)
 		}
 		return lastFMTable(m, out)
 	},
@@ -107,8 +109,11 @@ func heading(names []string) (columns, bool) {
 }
 
 func (c columns) row(fields []string) row {
-	if max(c.artist, c.title, c.when) >= len(fields) {
+	switch {
+	case max(c.artist, c.title, c.when) >= len(fields):
 		return row{bad: "too few columns"}
+	case len(fields) > maxValues:
+		return row{bad: "too many columns"}
 	}
 	album := ""
 	if c.album >= 0 && c.album < len(fields) {
@@ -148,34 +153,34 @@ func lastFMTable(m *meter, out yield) error {
 				continue
 			}
 		}
-		if !out(where.row(fields)) {
+		if !out(honest(where.row(fields), m, func() bool { return true })) {
 			return errStop
 		}
 	}
 }
 
-// text is a string, a number, or an object that has it as "#text", "name" or "uts".
-type text string
+// words is a string, a number, or an object that has it as "#text", "name" or "uts".
+type words string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (t *text) UnmarshalJSON(b []byte) error {
+func (t *words) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte("{")) {
 		var v struct {
 			Text string `json:"#text"`
 			Name string `json:"name"`
-			UTS  text   `json:"uts"`
+			UTS  words  `json:"uts"`
 		}
 		err := json.Unmarshal(b, &v)
-		*t = text(v.Text)
+		*t = words(v.Text)
 		if v.Name != "" {
-			*t = text(v.Name)
+			*t = words(v.Name)
 		}
 		if v.UTS != "" {
 			*t = v.UTS
 		}
 		return err
 	}
-	*t = text(bytes.Trim(b, `"`)) // a number
+	*t = words(bytes.Trim(b, `"`)) // a number
 	if bytes.HasPrefix(b, []byte(`"`)) {
 		return json.Unmarshal(b, (*string)(t))
 	}
@@ -185,91 +190,21 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tracks is a list of plays, or the name of one track.
-type tracks struct {
-	rows []lastFMRow
-	name text
+// lastFMShape has the names of lists of plays: in the API's pages and in what programs make of them.
+var lastFMShape = shape{
+	pages: []string{"recenttracks", "track", "scrobbles", "tracks"},
+	bad:   "not in the form of a play",
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *tracks) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte("[")) {
-		return json.Unmarshal(b, &t.rows)
-	}
-	return json.Unmarshal(b, &t.name)
-}
-
-// lastFMRow is a play or a page of plays.
+// lastFMRow is a play.
 type lastFMRow struct {
-	Recent *lastFMRow `json:"recenttracks"`
-	Track  tracks     `json:"track"`
-	Name   text       `json:"name"`
-	Artist text       `json:"artist"`
-	Album  text       `json:"album"`
-	Date   text       `json:"date"`
+	Track  words `json:"track"`
+	Name   words `json:"name"`
+	Artist words `json:"artist"`
+	Album  words `json:"album"`
+	Date   words `json:"date"`
 }
 
-func (r *lastFMRow) rows(out yield) bool {
-	if r.Recent != nil {
-		return r.Recent.rows(out)
-	}
-	if r.Track.rows == nil {
-		title := r.Name
-		if title == "" {
-			title = r.Track.name
-		}
-		return out(scrobble(string(r.Artist), string(title), string(r.Album), string(r.Date)))
-	}
-	for i := range r.Track.rows {
-		if !r.Track.rows[i].rows(out) {
-			return false
-		}
-	}
-	return true
-}
-
-// lastFMPages reads a list of plays or of pages, or objects with such lists.
-func lastFMPages(m *meter, dec *json.Decoder, out yield) error {
-	each := func(v *lastFMRow, err error) bool {
-		if err != nil {
-			return out(row{bad: "not in the form of a play"})
-		}
-		return v.rows(out)
-	}
-	if m.begins() == '[' {
-		return elements(m, dec, each)
-	}
-	for dec.More() {
-		if err := within(m, dec, each); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// within reads the lists in an object.
-func within(m *meter, dec *json.Decoder, each func(*lastFMRow, error) bool) error {
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return errors.Join(errKind, err)
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		switch name {
-		case "recenttracks":
-			err = within(m, dec, each)
-		case "track", "scrobbles", "tracks":
-			err = elements(m, dec, each)
-		default:
-			var other json.RawMessage
-			err = dec.Decode(&other)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err := dec.Token()
-	return err
+func (r *lastFMRow) row() row {
+	return scrobble(string(r.Artist), string(cmp.Or(r.Name, r.Track)), string(r.Album), string(r.Date))
 }

@@ -22,27 +22,17 @@ var listenBrainz = format{
 		return ending(name, ".jsonl", ".json", ".listens") && !hidden(name) && !other
 	},
 	read: func(m *meter, out yield) error {
-		each := func(v *listenBrainzRow, err error) bool {
-			if err != nil {
-				return out(row{bad: "not in the form of a listen"})
-			}
-			return v.rows(out)
+		c, err := m.begins()
+		if err != nil || c != '[' && c != '{' {
+			return cmp.Or(err, errKind)
 		}
-		switch m.begins() {
-		case '[':
-			return elements(m, json.NewDecoder(m), each)
-		case '{':
-			return lines(m, each)
-		}
-		return errKind
+		sh := shape{pages: []string{"payload", "listens"}, lines: c == '{', bad: "not in the form of a listen"}
+		return jsonRows(m, sh, (*listenBrainzRow).row, out)
 	},
 }
 
-// listenBrainzRow is a listen or a page of listens.
+// listenBrainzRow is a listen.
 type listenBrainzRow struct {
-	Payload *struct {
-		Listens []listenBrainzRow `json:"listens"`
-	} `json:"payload"`
 	ListenedAt json.Number `json:"listened_at"` // seconds, sometimes with a fraction of zeros
 	MSID       string      `json:"recording_msid"`
 	Metadata   struct {
@@ -61,18 +51,6 @@ type listenBrainzRow struct {
 			MSID       any `json:"recording_msid"`
 		} `json:"additional_info"`
 	} `json:"track_metadata"`
-}
-
-func (r *listenBrainzRow) rows(out yield) bool {
-	if r.Payload == nil {
-		return out(r.row())
-	}
-	for i := range r.Payload.Listens {
-		if !r.Payload.Listens[i].rows(out) {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *listenBrainzRow) row() row {

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,13 @@ import (
 // rows reads a text as an export, and returns a line for each row.
 func rows(t *testing.T, provider, text string) ([]string, error) {
 	t.Helper()
+	return rowsOf(t, provider, strings.NewReader(text), int64(len(text)))
+}
+
+func rowsOf(t *testing.T, provider string, text io.Reader, size int64) ([]string, error) {
+	t.Helper()
 	var all []string
-	err := formats[provider].read(newMeter(strings.NewReader(text), int64(len(text))), func(v row) bool {
+	err := formats[provider].read(newMeter(text, size), func(v row) bool {
 		l := v.listen
 		switch {
 		case v.bad != "":
@@ -82,7 +88,7 @@ func TestAnIncompleteFileKeepsItsCompleteRows(t *testing.T) {
 
 func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 	t.Parallel()
-	endless := strings.Repeat("x", 2*maxRow)
+	endless := strings.Repeat("x", 2*maxPassed)
 	for provider, text := range map[string]string{
 		"spotify":      `[{"ts":"` + endless,
 		"listenbrainz": `{"listened_at":"` + endless,

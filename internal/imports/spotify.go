@@ -1,7 +1,7 @@
 package imports
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -23,15 +23,10 @@ var spotify = format{
 		return ending(name, ".json") && !hidden(name) && history
 	},
 	read: func(m *meter, out yield) error {
-		if m.begins() != '[' {
-			return errKind
+		if c, err := m.begins(); err != nil || c != '[' {
+			return cmp.Or(err, errKind)
 		}
-		return elements(m, json.NewDecoder(m), func(v *spotifyRow, err error) bool {
-			if err != nil {
-				return out(row{bad: "not in the form of a play"})
-			}
-			return out(v.row())
-		})
+		return jsonRows(m, shape{bad: "not in the form of a play"}, (*spotifyRow).row, out)
 	},
 }
 

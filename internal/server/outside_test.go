@@ -19,7 +19,7 @@ const password = "a few random words"
 func public(t *testing.T) *household {
 	t.Helper()
 	h := newHousehold(t, delivery.Options{})
-	people, err := accounts.New(h.db)
+	people, err := accounts.New(h.db, 1)
 	require.NoError(t, err)
 	h.BaseURL, h.Accounts = "https://music.example.org", people
 	h.as(0)
@@ -47,7 +47,7 @@ func TestSessionCookieIsProtected(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	w := h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
-	require.Len(t, w.Result().Cookies(), 1)
+	require.Len(t, w.Result().Cookies(), 2, "and the one that knows the device")
 	cookie := w.Result().Cookies()[0]
 	require.True(t, cookie.HttpOnly, "no script reads it")
 	require.True(t, cookie.Secure, "it is never sent in the clear")

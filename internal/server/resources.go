@@ -60,8 +60,8 @@ type resources struct {
 	resources []resource
 }
 
-// newResources makes the parts. closing ends the open streams.
-func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources, error) {
+// newResources makes the parts. A person has at most so many streams; closing ends the open ones.
+func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}) (*resources, error) {
 	k, err := core.New(core.Options{
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
@@ -94,8 +94,8 @@ func newResources(c *Config, base *url.URL, closing <-chan struct{}) (*resources
 			Breakers: breakers,
 		}),
 		feed: feed.New(feed.Options{
-			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses, Host: base.Host,
-			Closing: closing,
+			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses, Hosts: []string{base.Host},
+			Streams: streams, Closing: closing,
 		}),
 		resources: []resource{
 			connections.New(connections.Options{

@@ -3,6 +3,7 @@ package server
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -136,4 +137,14 @@ func ipExtractor(trusted []string) (echo.IPExtractor, error) {
 		options = append(options, echo.TrustIPRange(network))
 	}
 	return echo.ExtractIPFromXFFHeader(options...), nil
+}
+
+// prefixes returns networks, which ipExtractor has read before, as the edge takes them.
+func prefixes(networks []string) (all []netip.Prefix) {
+	for _, n := range networks {
+		if p, err := netip.ParsePrefix(n); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
 }

@@ -37,6 +37,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
+	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
 	syncer "reprise/internal/sync"
 )
@@ -87,6 +88,7 @@ type Server struct {
 	feed  *feed.Handler
 	log   *slog.Logger
 	close context.CancelFunc // ends the open streams
+	edge  edge.Options
 }
 
 // New returns a Server.
@@ -96,11 +98,13 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	closing, cancel := context.WithCancel(context.Background())
-	r, err := newResources(&c, base, closing.Done())
+	room := edge.NewRoom()
+	r, err := newResources(&c, base, room.PerPerson, closing.Done())
 	if err == nil {
 		var e *echo.Echo
 		if e, err = r.routes(); err == nil {
-			return &Server{echo: e, feed: r.feed, log: c.Log, close: cancel}, nil
+			return &Server{echo: e, feed: r.feed, log: c.Log, close: cancel, edge: edge.Options{Room: room,
+				Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
 		}
 	}
 	cancel()
@@ -121,17 +125,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // and
 // returns when nothing is left.
 func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) error {
+	door := edge.Listen(l, s.edge)
 	srv := &http.Server{
 		Handler:           s,
+		ConnState:         door.State,
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
+		ReadTimeout:       30 * time.Second, // a file that is sent extends it, and the door bounds the writing
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(door); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

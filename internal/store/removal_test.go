@@ -20,8 +20,8 @@ import (
 
 // shared are the tables whose rows belong to the installation. A new table is either listed here, or a removal has to
 // empty it of a person's rows.
-var shared = []string{"facts", "sequences", "key_cooldowns", "entities", "entity_names", "enrichment_marks", "enrichment",
-	"quarters", "sessions"}
+var shared = []string{"facts", "sequences", "key_cooldowns", "entities", "entity_names", "enrichment_marks",
+	"enrichment", "quarters", "sessions"}
 
 // column is a column of a table of ours.
 type column struct{ table, name, kind string }
@@ -48,8 +48,8 @@ func schema(t testing.TB, s *Store) map[string][]column {
 	return tables
 }
 
-// fillTables gives a person a row in every table. All its numbers are n, also the person's own, so that a row refers to the
-// others of that person; all its texts contain n.
+// fillTables gives a person a row in every table. All its numbers are n, also the person's own, so that a row refers to
+// the others of that person; all its texts contain n.
 func fillTables(t testing.TB, s *Store, n int64) {
 	t.Helper()
 	left := schema(t, s)
@@ -69,8 +69,9 @@ func fillTables(t testing.TB, s *Store, n int64) {
 					values = append(values, fmt.Sprintf("text %d of %d", i, n))
 				}
 			}
-			_, err := s.writer.Exec(fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(names, ", "),
-				numbered(1, len(names))), values...)
+			insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(names, ", "),
+				numbered(1, len(names)))
+			_, err := s.writer.Exec(insert, values...)
 			if err == nil { // otherwise a row that it refers to is still missing
 				delete(left, table)
 			}
@@ -259,8 +260,9 @@ func TestABigRemovalBlocksNobodyForLong(t *testing.T) {
 	series := `WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 		INSERT INTO `
 	for _, rows := range []string{
-		`listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid, approximate)
-			SELECT 1000000 + i, $2, i, 'Title', 'Artist', 'Album', 1600000000000 + i * 180000, 180000, '', '', 0 FROM n`,
+		`listens (id, user_id, match_key, title, artist, album, played_at, duration_ms, isrc, recording_mbid,
+			approximate)
+			SELECT 1000000 + i, $2, i, 'Title', 'Artist', 'Album', 1600000000000 + i * 180000, 0, '', '', 0 FROM n`,
 		`listen_sources (user_id, connection, source_id, listen_id, played_at)
 			SELECT $2, 'spotify', CAST(i AS TEXT), 1000000 + i, 1600000000000 + i * 180000 FROM n`,
 		`forwards (listen_id, connection, user_id, delivery_id) SELECT 1000000 + i, 'lastfm', $2, 0 FROM n`,

@@ -244,6 +244,7 @@
       refreshSoon();
     },
     notification(n) { showNotification(n); refreshSoon(); },
+    crowded(c) { crowded = c.most; },
     listens() { refreshSoon(); },
     deliveries() { refreshSoon(); },
     breakers() { refreshSoon(); },
@@ -268,6 +269,7 @@
   }
 
   let socket = null, source = null, failures = 0;
+  let crowded = 0; // how many pages may be open at once, when there are more and this one has made room
   function say(m) {
     if (socket?.readyState === WebSocket.OPEN) { socket.send(JSON.stringify(m)); return; }
     fetch(`/api/v1/notifications/${m.data.id}/ack`, { method: "POST" }).catch(() => {});
@@ -306,6 +308,11 @@
 
   let waiting = 0;
   function retry() {
+    if (crowded) {
+      link.textContent = `More than ${crowded} pages of Reprise are open, so this one no longer updates itself. ` +
+        "Close some of them, then reload it.";
+      return;
+    }
     failures++;
     if (failures > 1) { connected(false); refreshSoon(); } // the refresh also notices a session that has ended
     clearTimeout(waiting);
@@ -323,9 +330,10 @@
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) { closeEvents(); return; }
     showTimes(document);
+    crowded = 0; // somebody looks at this page now
     openNow();
   });
-  addEventListener("online", openNow);
+  addEventListener("online", () => { if (!crowded) openNow(); });
 
   showTimes(document);
   setInterval(() => { if (!document.hidden) showTimes(document); }, 1000);

@@ -19,9 +19,13 @@ import (
 )
 
 const (
+	sessionCookie = "reprise_session"
+	hostPrefix    = "__Host-" // browsers take such a cookie only over TLS, and only from the host itself
+
 	sessionLife = 30 * 24 * time.Hour
 	userKey     = "user"  // in a session: the ID of the user
 	stampKey    = "stamp" // in a session: a fingerprint of the password that it was opened with
+	boundKey    = "bound" // in a session: whether only a cookie that is bound to the host may name it
 	flashKey    = "flash" // in a session: a sentence for the next page
 )
 
@@ -30,6 +34,8 @@ type Sessions struct {
 	Setup *setupCode
 
 	manager  *scs.SessionManager
+	prefix   string // of the names of cookies
+	former   string // the name of the cookie before there was TLS or the prefix; empty when it is still in use
 	store    Store
 	bus      *events.Bus
 	demoUser int64
@@ -37,12 +43,16 @@ type Sessions struct {
 
 // newSessions does not use scs.New, which starts a goroutine that never ends.
 func newSessions(o Options, tls bool) *Sessions {
+	prefix, former := "", ""
+	if tls {
+		prefix, former = hostPrefix, sessionCookie
+	}
 	manager := &scs.SessionManager{
 		Store:    o.Sessions,
 		Codec:    scs.GobCodec{},
 		Lifetime: sessionLife,
 		Cookie: scs.SessionCookie{
-			Name:     "reprise_session",
+			Name:     prefix + sessionCookie,
 			Path:     "/",
 			Persist:  true,
 			HttpOnly: true,
@@ -51,25 +61,26 @@ func newSessions(o Options, tls bool) *Sessions {
 		},
 	}
 	return &Sessions{
-		Setup: &setupCode{code: o.SetupCode}, manager: manager, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
+		Setup: &setupCode{code: o.SetupCode}, manager: manager, prefix: prefix, former: former, store: o.Store,
+		bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 
-// With is middleware that loads the session of a request and stores its changes before the first byte of the
-// answer. If
-// they cannot be stored, the answer is that error.
+// With is middleware that loads the session of a request and stores its changes before the first byte of the answer.
+// If they cannot be stored, the answer is that error. No cache keeps the answer.
 func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		w := c.Response()
 		w.Header().Add("Vary", "Cookie")
-		token := ""
-		if cookie, err := c.Cookie(s.manager.Cookie.Name); err == nil {
-			token = cookie.Value
-		}
-		ctx, err := s.manager.Load(c.Request().Context(), token)
+		w.Header().Set("Cache-Control", "no-store")
+		ctx, moved, err := s.load(c.Request().Context(), c.Request())
 		if err != nil {
 			return err
 		}
+		if moved {
+			s.moveCookie(ctx, w)
+		}
+		ctx = context.WithValue(ctx, visitKey{}, &visit{request: c.Request()})
 		c.SetRequest(c.Request().WithContext(ctx))
 		writer, headers, stored := w.Writer, w.Header().Clone(), false
 		var trouble error
@@ -106,11 +117,22 @@ func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
 			return err
 		}
 		s.manager.WriteSessionCookie(ctx, w, token, expiry)
+		if v, ok := ctx.Value(visitKey{}).(*visit); ok && v.user.ID != 0 && s.demoUser == 0 {
+			s.rememberDevice(w, v.request, v.user)
+		}
 	case scs.Destroyed:
 		s.manager.WriteSessionCookie(ctx, w, "", time.Time{})
 	}
 	return nil
 }
+
+// visit is a request that has a session, and what became of it.
+type visit struct {
+	request *http.Request
+	user    accounts.User // who signed in with this request; zero for nobody
+}
+
+type visitKey struct{}
 
 // discard is a response writer that drops an answer.
 type discard struct{}
@@ -172,11 +194,8 @@ func (s *Sessions) userByID(ctx context.Context, id int64) (accounts.User, error
 
 // cookieUser returns the user whose session a request's cookie names, or accounts.ErrUnknown.
 func (s *Sessions) cookieUser(ctx context.Context, r *http.Request) (accounts.User, error) {
-	cookie, err := r.Cookie(s.manager.Cookie.Name)
+	ctx, _, err := s.load(ctx, r)
 	if err != nil {
-		return accounts.User{}, accounts.ErrUnknown
-	}
-	if ctx, err = s.manager.Load(ctx, cookie.Value); err != nil {
 		return accounts.User{}, err
 	}
 	return s.userByID(ctx, s.manager.GetInt64(ctx, userKey))
@@ -207,6 +226,10 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 	}
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
+	s.manager.Put(ctx, boundKey, s.former != "")
+	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+		v.user = u
+	}
 	return nil
 }
 

@@ -26,6 +26,9 @@ var (
 	errSlow    = errors.New("reader too slow")
 	errSession = errors.New("session ended")
 	errClosing = errors.New("server stops")
+	errCrowded = errors.New("too many streams of one person")
+	errFlood   = errors.New("too many messages from the browser")
+	errBinary  = errors.New("binary message from the browser")
 )
 
 // feed is what one browser receives: a snapshot, and then every change.
@@ -36,6 +39,7 @@ type feed struct {
 	send    func(message) error
 	ping    func() error
 	changes *events.Subscription
+	crowded <-chan struct{} // closed when it has to make room for a newer one
 }
 
 // run sends messages until the browser is gone, too slow or signed out, or the server stops.
@@ -51,6 +55,11 @@ func (f *feed) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-f.Closing:
 			return errClosing
+		case <-f.crowded:
+			if err := f.message("crowded", map[string]int{"most": f.Streams}); err != nil {
+				return err
+			}
+			return errCrowded
 		case <-alive.C:
 			if _, err := f.watcher.Still(ctx); err != nil {
 				return errSession

@@ -29,7 +29,8 @@ type Options struct {
 	Bus      *events.Bus
 	Notifier *notify.Notifier
 	Statuses *connections.Statuses
-	Host     string          // of our own pages; websockets from others are refused
+	Hosts    []string        // of our own pages, as path.Match takes them; websockets from others are refused
+	Streams  int             // of one person at once; 0 for no bound
 	Closing  <-chan struct{} // closed when the server stops
 }
 
@@ -37,6 +38,7 @@ type Options struct {
 type Handler struct {
 	Options
 	streams sync.WaitGroup
+	crowd   crowd
 }
 
 // New returns a Handler.

@@ -45,17 +45,22 @@ func (h *Handler) serverSentEvents(c echo.Context) error {
 		}
 		return write("id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Type, data)
 	}
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping}
-	h.ended(f.run(c.Request().Context()))
+	mine := h.crowd.enter(watcher.User, h.Streams)
+	defer h.crowd.leave(mine)
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone}
+	h.ended(watcher.User, f.run(c.Request().Context()))
 	return nil
 }
 
 // ended logs why a stream ended, unless it ended in an ordinary way.
-func (h *Handler) ended(err error) {
+func (h *Handler) ended(user int64, err error) {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, errClosing), errors.Is(err, errSession):
+	case errors.Is(err, context.Canceled), errors.Is(err, errClosing), errors.Is(err, errSession),
+		errors.Is(err, errCrowded):
 	case errors.Is(err, errSlow):
 		h.Core.Log.Info("stream dropped, its reader was too slow")
+	case errors.Is(err, errFlood), errors.Is(err, errBinary):
+		h.Core.Log.Info("stream dropped, a page does not send such messages", "user_id", user, "err", err)
 	default:
 		h.Core.Log.Debug("stream ended", "err", err)
 	}

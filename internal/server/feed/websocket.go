@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,8 +19,11 @@ import (
 const (
 	writeTimeout = 5 * time.Second
 	closeWithin  = 300 * time.Millisecond // for the browser's close frame
-	readLimit    = 4 << 10                // bytes; browsers only send acknowledgements
 )
+
+// statusCrowded closes the oldest stream of a person who has opened too many. The page does not connect again by
+// itself.
+const statusCrowded websocket.StatusCode = 4001
 
 // encode returns a message as both kinds of stream send it.
 func encode(m message) ([]byte, error) { return json.Marshal(m) }
@@ -43,7 +45,7 @@ func (h *Handler) websocket(c echo.Context) error {
 	}
 	// Accept refuses a request whose Origin is another host than ours.
 	socket, err := websocket.Accept(c.Response(), c.Request(),
-		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: []string{h.Host}})
+		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: h.Hosts})
 	if err != nil {
 		h.Core.Log.Debug("websocket refused", "err", err)
 		return nil // Accept has answered
@@ -65,19 +67,24 @@ func (h *Handler) websocket(c echo.Context) error {
 		}
 		return timed(func(ctx context.Context) error { return socket.Write(ctx, websocket.MessageText, data) })
 	}
-	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping}
+	mine := h.crowd.enter(watcher.User, h.Streams)
+	defer h.crowd.leave(mine)
+	f := &feed{Handler: h, watcher: watcher, changes: changes, send: send, ping: ping, crowded: mine.gone}
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	g.Go(func() error { return h.readAcks(reading, socket, f) })
 	g.Go(func() error {
 		err := f.run(ctx)
+		if errors.Is(err, context.Canceled) { // perhaps because of what the browser has sent
+			err = context.Cause(ctx)
+		}
 		code, reason := closing(err)
 		mute := time.AfterFunc(closeWithin, stopReading) // a sleeping tab sends no close frame
 		defer mute.Stop()
 		_ = socket.Close(code, reason) // ends readAcks
 		return err
 	})
-	h.ended(g.Wait())
+	h.ended(watcher.User, g.Wait())
 	return nil
 }
 
@@ -89,30 +96,12 @@ func closing(err error) (websocket.StatusCode, string) {
 		return websocket.StatusGoingAway, "server stops"
 	case errors.Is(err, errSession):
 		return websocket.StatusPolicyViolation, "session ended"
+	case errors.Is(err, errCrowded):
+		return statusCrowded, "more pages are open than may follow what happens"
+	case errors.Is(err, errFlood):
+		return websocket.StatusPolicyViolation, "too many messages"
+	case errors.Is(err, errBinary):
+		return websocket.StatusUnsupportedData, "send text"
 	}
 	return websocket.StatusNormalClosure, ""
-}
-
-// readAcks reads acknowledgements until the browser is gone. It ignores other messages, which newer pages may send.
-func (h *Handler) readAcks(ctx context.Context, socket *websocket.Conn, f *feed) error {
-	for {
-		_, data, err := socket.Read(ctx)
-		if err != nil {
-			return err
-		}
-		var m struct {
-			Type string `json:"type"`
-			Data struct {
-				ID string `json:"id"`
-			} `json:"data"`
-		}
-		if json.Unmarshal(data, &m) != nil || m.Type != "ack" || !f.watcher.MayAck {
-			continue
-		}
-		if id, err := strconv.ParseInt(m.Data.ID, 10, 64); err == nil {
-			if err := h.Notifier.Acknowledge(ctx, f.watcher.User, id); err != nil {
-				return err
-			}
-		}
-	}
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// How the garbage collector's soft limit, above which it works harder, is derived where GOMEMLIMIT does not give it.
+const (
+	// beside is what the process needs at least beside Go's memory: SQLite's caches, its stacks in the kernel, the
+	// buffers of its sockets, and a few pages of the program.
+	beside = 32 << 20
+	// softShare is the share of a large limit that is Go's.
+	softShare = 0.85
+	// ampleMemory is the limit from which several passwords may be hashed at once.
+	ampleMemory = 256 << 20
+	// hashesAtOnce is how many passwords are hashed at once where there is ample memory, at 19 MiB each.
+	hashesAtOnce = 4
+)
+
+// limitMemory sets the garbage collector's soft limit, unless GOMEMLIMIT has: below the memory limit of the cgroup, as
+// of a container, and without one at half of the machine's memory, which it shares with others.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softLimit(memlimit.FromCgroup, memlimit.FromSystem))
+	}
+}
+
+// softLimit returns the soft limit in bytes, math.MaxInt64 where nothing is known.
+func softLimit(cgroup, machine memlimit.Provider) int64 {
+	whole, err := machine()
+	if err != nil || whole == 0 {
+		whole = math.MaxInt64
+	}
+	limit, err := cgroup()
+	if err == nil && limit < whole {
+		return int64(softBelow(limit))
+	}
+	if whole == math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(whole / 2)
+}
+
+// softBelow returns the soft limit below a hard one, at least half of it.
+func softBelow(limit uint64) uint64 {
+	spared := max(uint64(beside), uint64(float64(limit)*(1-softShare)))
+	return max(limit/2, limit-min(spared, limit))
+}
+
+// hashesIn returns how many passwords are hashed at once with a soft limit: one, unless there is ample memory.
+func hashesIn(soft int64) int {
+	if soft < int64(softBelow(ampleMemory)) {
+		return 1
+	}
+	return hashesAtOnce
+}
