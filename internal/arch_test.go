@@ -21,7 +21,7 @@ import (
 var arrows = map[string][]string{
 	"internal/bounded":    {},
 	"internal/library":    {},
-	"internal/resilience": {},
+	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
 	"internal/throttle":   {},
