@@ -106,7 +106,7 @@ func wire(
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
 		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
 		Notifier: notifier,
-		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
+		Courier:  courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
