@@ -89,7 +89,8 @@ func TestAFullDiskIsSaidOnThePageOfImports(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		db := &nearlyFull{Store: h.db}
 		db.full.Store(true)
-		h.Imports = imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: h.Bus, Notifier: h.Notifier, Log: h.Log})
+		h.Imports = imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: h.Bus, Notifier: h.Notifier,
+			Log: h.Log})
 		h.restart()
 		h.Syncer.Tick(t.Context(), library.Listens)
 		require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/readyz", "", "").Code)
@@ -130,6 +131,7 @@ func TestAFileWithoutRoomIsRefusedInWords(t *testing.T) {
 		h.restart()
 		problem := h.call(http.MethodPost, "/imports?provider=spotify", strings.Repeat("x", 2<<20),
 			http.StatusInsufficientStorage)
-		require.Contains(t, problem["detail"], "this file needs about 2 MiB, and 65 MiB are free, of which 64 MiB are kept")
+		require.Contains(t, problem["detail"],
+			"this file needs about 2 MiB, and 65 MiB are free, of which 64 MiB are kept")
 	})
 }
