@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"internal/accounts":   {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
+	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {
@@ -63,12 +64,13 @@ var arrows = map[string][]string{
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
+		"internal/resilience"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
-		"internal/server/admin", "internal/server/channels", "internal/server/connections",
+		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
+		"internal/server/activity", "internal/server/admin", "internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
@@ -184,8 +186,8 @@ var arrows = map[string][]string{
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
-		"internal/providers", "internal/providers/registry", "internal/resilience", "internal/server",
-		"internal/store", "internal/sync",
+		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
+		"internal/server", "internal/store", "internal/sync",
 	},
 }
 
