@@ -20,7 +20,7 @@ import (
 // commit, with the reason.
 var arrows = map[string][]string{
 	"internal/bounded":    {},
-	"internal/library":    {},
+	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
@@ -55,7 +55,8 @@ var arrows = map[string][]string{
 	// It tells of its progress, and says what trouble with the disk means.
 	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
-	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
+		"internal/resilience"},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
