@@ -105,7 +105,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
-	"internal/server/edge": {}, // connections, whatever is asked on them
+	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
