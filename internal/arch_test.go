@@ -21,10 +21,12 @@ import (
 var arrows = map[string][]string{
 	"internal/bounded":    {},
 	"internal/library":    {},
-	"internal/resilience": {},
+	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
+	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
+	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {
@@ -62,12 +64,13 @@ var arrows = map[string][]string{
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
+		"internal/resilience"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
-		"internal/server/admin", "internal/server/channels", "internal/server/connections",
+		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
+		"internal/server/activity", "internal/server/admin", "internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
@@ -95,7 +98,7 @@ var arrows = map[string][]string{
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
 		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "web",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "internal/throttle", "web",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
@@ -183,8 +186,8 @@ var arrows = map[string][]string{
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
-		"internal/providers", "internal/providers/registry", "internal/resilience", "internal/server",
-		"internal/store", "internal/sync",
+		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
+		"internal/server", "internal/store", "internal/sync",
 	},
 }
 

@@ -34,6 +34,7 @@ func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resili
 				raised.BreakerChanged(ctx, ch)
 			}}),
 		Paces: resilience.NewPaces(nil),
+		Turns: resilience.NewTurns(),
 	}
 }
 

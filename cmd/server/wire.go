@@ -22,6 +22,7 @@ import (
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
 	"reprise/internal/providers"
+	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/server"
 	"reprise/internal/store"
@@ -96,26 +97,27 @@ func wire(
 	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
 	files := imports.New(imports.Config{Dir: filepath.Join(c.DataDir, "imports"), Store: db, Bus: b.bus, Log: log,
 		Counted: n.Listens})
+	leave := removal.New(db, b.bus, log, connections, courier, files, deliveries)
 	digests := b.digests(services, guard)
 	music, pictures, err := b.enrichment(services, client, guard)
 	if err != nil {
 		return nil, err
 	}
 	pages := server.Config{BaseURL: c.BaseURL, AllowedHosts: c.AllowedHosts, OwnNames: ownNames(c.Listen),
-		TrustedProxies: c.TrustedProxies,
-		AdminToken:     c.AdminToken, Version: version, Store: db, Accounts: people, Sessions: db.Sessions(),
-		Registry: registry, Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries,
-		Imports: files, Digests: digests,
-		Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client), Notifier: notifier,
-		Courier: courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
+		TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
+		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
+		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
+		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
+		Notifier: notifier,
+		Courier:  courier, NamedChannels: named, PushKey: pushKey, Bus: b.bus, Breakers: transport.Breakers,
 		Uplink: transport.Uplink, Log: log, Rollup: n.Rollup}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services,
 		Connections: connections, Breakers: transport.Breakers}
 	pages.Metrics = n.Handler(now.States, log)
 	return &app{store: db, guard: guard, client: client, accounts: people, registry: registry,
 			connections: connections, deliveries: deliveries, digests: digests, server: pages,
-			run: []func(context.Context) error{pull.Run, files.Run, digests.Run, music.Run, n.Rollup.Run,
-				n.Tracer.Run}},
+			run: []func(context.Context) error{pull.Run, files.Run, leave.Run, digests.Run, music.Run,
+				n.Rollup.Run, n.Tracer.Run}},
 		nil
 }
 

@@ -1,7 +1,7 @@
 // Package accounts holds the people who may use this installation: names, roles, passwords and personal tokens.
 //
 // Passwords are stored as argon2id hashes. Hashing costs memory on purpose (19 MiB each), so only a few run at once;
-// the others wait their turn.
+// the others wait their turn. Strangers, whom anybody on the internet may be, have half of the turns and a short queue.
 package accounts
 
 import (
@@ -29,6 +29,10 @@ var (
 	ErrUnknown = errors.New("no such account")
 	// ErrWrong says that the name or the password is wrong, and not which.
 	ErrWrong = errors.New("the name or the password is wrong")
+	// ErrLastAdmin says that an installation would be left without an administrator.
+	ErrLastAdmin = errors.New("the last administrator stays")
+	// ErrBusy says that too many strangers try passwords at once.
+	ErrBusy = errors.New("too many sign in at once")
 	// ErrNotFirst says that the first account has been made already.
 	ErrNotFirst = errors.New("the first account has been made already")
 )
@@ -57,7 +61,7 @@ type Store interface {
 // Accounts makes accounts and checks passwords. It is safe for concurrent use.
 type Accounts struct {
 	store Store
-	slots chan struct{}
+	slots *slots
 	decoy string // compared with where there is no account, so that both answers take equally long
 }
 
@@ -67,7 +71,7 @@ func New(store Store, hashesAtOnce int) (*Accounts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)
 	}
-	return &Accounts{store: store, slots: make(chan struct{}, hashesAtOnce), decoy: decoy}, nil
+	return &Accounts{store: store, slots: newSlots(hashesAtOnce), decoy: decoy}, nil
 }
 
 // Create makes an account. If first is set, it makes the first account of all or returns ErrNotFirst. An unusable name,
@@ -118,7 +122,7 @@ func (a *Accounts) hash(ctx context.Context, password string) (string, error) {
 	case n > 1024:
 		return "", InputError("The password is longer than 1,024 characters.")
 	}
-	release, err := a.slot(ctx)
+	release, err := a.slots.take(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -128,6 +132,18 @@ func (a *Accounts) hash(ctx context.Context, password string) (string, error) {
 
 // Check returns the account that name and password belong to, or ErrWrong.
 func (a *Accounts) Check(ctx context.Context, name, password string) (User, error) {
+	return a.check(ctx, name, password, a.slots.take)
+}
+
+// CheckStranger does what Check does, for somebody who may be anybody. It returns ErrBusy when too many of them ask at
+// once.
+func (a *Accounts) CheckStranger(ctx context.Context, name, password string) (User, error) {
+	return a.check(ctx, name, password, a.slots.takeStranger)
+}
+
+func (a *Accounts) check(
+	ctx context.Context, name, password string, slot func(context.Context) (func(), error),
+) (User, error) {
 	u, err := a.store.UserByName(ctx, name)
 	hash := u.PasswordHash
 	if errors.Is(err, ErrUnknown) {
@@ -135,7 +151,7 @@ func (a *Accounts) Check(ctx context.Context, name, password string) (User, erro
 	} else if err != nil {
 		return User{}, err
 	}
-	release, slotErr := a.slot(ctx)
+	release, slotErr := slot(ctx)
 	if slotErr != nil {
 		return User{}, slotErr
 	}
@@ -175,13 +191,4 @@ func (a *Accounts) ResetPassword(ctx context.Context, name, password string) err
 		return err
 	}
 	return a.store.SetPassword(ctx, u.ID, hash)
-}
-
-func (a *Accounts) slot(ctx context.Context) (release func(), err error) {
-	select {
-	case a.slots <- struct{}{}:
-		return func() { <-a.slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

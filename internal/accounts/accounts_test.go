@@ -173,27 +173,27 @@ func TestOnlyAFewHashAtOnce(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{store: m, decoy: a.decoy, slots: make(chan struct{}, hashesAtOnce)} // a channel of the bubble
+		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots(hashesAtOnce)} // channels of the bubble
 		for range hashesAtOnce - 1 {
-			a.slots <- struct{}{}
+			a.slots.all <- struct{}{}
 		}
 		_, err := a.Create(t.Context(), "Alice", password, Admin, true)
 		require.NoError(t, err)
-		require.Len(t, a.slots, hashesAtOnce-1, "its slot is free again")
+		require.Len(t, a.slots.all, hashesAtOnce-1, "its slot is free again")
 
-		a.slots <- struct{}{}
+		a.slots.all <- struct{}{}
 		results := make(chan error, 4)
 		go func() { _, err := a.Check(t.Context(), "Alice", password); results <- err }()
 		go func() { _, err := a.Check(t.Context(), "Nobody", password); results <- err }()
 		go func() { _, err := a.Create(t.Context(), "Bob", password, Member, false); results <- err }()
 		synctest.Wait()
 		require.Empty(t, results, "all wait for a slot")
-		<-a.slots
+		<-a.slots.all
 		got := map[error]int{<-results: 1}
 		got[<-results]++
 		got[<-results]++
 		require.Equal(t, map[error]int{nil: 2, ErrWrong: 1}, got, "and take it one after the other")
-		require.Len(t, a.slots, hashesAtOnce-1)
+		require.Len(t, a.slots.all, hashesAtOnce-1)
 	})
 }
 
@@ -201,9 +201,9 @@ func TestWaitingForASlotCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{store: m, decoy: a.decoy, slots: make(chan struct{}, hashesAtOnce)}
+		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots(hashesAtOnce)}
 		for range hashesAtOnce {
-			a.slots <- struct{}{}
+			a.slots.all <- struct{}{}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -213,6 +213,54 @@ func TestWaitingForASlotCanBeCanceled(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		_, err = a.Create(ctx, "Bob", password, Member, false)
 		require.ErrorIs(t, err, context.Canceled)
-		require.Len(t, a.slots, hashesAtOnce, "no slot was taken or freed")
+		require.Len(t, a.slots.all, hashesAtOnce, "no slot was taken or freed")
+	})
+}
+
+// Strangers have two of the four slots, and eight may wait.
+func TestFloodOfStrangersMakesNobodyWait(t *testing.T) {
+	t.Parallel()
+	a, m := setup(t)
+	_, err := a.Create(t.Context(), "Alice", password, Admin, true)
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		a := &Accounts{store: m, decoy: a.decoy, slots: newSlots(hashesAtOnce)}
+		busy, err := a.slots.takeStranger(t.Context()) // two that never end
+		require.NoError(t, err)
+		_, err = a.slots.takeStranger(t.Context())
+		require.NoError(t, err)
+		results := make(chan error, 100)
+		for range 100 {
+			go func() { _, err := a.CheckStranger(t.Context(), "Alice", "guess"); results <- err }()
+		}
+		synctest.Wait()
+		require.Len(t, results, 92, "the others wait")
+		for range 92 {
+			require.ErrorIs(t, <-results, ErrBusy)
+		}
+		start := time.Now()
+		_, err = a.Check(t.Context(), "Alice", password)
+		require.NoError(t, err)
+		require.Equal(t, start, time.Now(), "who is known waits for none of them")
+
+		time.Sleep(2 * time.Second)
+		busy()
+		synctest.Wait()
+		require.Len(t, results, 8, "they take their turn")
+		for range 8 {
+			require.ErrorIs(t, <-results, ErrWrong)
+		}
+		busy, err = a.slots.takeStranger(t.Context())
+		require.NoError(t, err)
+		defer busy()
+		start = time.Now()
+		_, err = a.CheckStranger(t.Context(), "Alice", password)
+		require.ErrorIs(t, err, ErrBusy)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err = a.CheckStranger(ctx, "Alice", password)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Len(t, a.slots.queue, 2)
 	})
 }

@@ -65,7 +65,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	t.Helper()
 	ctx := context.Background()
 	db := storetest.Open(t, dir)
-	client := resilience.NewClient(&resilience.Transport{Base: up})
+	client := resilience.NewClient(&resilience.Transport{Base: up, Turns: resilience.NewTurns()})
 	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}),
 		t: t,
 		Registry: providers.NewRegistry(

@@ -29,6 +29,9 @@ const (
 	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
 )
 
+// AllSessions is the ID of a SessionEnd that ends every session and token of a person.
+const AllSessions = "all"
+
 // Event is one message on the bus. Only the fields that its type names are set.
 type Event struct {
 	Type       Type

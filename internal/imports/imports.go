@@ -101,6 +101,8 @@ type Store interface {
 	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)
 	// CancelImport cancels an open import or deletes one that has ended, and returns its former state.
 	CancelImport(ctx context.Context, user, id int64) (Import, error)
+	// Imports returns a person's latest imports, all open ones among them, the newest first.
+	Imports(ctx context.Context, user int64) ([]Import, error)
 	// KeptFiles returns the names of the files that open imports need.
 	KeptFiles(context.Context) (map[string]bool, error)
 }

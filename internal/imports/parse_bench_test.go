@@ -16,7 +16,8 @@ func BenchmarkRead(b *testing.B) {
 			`"master_metadata_album_album_name":"Takk...","spotify_track_uri":"spotify:track:4uLU6hMCjMI75M1A2tKUQC",` +
 			`"episode_name":null,"episode_show_name":null,"spotify_episode_uri":null,"reason_start":"trackdone",` +
 			`"reason_end":"trackdone","shuffle":false,"skipped":false,"offline":false,"incognito_mode":false},`,
-		"listenbrainz": `{"listened_at":1709661600,"recording_msid":"m-1","track_metadata":{"artist_name":"Sigur Rós",` +
+		"listenbrainz": `{"listened_at":1709661600,"recording_msid":"m-1","track_metadata":{` +
+			`"artist_name":"Sigur Rós",` +
 			`"track_name":"Hoppípolla","additional_info":{"duration_ms":270000,"media_player":"x"}}}` + "\n",
 		"lastfm": `"1709661600","05 Mar 2024, 18:00","Sigur Rós","","Takk...","","Hoppípolla",""` + "\n",
 	} {

@@ -300,6 +300,20 @@ func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
 	return err
 }
 
+// Leave cancels the imports of a person whose account is being removed. It may be called again.
+func (r *Runner) Leave(ctx context.Context, user int64) error {
+	all, err := r.c.Store.Imports(ctx, user)
+	for _, v := range all {
+		if !v.Open() {
+			continue
+		}
+		if e := r.Cancel(ctx, user, v.ID); !errors.Is(e, library.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
 // tell publishes that an import has changed.
 func (r *Runner) tell(v Import) {
 	r.c.Bus.Publish(v.User, events.Event{Type: events.Imports, Connection: v.Connection})

@@ -30,12 +30,13 @@ func (t Table) Apply(e *resilience.AnswerError) *resilience.AnswerError {
 	return e
 }
 
-// DecodeJSON decodes a successful answer into v. A body of another shape is a contract error.
+// DecodeJSON decodes a successful answer into v. A body of another shape is a contract error. What it may hold was
+// bounded when it was read; see [resilience.Transport].
 func DecodeJSON(a *resilience.Answer, v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
 		what := "not valid JSON"
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			what = "a " + e.Value + " in " + e.Field
+			what = resilience.Excerpt("a " + e.Value + " in " + e.Field)
 		}
 		return &resilience.ContractError{Endpoint: a.Endpoint, What: what}
 	}

@@ -3,7 +3,6 @@ package resilience
 import (
 	"bytes"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -58,20 +57,6 @@ type memory struct {
 
 func (*memory) Close() error { return nil }
 
-// readBounded reads the whole body, or maxBody and one byte of it.
-func readBounded(resp *http.Response) ([]byte, error) {
-	defer resp.Body.Close()
-	var buf bytes.Buffer
-	// The answer to a HEAD names a length and has no body.
-	if n := resp.ContentLength; n > 0 && n <= maxBody && resp.Body != http.NoBody {
-		buf.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	return buf.Bytes(), nil
-}
-
 // isHTML reports whether an answer is a page. An empty one is not, whatever its type: many frameworks declare every
 // answer as a page, also a 204 and a bare 401. Where XML is expected, what begins like a page is one only if it is
 // HTML, or not XML either.
@@ -96,6 +81,7 @@ func isHTML(contentType string, body []byte, xmlIsDue bool) bool {
 // rootElement returns the name of the first element of an XML document, or nothing.
 func rootElement(body []byte) string {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // names are ASCII
 	for {
 		token, err := d.Token()
 		if err != nil {

@@ -115,6 +115,7 @@ type NotBeforeError struct {
 	State    State
 	Endpoint string // that was not called; empty when the connection may not call at all
 	Offline  bool   // our own connection to the internet is lost
+	Busy     bool   // too many large answers are being read; see Turns
 }
 
 func (e *NotBeforeError) Error() string {
@@ -125,6 +126,8 @@ func (e *NotBeforeError) Error() string {
 	switch {
 	case e.State.Until.IsZero():
 		return text + ": " + e.State.Kind.String()
+	case e.Busy:
+		text += ", because other large answers are being read,"
 	case e.Offline:
 		text += ", because the uplink is lost,"
 	case e.State.Category == CircuitOpen:

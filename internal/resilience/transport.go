@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,8 +16,9 @@ import (
 const (
 	ConnectTimeout = 5 * time.Second
 	CallTimeout    = 30 * time.Second
-	maxBody        = 10 << 20 // bytes
-	maxMessage     = 300      // bytes of an upstream's own words that are kept
+	maxBody        = 10 << 20  // bytes
+	maxFailure     = 256 << 10 // bytes of a failed answer that are read
+	maxMessage     = 300       // bytes of an upstream's own words that are kept
 )
 
 // Transport is the http.RoundTripper of every upstream call. It reads the whole body before it returns, so that a
@@ -35,6 +35,7 @@ type Transport struct {
 	Uplink   *Uplink // nil for none, as with the others
 	Breakers *Breakers
 	Paces    *Paces
+	Turns    *Turns
 }
 
 // NewBase returns the connection pool below every Transport. dial, if not nil, makes every connection; no proxy is
@@ -78,6 +79,7 @@ func sameRequest(req *http.Request, via []*http.Request) error {
 // error is one of this package's types, or the context's if the caller has stopped; none holds the URL.
 func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, error) {
 	req = req.WithContext(WithEndpoint(req.Context(), endpoint))
+	turnOf(req.Context()).end() // also before it waits for a credential that another call renews
 	resp, err := client.Do(req)
 	if err != nil {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
@@ -97,13 +99,23 @@ func Send(client *http.Client, req *http.Request, endpoint string) (*Answer, err
 	return &Answer{Endpoint: endpoint, Status: resp.StatusCode, Header: resp.Header, Body: read.all}, nil
 }
 
-// lost returns the error of an answer that did not arrive whole: the end of the context, or a fault of the network.
-func lost(ctx context.Context, endpoint string, err error) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
+// lost returns the error of an answer that did not arrive whole: the end of the context, or a fault of the network. An
+// error that says what is wrong with the answer stays as it is.
+func lost(ctx, outer context.Context, endpoint string, err error) error {
+	if errors.Is(outer.Err(), context.Canceled) {
+		return outer.Err()
 	}
 	if e, ok := errors.AsType[*SettingError](err); ok { // what connects may not do so
 		return e
+	}
+	if _, ok := errors.AsType[*ContractError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*NotBeforeError](err); ok {
+		return err
+	}
+	if outer.Err() == nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = context.DeadlineExceeded
 	}
 	return &NetworkError{Endpoint: endpoint, Err: err}
 }
@@ -111,6 +123,7 @@ func lost(ctx context.Context, endpoint string, err error) error {
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req.Context())
+	turnOf(req.Context()).end()
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
@@ -151,6 +164,9 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Ver
 	}
 	start := time.Now()
 	resp, header, err := t.send(req, c)
+	if _, busy := errors.AsType[*NotBeforeError](err); busy { // it was answered, and is no failure
+		return nil, unmade, err
+	}
 	v = Classify(err)
 	tried := try{start: start, verdict: v}
 	if resp != nil {
@@ -166,7 +182,7 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Ver
 // send sends the request. The header is that of the answer, whatever it means; nil without one.
 func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header, error) {
 	endpoint := c.endpoint
-	ctx, cancel := context.WithTimeout(req.Context(), cmp.Or(c.patience, CallTimeout))
+	ctx, clock, cancel := startClock(req.Context(), cmp.Or(c.patience, CallTimeout))
 	defer cancel()
 	out := req.WithContext(ctx)
 	if t.UserAgent != "" { // the caller's request must not be changed
@@ -175,23 +191,22 @@ func (t *Transport) send(req *http.Request, c call) (*http.Response, http.Header
 	}
 	resp, err := t.Base.RoundTrip(out)
 	if err != nil {
-		return nil, nil, lost(req.Context(), endpoint, err)
+		return nil, nil, lost(ctx, req.Context(), endpoint, err)
 	}
-	body, err := readBounded(resp)
+	in := &incoming{t: t, ctx: ctx, call: c, clock: clock, resp: resp}
+	body, err := in.read()
+	if err == nil {
+		body, err = in.check(body)
+	}
 	if err != nil {
-		return nil, nil, lost(req.Context(), endpoint, err)
+		return nil, resp.Header, lost(ctx, req.Context(), endpoint, err)
 	}
-	html := isHTML(resp.Header.Get("Content-Type"), body, ctx.Value(xmlKey{}) != nil) &&
-		!isOwnPage(ctx, resp.StatusCode)
-	failed := resp.StatusCode >= 400 || html && resp.StatusCode < 300
-	if !failed && len(body) > maxBody {
-		what := fmt.Sprintf("an answer of more than %d MiB", maxBody>>20)
-		return nil, resp.Header, &ContractError{Endpoint: endpoint, What: what}
-	}
+	html := in.html(body) && !isOwnPage(ctx, resp.StatusCode)
+	failed := in.failed() || html && resp.StatusCode < 300
 	reader, _ := ctx.Value(readerKey{}).(Reader)
 	if failed || reader.Refused != nil && resp.StatusCode < 300 {
 		e := &AnswerError{Endpoint: endpoint, Status: resp.StatusCode, HTML: html, header: resp.Header,
-			Body: conceal(req, body[:min(len(body), maxBody)])}
+			Body: conceal(req, body)}
 		e.NotBefore, e.BadWait = parseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 		if reader.read(e, failed) {
 			return nil, resp.Header, e

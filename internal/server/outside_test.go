@@ -47,7 +47,7 @@ func TestSessionCookieIsProtected(t *testing.T) {
 	t.Parallel()
 	h := public(t)
 	w := h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
-	require.Len(t, w.Result().Cookies(), 1)
+	require.Len(t, w.Result().Cookies(), 2, "and the one that knows the device")
 	cookie := w.Result().Cookies()[0]
 	require.True(t, cookie.HttpOnly, "no script reads it")
 	require.True(t, cookie.Secure, "it is never sent in the clear")

@@ -35,6 +35,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
+	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
@@ -53,6 +54,7 @@ type Config struct {
 
 	Store       Store
 	Accounts    *accounts.Accounts
+	Removals    *removal.Remover
 	Sessions    scs.CtxStore
 	Registry    *providers.Registry // the providers that people connect to
 	Services    *providers.Registry // those that only the installation calls; nil: none

@@ -53,7 +53,7 @@ func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, err
 
 // UserByID finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByID(ctx context.Context, id int64) (accounts.User, error) {
-	u, err := scanUser(s.reader.QueryRowContext(ctx, selectUser+"WHERE id = $1", id))
+	u, err := scanUser(s.reader.QueryRowContext(ctx, selectUser+"WHERE id = $1 AND role <> $2", id, leaving))
 	return u, known(err)
 }
 
@@ -64,9 +64,9 @@ func known(err error) error {
 	return local(err)
 }
 
-// Users returns all accounts, the oldest first.
+// Users returns all accounts, the oldest first, without those that are being removed.
 func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
-	return list(ctx, s.reader, scanUser, selectUser+"ORDER BY id")
+	return list(ctx, s.reader, scanUser, selectUser+"WHERE role <> $1 ORDER BY id", leaving)
 }
 
 // Admins returns the IDs of the administrators.

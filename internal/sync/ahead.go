@@ -8,6 +8,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // panicked is a panic of another goroutine, with its stack.
@@ -16,14 +17,16 @@ type panicked struct {
 	stack []byte
 }
 
-// ahead reads a span, and lets the adapter fetch the next page while the caller stores this one. When the sequence
-// ends, so has the adapter. A panic of the adapter is raised in the caller.
+// ahead reads a span, and lets the adapter fetch the next page while the caller stores this one, unless this one is so
+// large that there is no memory for two. When the sequence ends, so has the adapter. A panic of the adapter is raised
+// in the caller.
 func ahead(
 	ctx context.Context, source providers.ListenSource, span library.Span,
 ) iter.Seq2[providers.ListenPage, error] {
 	type item struct {
 		page  providers.ListenPage
 		err   error
+		large bool // the adapter waits until this page is stored
 		panic *panicked
 	}
 	return func(yield func(providers.ListenPage, error) bool) {
@@ -38,6 +41,7 @@ func ahead(
 			}
 		}
 		var reader sync.WaitGroup
+		stored := make(chan struct{}, 1)
 		reader.Go(func() {
 			defer close(items)
 			defer func() {
@@ -46,7 +50,17 @@ func ahead(
 				}
 			}()
 			for page, err := range source.Listens(reading, span) {
-				if !send(item{page: page, err: err}) {
+				large := resilience.HoldsTurn(reading)
+				if !send(item{page: page, err: err, large: large}) {
+					return
+				}
+				if !large {
+					continue
+				}
+				page = providers.ListenPage{}
+				select {
+				case <-stored:
+				case <-reading.Done():
 					return
 				}
 			}
@@ -59,6 +73,9 @@ func ahead(
 			}
 			if !yield(i.page, i.err) {
 				return
+			}
+			if i.large {
+				stored <- struct{}{}
 			}
 		}
 		// The end of the context is not the end of the span.

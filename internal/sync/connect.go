@@ -75,7 +75,9 @@ func (m *connector) connect(
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	account, err := adapter.Prove(resilience.WithUser(ctx, c.User, p.Name))
+	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name), nil)
+	account, err := adapter.Prove(proving)
+	end()
 	if err != nil {
 		return c, m.Refused(ctx, p, c.Credentials, err)
 	}

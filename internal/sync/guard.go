@@ -65,7 +65,9 @@ func (g *Guard) Do(
 	if _, ok := g.eager.LoadAndDelete(key); ok {
 		callCtx = resilience.WithProbe(callCtx)
 	}
+	callCtx, end := resilience.WithTurns(callCtx, nil)
 	err := g.recovered(callCtx, s, call)
+	end()
 	v, learned := g.judge(s, err)
 	f := &resilience.Failure{Verdict: v, Change: permit.Done(learned), Err: err}
 	if shared, ok := errors.AsType[*resilience.NotBeforeError](err); ok { // others may hold the same error
@@ -135,7 +137,8 @@ func (g *Guard) recovered(
 // report logs and counts an outcome.
 func (g *Guard) report(s providers.Subject, f *resilience.Failure) {
 	v, ch := f.Verdict, f.Change
-	if v.Category == resilience.Unknown {
+	wait, ok := errors.AsType[*resilience.NotBeforeError](f.Err)
+	if v.Category == resilience.Unknown && !(ok && wait.Busy) {
 		g.opt.Metrics.Unclassified(s.Provider.Name)
 	}
 	attrs := []slog.Attr{slog.String("provider", s.Provider.Name), slog.Int64("user_id", s.Connection.User),

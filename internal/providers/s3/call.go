@@ -94,7 +94,9 @@ func (a *adapter) explain(try *attempt) error {
 		Message string   `xml:"Message"`
 		Region  string   `xml:"Region"`
 	}
-	if !e.HTML && xml.Unmarshal(e.Body, &refusal) == nil {
+	words := xml.NewDecoder(bytes.NewReader(e.Body))
+	words.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // is UTF-8 by now
+	if !e.HTML && words.Decode(&refusal) == nil {
 		e.Code, e.Message = resilience.Excerpt(refusal.Code), resilience.Excerpt(a.redact(refusal.Message))
 	}
 	a.told, a.moved = firstOf(refusal.Region, e.Header(regionHeader), try.region), ""

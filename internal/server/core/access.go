@@ -57,7 +57,7 @@ type Access struct {
 	store      Store
 	adminToken resilience.Secret
 	log        *slog.Logger
-	wrong      tries // of wrong tokens, by address
+	wrong      *wrongTokens
 }
 
 // bearer is the caller that a token names.
@@ -153,23 +153,18 @@ func (b bearer) allowed(need accounts.Scope) error {
 	return nil
 }
 
-// bearer returns the caller that a token names. A personal token is too long to be guessed; the admin token may be
-// a
-// word that a person chose, so wrong ones from an address are slowed down.
+// bearer returns the caller that a token names. A personal token is too long to be guessed; the admin token may be a
+// word that a person chose, so wrong ones are slowed down.
 func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error) {
 	b, err := a.byHash(r.Context(), accounts.HashToken(secret))
 	if err == nil || !errors.Is(err, errToken) {
 		return b, err
 	}
-	wrong := a.wrong.of(address)
-	if wrong.Tokens() < 1 {
-		return b, errTries
+	right := a.isAdminToken(secret)
+	if err := a.wrong.try(address, right); err != nil {
+		return bearer{}, err
 	}
-	if a.isAdminToken(secret) {
-		return bearer{operator: true}, nil
-	}
-	wrong.Allow()
-	return b, errToken
+	return bearer{operator: true}, nil
 }
 
 // byHash returns the owner of a personal token, or errToken, and stores that it was used.

@@ -29,6 +29,7 @@ import (
 type Store interface {
 	tokenStore
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	UserByName(ctx context.Context, name string) (accounts.User, error)
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Note(context.Context, activity.Entry) error
@@ -60,6 +61,7 @@ type Core struct {
 	Access   *Access
 
 	base   *url.URL
+	tries  *tries
 	layout layout // what is the same on every page
 	store  Store
 	pages  *web.Pages
@@ -77,10 +79,12 @@ func New(o Options) (*Core, error) {
 	k := &Core{
 		BaseURL: o.BaseURL, Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
-		Access:   &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log},
-		base:     base,
-		layout:   layout{Version: o.Version, demo: o.Demo},
-		store:    o.Store,
+		Access: &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log,
+			wrong: newWrongTokens()},
+		base:   base,
+		tries:  newTries(),
+		layout: layout{Version: o.Version, demo: o.Demo},
+		store:  o.Store,
 
 		services: o.Services,
 	}

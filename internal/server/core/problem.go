@@ -46,6 +46,7 @@ func NotFound(detail string) *Problem {
 // Seconds after which a request is worth repeating.
 const (
 	backlogWait = 60 // when too many deliveries wait
+	busyWait    = 5  // when too many sign in at once
 	troubleWait = 30 // when this server has trouble
 )
 
@@ -86,6 +87,16 @@ func (k *Core) typed(c echo.Context, err error) *Problem {
 		return &Problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,
 			Detail: fmt.Sprintf("Until now this connection belonged to %s; these credentials belong to %s. "+
 				"Choose which one you want to keep.", e.Old, e.New)}
+	}
+	if e, ok := errors.AsType[*WaitError](err); ok {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(e.seconds()))
+		return &Problem{Status: http.StatusTooManyRequests, Title: "Too many tries",
+			Detail: "Please wait " + e.words() + ", then try again."}
+	}
+	if errors.Is(err, accounts.ErrBusy) {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(busyWait))
+		return &Problem{Status: http.StatusServiceUnavailable, Title: "Too many sign in at once",
+			Detail: fmt.Sprintf("Please wait %d seconds, then try again.", busyWait)}
 	}
 	if e, ok := errors.AsType[*delivery.BacklogError](err); ok {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(backlogWait))
@@ -244,9 +255,6 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 	p := k.Problem(c, err)
 	if p.challenge != "" {
 		c.Response().Header().Set("WWW-Authenticate", p.challenge)
-	}
-	if p == errTries {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(int(triesEvery.Seconds())))
 	}
 	if isAPI(c) {
 		err = writeProblem(c, p)

@@ -34,6 +34,7 @@ type Sessions struct {
 	Setup *setupCode
 
 	manager  *scs.SessionManager
+	prefix   string // of the names of cookies
 	former   string // the name of the cookie before there was TLS or the prefix; empty when it is still in use
 	store    Store
 	bus      *events.Bus
@@ -42,16 +43,16 @@ type Sessions struct {
 
 // newSessions does not use scs.New, which starts a goroutine that never ends.
 func newSessions(o Options, tls bool) *Sessions {
-	name, former := sessionCookie, ""
+	prefix, former := "", ""
 	if tls {
-		name, former = hostPrefix+sessionCookie, sessionCookie
+		prefix, former = hostPrefix, sessionCookie
 	}
 	manager := &scs.SessionManager{
 		Store:    o.Sessions,
 		Codec:    scs.GobCodec{},
 		Lifetime: sessionLife,
 		Cookie: scs.SessionCookie{
-			Name:     name,
+			Name:     prefix + sessionCookie,
 			Path:     "/",
 			Persist:  true,
 			HttpOnly: true,
@@ -60,8 +61,8 @@ func newSessions(o Options, tls bool) *Sessions {
 		},
 	}
 	return &Sessions{
-		Setup: &setupCode{code: o.SetupCode}, manager: manager, former: former, store: o.Store, bus: o.Bus,
-		demoUser: o.DemoUser,
+		Setup: &setupCode{code: o.SetupCode}, manager: manager, prefix: prefix, former: former, store: o.Store,
+		bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 
@@ -79,6 +80,7 @@ func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
 		if moved {
 			s.moveCookie(ctx, w)
 		}
+		ctx = context.WithValue(ctx, visitKey{}, &visit{request: c.Request()})
 		c.SetRequest(c.Request().WithContext(ctx))
 		writer, headers, stored := w.Writer, w.Header().Clone(), false
 		var trouble error
@@ -115,11 +117,22 @@ func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
 			return err
 		}
 		s.manager.WriteSessionCookie(ctx, w, token, expiry)
+		if v, ok := ctx.Value(visitKey{}).(*visit); ok && v.user.ID != 0 && s.demoUser == 0 {
+			s.rememberDevice(w, v.request, v.user)
+		}
 	case scs.Destroyed:
 		s.manager.WriteSessionCookie(ctx, w, "", time.Time{})
 	}
 	return nil
 }
+
+// visit is a request that has a session, and what became of it.
+type visit struct {
+	request *http.Request
+	user    accounts.User // who signed in with this request; zero for nobody
+}
+
+type visitKey struct{}
 
 // discard is a response writer that drops an answer.
 type discard struct{}
@@ -214,6 +227,9 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.former != "")
+	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+		v.user = u
+	}
 	return nil
 }
 

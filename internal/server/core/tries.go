@@ -1,56 +1,170 @@
 package core
 
 import (
-	"maps"
-	"net/http"
+	"context"
+	"errors"
+	"math"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"golang.org/x/time/rate"
+
+	"reprise/internal/accounts"
+	"reprise/internal/throttle"
+	"reprise/web"
 )
 
-var errTries = &Problem{Status: http.StatusTooManyRequests, Title: "Too many tries",
-	Detail: "Please wait a few seconds and try again."}
-
-const (
-	triesEvery, triesBurst = 2 * time.Second, 10
-	forgetAbove            = 10_000 // addresses
+// These are the rates at which secrets may be tried. See docs/security.md.
+var (
+	ofAddress = throttle.Rate{Burst: 10, Every: 2 * time.Second}        // an IPv4 address, an IPv6 /64
+	ofNetwork = throttle.Rate{Burst: 30, Every: time.Second}            // an IPv4 /24, an IPv6 /48
+	ofAccount = throttle.Rate{Burst: 10, Every: time.Minute}            // wrong passwords only
+	ofDevice  = throttle.Rate{Burst: 10, Every: time.Minute}            // wrong passwords only
+	ofAll     = throttle.Rate{Burst: 50, Every: 100 * time.Millisecond} // all who are not known
 )
 
-// tries bounds how often each address may try something: ten at once, then one every two seconds. The zero value is
-// ready to use.
-type tries struct {
-	mu sync.Mutex
-	by map[string]*rate.Limiter
+// WaitError says that there were too many tries.
+type WaitError struct{ Wait time.Duration }
+
+func (e *WaitError) Error() string { return "too many tries" }
+
+// seconds returns the wait as the header Retry-After has it: in whole seconds, at least 1.
+func (e *WaitError) seconds() int { return max(1, int(math.Ceil(e.Wait.Seconds()))) }
+
+// words returns the wait as people say it.
+func (e *WaitError) words() string {
+	switch n := e.seconds(); {
+	case n == 1:
+		return "a second"
+	case n < 60:
+		return web.Count(n, "second", "seconds")
+	case n == 60:
+		return "a minute"
+	default:
+		return web.Count((n+59)/60, "minute", "minutes")
+	}
 }
 
-func (t *tries) of(address string) *rate.Limiter {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.by) > forgetAbove { // a full limiter is as good as a new one
-		maps.DeleteFunc(t.by, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= triesBurst })
-	}
-	l, ok := t.by[address]
-	if !ok {
-		l = rate.NewLimiter(rate.Every(triesEvery), triesBurst)
-		if t.by == nil {
-			t.by = map[string]*rate.Limiter{}
+// toll is a bucket that a try costs.
+type toll struct {
+	table *throttle.Table
+	key   string
+}
+
+// take counts a try in all buckets, or in none and returns a WaitError.
+func take(tolls ...toll) error {
+	for i, one := range tolls {
+		wait := one.table.Take(one.key)
+		if wait == 0 {
+			continue
 		}
-		t.by[address] = l
+		for _, taken := range tolls[:i] {
+			taken.table.GiveBack(taken.key)
+		}
+		for _, rest := range tolls[i+1:] {
+			wait = max(wait, rest.table.Wait(rest.key))
+		}
+		return &WaitError{wait}
 	}
-	return l
+	return nil
 }
 
-// SlowDown returns middleware that bounds how often an address may try passwords and codes.
+// tries bounds how fast passwords are guessed. Those who try on a device that is known to the account have a bucket of
+// their own, so that nobody else's guesses lock them out.
+type tries struct{ addresses, networks, accounts, devices, all *throttle.Table }
+
+func newTries() *tries {
+	return &tries{addresses: throttle.New(ofAddress), networks: throttle.New(ofNetwork),
+		accounts: throttle.New(ofAccount), devices: throttle.New(ofDevice), all: throttle.New(ofAll)}
+}
+
+// take counts a try at the account of a name, which need not exist. giveBack takes back what only wrong ones cost.
+func (t *tries) take(name, address, device string) (giveBack func(), err error) {
+	own := toll{t.devices, device}
+	tolls := []toll{own}
+	if device == "" {
+		near, far := throttle.Networks(address)
+		own = toll{t.accounts, strings.ToLower(strings.TrimSpace(name))}
+		tolls = []toll{{t.addresses, near}, {t.networks, far}, own, {t.all, ""}}
+	}
+	return func() { own.table.GiveBack(own.key) }, take(tolls...)
+}
+
+// Guess runs check, which compares a typed password with that of the account of a name, unless there were too many
+// wrong ones; then it returns a WaitError. check learns whether the browser is known to the account. The answers are
+// the same for a name without an account.
+func (k *Core) Guess(
+	c echo.Context, name string, check func(ctx context.Context, known bool) (accounts.User, error),
+) (accounts.User, error) {
+	ctx := c.Request().Context()
+	u, err := k.store.UserByName(ctx, name)
+	if err != nil && !errors.Is(err, accounts.ErrUnknown) {
+		return u, err
+	}
+	device := k.Sessions.device(c.Request(), u)
+	giveBack, err := k.tries.take(name, c.RealIP(), device)
+	if err != nil {
+		return accounts.User{}, err
+	}
+	u, err = check(ctx, device != "")
+	if !errors.Is(err, accounts.ErrWrong) {
+		giveBack()
+	}
+	return u, err
+}
+
+// SlowDown returns middleware that bounds how often an address and its network may try codes.
 func SlowDown() echo.MiddlewareFunc {
-	var all tries
+	addresses, networks := throttle.New(ofAddress), throttle.New(ofNetwork)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if !all.of(c.RealIP()).Allow() {
-				return errTries
+			near, far := throttle.Networks(c.RealIP())
+			if err := take(toll{addresses, near}, toll{networks, far}); err != nil {
+				return err
 			}
 			return next(c)
 		}
 	}
+}
+
+// wrongTokens bounds how fast the admin token is guessed. An address that has sent the right one is not slowed down by
+// the guesses of other networks.
+type wrongTokens struct {
+	addresses, networks, all *throttle.Table
+
+	mu    sync.Mutex
+	known map[string]bool // addresses that have sent the right one
+}
+
+// mostKnown bounds the addresses that are remembered. Only who has the token adds one.
+const mostKnown = 100
+
+func newWrongTokens() *wrongTokens {
+	return &wrongTokens{addresses: throttle.New(ofAddress), networks: throttle.New(ofNetwork),
+		all: throttle.New(ofNetwork), known: map[string]bool{}}
+}
+
+// try returns nil for the right token, errToken for a wrong one, and a WaitError after too many wrong ones.
+func (t *wrongTokens) try(address string, right bool) error {
+	near, far := throttle.Networks(address)
+	if !right {
+		if err := take(toll{t.addresses, near}, toll{t.networks, far}, toll{t.all, ""}); err != nil {
+			return err
+		}
+		return errToken
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known[near] {
+		return nil
+	}
+	if wait := max(t.addresses.Wait(near), t.networks.Wait(far), t.all.Wait("")); wait > 0 {
+		return &WaitError{wait}
+	}
+	if len(t.known) >= mostKnown {
+		clear(t.known)
+	}
+	t.known[near] = true
+	return nil
 }

@@ -181,7 +181,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 	case events.Enrichment:
 		return f.message("enrichment", map[string]any{"provider": e.Connection.Provider()})
 	case events.SessionEnd:
-		if e.ID == f.watcher.Ends {
+		if e.ID == f.watcher.Ends || e.ID == events.AllSessions {
 			return errSession
 		}
 	}

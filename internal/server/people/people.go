@@ -41,9 +41,9 @@ func (h *Handler) Open(g *echo.Group) {
 	g.GET("/setup", h.setupPage)
 	g.POST("/setup", h.setupForm, slow)
 	g.GET("/login", h.loginPage)
-	g.POST("/login", h.loginForm, slow)
+	g.POST("/login", h.loginForm)
 	g.POST("/api/v1/setup", h.setupAPI, slow)
-	g.POST("/api/v1/session", h.loginAPI, slow)
+	g.POST("/api/v1/session", h.loginAPI)
 }
 
 // Pages adds the routes of the pages.
@@ -147,12 +147,16 @@ func (h *Handler) login(c echo.Context) (Credentials, error) {
 	if err != nil {
 		return in, err
 	}
-	ctx := c.Request().Context()
-	u, err := h.accounts.Check(ctx, in.Name, in.Password)
+	u, err := h.core.Guess(c, in.Name, func(ctx context.Context, known bool) (accounts.User, error) {
+		if known {
+			return h.accounts.Check(ctx, in.Name, in.Password)
+		}
+		return h.accounts.CheckStranger(ctx, in.Name, in.Password)
+	})
 	if err != nil {
 		return in, err
 	}
-	return in, h.core.Sessions.SignIn(ctx, u.ID)
+	return in, h.core.Sessions.SignIn(c.Request().Context(), u.ID)
 }
 
 func (h *Handler) loginForm(c echo.Context) error {

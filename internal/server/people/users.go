@@ -58,7 +58,9 @@ func (h *Users) Add(c echo.Context, in Credentials) error {
 // ChangePassword changes the password of the user of a request, and ends all other sessions of that user.
 func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 	ctx, u := c.Request().Context(), core.UserOf(c)
-	err := h.accounts.ChangePassword(ctx, u.Name, old, password)
+	_, err := h.core.Guess(c, u.Name, func(ctx context.Context, _ bool) (accounts.User, error) {
+		return u, h.accounts.ChangePassword(ctx, u.Name, old, password)
+	})
 	if err == nil {
 		err = h.core.Sessions.SignIn(ctx, u.ID) // the session of this request has ended, too
 	}

@@ -50,7 +50,7 @@ func New(o Options) *Handler {
 // Pages adds the routes of the page and of those of its forms that come back to it with what was typed.
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/settings", h.page)
-	g.POST("/settings/password", h.passwordForm, core.SlowDown())
+	g.POST("/settings/password", h.passwordForm)
 	g.POST("/settings/users", h.userForm, core.MustBeAdmin)
 	g.POST("/settings/tokens", h.tokenForm)
 }

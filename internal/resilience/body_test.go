@@ -1,0 +1,345 @@
+package resilience
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answering is an upstream that answers every call with a body. With a drip it sends a byte of the body's end each
+// second.
+type answering struct {
+	kind   string
+	body   string
+	status int
+	length bool // announced
+	drip   bool
+	cut    bool // the body breaks off
+}
+
+func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp := &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Request: r}
+	if f.status != 0 {
+		resp.StatusCode = f.status
+	}
+	if f.kind != "" {
+		resp.Header.Set("Content-Type", f.kind)
+	}
+	if f.length {
+		resp.ContentLength = int64(len(f.body))
+	}
+	resp.Body = io.NopCloser(strings.NewReader(f.body))
+	if f.drip {
+		resp.Body = io.NopCloser(&dripping{r.Context(), strings.NewReader(f.body)})
+	}
+	if f.cut {
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(f.body), broken{}))
+	}
+	return resp, nil
+}
+
+// dripping sends the beginning at once and then a byte a second.
+type dripping struct {
+	ctx  context.Context
+	text *strings.Reader
+}
+
+func (d *dripping) Read(p []byte) (int, error) {
+	if d.text.Size()-int64(d.text.Len()) <= smallAnswer {
+		return d.text.Read(p)
+	}
+	select {
+	case <-time.After(time.Second):
+		return d.text.Read(p[:1])
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// askFor makes a call for a user.
+func askFor(t *testing.T, ctx context.Context, tr *Transport, user int64) (*Answer, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(WithUser(ctx, user, "navidrome"), "GET", "http://music.home/", nil)
+	require.NoError(t, err)
+	return Send(NewClient(tr), req, "GET /playlists")
+}
+
+var (
+	empties = `{"subsonic-response":{"status":"ok","playlists":{"playlist":[` + strings.Repeat("{},", 3_400_000) +
+		`{}]}}}`
+	large = `{"items":["` + strings.Repeat(strings.Repeat("a", 90)+`","`, 18_000) + `"],"more":["` +
+		strings.Repeat(strings.Repeat("a", 90)+`","`, 15_000) + `"]}`
+)
+
+// TestMillionsOfPlaylistsAreRefused: ten megabytes of empty objects would be more than a gigabyte when decoded.
+func TestMillionsOfPlaylistsAreRefused(t *testing.T) {
+	t.Parallel()
+	require.Less(t, len(empties), maxBody)
+	tr := &Transport{Base: answering{body: empties}, Turns: NewTurns()}
+	ctx, end := WithTurns(t.Context(), nil)
+	defer end()
+	_, err := askFor(t, ctx, tr, 1)
+	require.Equal(t, &ContractError{Endpoint: "GET /playlists", What: "a list of more than 20,000 elements"}, err)
+	require.EqualError(t, err, "GET /playlists: unexpected answer: a list of more than 20,000 elements")
+}
+
+// TestRefusalsAreBounded: the status of a failed answer says enough, whatever its body does.
+func TestRefusalsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		empties, `{"error":[` + strings.Repeat("1,", 2_000) + `1]}`, "{\"error\":\"\xf6ö\"}",
+	} {
+		explained := false
+		explain := func(e *AnswerError) { explained = len(e.Body) <= maxFailure }
+		ctx := WithReader(t.Context(), Reader{Explain: explain})
+		_, err := askFor(t, ctx, &Transport{Base: answering{body: body, status: 401}, Turns: NewTurns()}, 1)
+		require.Equal(t, Auth, Classify(err).Category)
+		require.True(t, explained)
+	}
+}
+
+// TestLargeAnswersTakeTurns: eight at once are never more than two in memory, and all are served.
+func TestLargeAnswersTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Base: answering{body: large, length: true}, Turns: NewTurns()}
+		var mu sync.Mutex
+		var together, most, served int
+		var all sync.WaitGroup
+		for user := range int64(8) {
+			all.Go(func() {
+				ctx, end := WithTurns(t.Context(), nil)
+				defer end()
+				_, err := askFor(t, ctx, tr, user)
+				require.NoError(t, err)
+				mu.Lock()
+				together++
+				most = max(most, together)
+				mu.Unlock()
+				time.Sleep(10 * time.Second) // decodes and stores
+				mu.Lock()
+				together--
+				served++
+				mu.Unlock()
+			})
+		}
+		all.Wait()
+		require.Equal(t, [2]int{2, 8}, [2]int{most, served})
+	})
+}
+
+// TestManyElementsNeedATurnToo: few bytes can become much.
+func TestManyElementsNeedATurnToo(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{100: false, 10_000: true} {
+		tr := &Transport{Base: answering{body: "[" + strings.Repeat("{},", n) + "{}]"}, Turns: NewTurns()}
+		ctx, end := WithTurns(t.Context(), nil)
+		_, err := askFor(t, ctx, tr, 1)
+		require.NoError(t, err)
+		require.Equal(t, want, HoldsTurn(ctx), n)
+		end()
+		require.False(t, HoldsTurn(ctx))
+		require.Equal(t, largeAtOnce, tr.Turns.free)
+	}
+}
+
+// TestTheNextCallGivesTheTurnBack: a run with many large answers never waits for itself.
+func TestTheNextCallGivesTheTurnBack(t *testing.T) {
+	t.Parallel()
+	tr := &Transport{Base: answering{body: large}, Turns: NewTurns()}
+	told := 0
+	ctx, end := WithTurns(t.Context(), func(context.Context) error { told++; return nil })
+	defer end()
+	inner, none := WithTurns(ctx, nil)
+	defer none()
+	for range 5 {
+		_, err := askFor(t, inner, tr, 1)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, told)
+}
+
+// TestOnePersonHoldsOneTurn: the connections of one person leave the other turn to everybody else.
+func TestOnePersonHoldsOneTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := &Transport{Base: answering{body: large}, Turns: NewTurns()}
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				ctx, end := WithTurns(t.Context(), nil)
+				defer end()
+				_, err := askFor(t, ctx, tr, 1)
+				require.NoError(t, err)
+				time.Sleep(20 * time.Second)
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		ctx, end := WithTurns(t.Context(), nil)
+		defer end()
+		_, err := askFor(t, ctx, tr, 2)
+		require.NoError(t, err)
+		require.Zero(t, time.Since(began))
+		all.Wait()
+	})
+}
+
+// TestDrippingServersYieldTheirTurns: a server that sends a byte a second loses its turn with its time.
+func TestDrippingServersYieldTheirTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns()
+		slow := &Transport{Base: answering{body: large, drip: true}, Turns: turns}
+		var all sync.WaitGroup
+		for user := range int64(2) {
+			all.Go(func() {
+				ctx, end := WithTurns(t.Context(), nil)
+				defer end()
+				_, err := askFor(t, ctx, slow, user)
+				require.Equal(t, Network, Classify(err).Category)
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		ctx, end := WithTurns(t.Context(), nil)
+		defer end()
+		_, err := askFor(t, ctx, &Transport{Base: answering{body: large}, Turns: turns}, 3)
+		require.NoError(t, err, "waiting does not count as the upstream's time")
+		require.LessOrEqual(t, time.Since(began), CallTimeout)
+		all.Wait()
+	})
+}
+
+// TestWaitingInVainBlamesNobody: neither breaker nor uplink learn of it, and the stream is put off.
+func TestWaitingInVainBlamesNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns()
+		for user := range int64(2) {
+			require.NoError(t, turns.acquire(t.Context(), user))
+		}
+		tr := &Transport{Base: answering{body: large}, Turns: turns, Breakers: NewBreakers(BreakerOptions{Failures: 1})}
+		for range 3 {
+			ctx, end := WithTurns(t.Context(), nil)
+			_, err := askFor(t, ctx, tr, 3)
+			require.EqualError(t, err, "GET /playlists not called, because other large answers are being read, before "+
+				time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
+			v := Classify(err)
+			require.Equal(t, [2]any{Retriable, ScopeEndpoint}, [2]any{v.Class, v.Scope})
+			end()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ctx, end := WithTurns(ctx, nil)
+		defer end()
+		_, err := askFor(t, ctx, tr, 3)
+		require.IsType(t, &NotBeforeError{}, err, "the end of the run's time")
+		canceled, stop := context.WithCancel(t.Context())
+		go func() { time.Sleep(time.Second); stop() }()
+		canceled, end2 := WithTurns(canceled, nil)
+		defer end2()
+		_, err = askFor(t, canceled, tr, 3)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, turns.waiting)
+		turns.release(0)
+		turns.release(1)
+		ctx, end3 := WithTurns(t.Context(), nil)
+		defer end3()
+		_, err = askFor(t, ctx, tr, 3)
+		require.NoError(t, err)
+	})
+}
+
+// TestOutsideOfTurnsAnswersAreSmall: what nobody expects to be large, such as a token, may not be.
+func TestOutsideOfTurnsAnswersAreSmall(t *testing.T) {
+	t.Parallel()
+	_, err := askFor(t, t.Context(), &Transport{Base: answering{body: large}, Turns: NewTurns()}, 1)
+	require.Equal(t, &ContractError{Endpoint: "GET /playlists", What: "an answer of more than 1 MiB"}, err)
+}
+
+// TestReadingDoesNotDoubleTheBody needs the memory of the body alone.
+func TestReadingDoesNotDoubleTheBody(t *testing.T) {
+	body := `{"a":"` + strings.Repeat("a", 200<<10) + `","b":[` +
+		strings.Repeat(`"`+strings.Repeat("b", 1000)+`",`, 9_800) + `1]}`
+	require.Less(t, len(body), maxBody)
+	for _, length := range []bool{true, false} {
+		tr := &Transport{Base: answering{body: body, length: length}, Turns: NewTurns()}
+		ctx, end := WithTurns(t.Context(), nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := askFor(t, ctx, tr, 1)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(maxBody+4<<20), "announced: %v", length)
+		end()
+	}
+}
+
+// TestEncodingsOfAnswers: a name arrives as it was written, or the answer is refused in words.
+func TestEncodingsOfAnswers(t *testing.T) {
+	t.Parallel()
+	const want = `{"artist":"Björk"}`
+	wide := func(text string) string {
+		return string(bytes.Join(bytes.SplitAfter([]byte(text), nil), []byte{0})) + "\x00"
+	}
+	for name, c := range map[string]answering{
+		"UTF-8":                {kind: "application/json", body: want},
+		"a mark":               {kind: "application/json", body: "\ufeff" + want},
+		"Latin-1":              {kind: "application/json", body: "{\"artist\":\"Bj\xf6rk\"}"},
+		"declared Latin-1":     {kind: "application/json; charset=ISO-8859-1", body: "{\"artist\":\"Bj\xf6rk\"}"},
+		"undeclared type":      {body: "{\"artist\":\"Bj\xf6rk\"}"},
+		"UTF-16":               {body: "\xff\xfe" + wide(`{"artist":"Bj`) + "\xf6\x00" + wide(`rk"}`)},
+		"UTF-16 without marks": {kind: "text/plain", body: wide(`{"artist":"Bj`) + "\xf6\x00" + wide(`rk"}`)},
+	} {
+		a, err := askFor(t, t.Context(), &Transport{Base: c}, 1)
+		require.NoError(t, err, name)
+		require.Equal(t, want, string(a.Body), name)
+	}
+	_, err := askFor(t, t.Context(), &Transport{Base: answering{body: "{\"artist\":\"Bj\xf6rk\",\"b\":\"ö\"}"}}, 1)
+	require.EqualError(t, err, "GET /playlists: unexpected answer: text in a mixture of encodings")
+	picture := "\x89PNG\xf6ö\x00{["
+	a, err := askFor(t, t.Context(), &Transport{Base: answering{kind: "image/png", body: picture}}, 1)
+	require.NoError(t, err)
+	require.Equal(t, picture, string(a.Body), "a picture stays as it is")
+	a, err = askFor(t, WithXML(t.Context()), &Transport{Base: answering{
+		body: "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><Error><Message>Bj\xf6rk</Message></Error>"}}, 1)
+	require.NoError(t, err)
+	require.Contains(t, string(a.Body), "Björk")
+}
+
+// BenchmarkReceive is one answer of a megabyte, with and without the check of what it holds.
+func BenchmarkReceive(b *testing.B) {
+	body := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"id":"a1","title":"A title of a song","year":1999},`,
+		20_000), ",") + `]}`
+	for _, kind := range []string{"application/json", "image/png"} {
+		b.Run(kind, func(b *testing.B) {
+			in := &incoming{t: &Transport{}, ctx: b.Context(), resp: &http.Response{StatusCode: 200,
+				ContentLength: int64(len(body)), Header: http.Header{"Content-Type": {kind}}}}
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				in.resp.Body = io.NopCloser(strings.NewReader(body))
+				text, err := in.read()
+				if err == nil && kind != "image/png" {
+					_, err = in.check(text)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package resilience
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// What an answer costs in memory is its bytes, and what its lists become when they are decoded.
+const (
+	smallAnswer = 1 << 20 // bytes; an answer of this cost needs no turn
+	elementCost = 400     // bytes of a decoded element: a song with its names, and the garbage of a list that grows
+)
+
+// The limits of turns.
+const (
+	largeAtOnce = 2               // large answers that are in memory at the same time
+	maxTurn     = 2 * time.Minute // how long a call waits for its turn here; then the stream is put off
+)
+
+// Turns lets large answers take turns, so that those of all upstreams at once fit into a small server's memory: two
+// are read and used at the same time, at most one of them for the same person, and the first to ask comes first. Safe
+// for concurrent use.
+type Turns struct {
+	mu      sync.Mutex
+	free    int
+	holding map[int64]bool // the persons who have a turn
+	waiting []*waiter      // in the order in which they came
+}
+
+type waiter struct {
+	user    int64
+	granted chan struct{}
+}
+
+// NewTurns returns Turns that nobody holds.
+func NewTurns() *Turns { return &Turns{free: largeAtOnce, holding: map[int64]bool{}} }
+
+// errNoTurn says that a call waited for its turn in vain.
+var errNoTurn = errors.New("too many large answers at once")
+
+// acquire waits for the turn of a person.
+func (ts *Turns) acquire(ctx context.Context, user int64) error {
+	ts.mu.Lock()
+	if ts.free > 0 && !ts.holding[user] {
+		ts.grantLocked(user)
+		ts.mu.Unlock()
+		return nil
+	}
+	w := &waiter{user, make(chan struct{})}
+	ts.waiting = append(ts.waiting, w)
+	ts.mu.Unlock()
+	timer := time.NewTimer(maxTurn)
+	defer timer.Stop()
+	select {
+	case <-w.granted:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if i := slices.Index(ts.waiting, w); i >= 0 {
+		ts.waiting = slices.Delete(ts.waiting, i, i+1)
+	} else { // granted meanwhile
+		ts.releaseLocked(user)
+	}
+	return errNoTurn
+}
+
+func (ts *Turns) grantLocked(user int64) {
+	ts.free--
+	ts.holding[user] = true
+}
+
+func (ts *Turns) release(user int64) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.releaseLocked(user)
+}
+
+// releaseLocked gives a turn back, and to the first who waits and has none.
+func (ts *Turns) releaseLocked(user int64) {
+	ts.free++
+	delete(ts.holding, user)
+	for i := 0; i < len(ts.waiting) && ts.free > 0; {
+		w := ts.waiting[i]
+		if ts.holding[w.user] {
+			i++
+			continue
+		}
+		ts.waiting = slices.Delete(ts.waiting, i, i+1)
+		ts.grantLocked(w.user)
+		close(w.granted)
+	}
+}
+
+// turn is what one piece of work, such as a run, holds of Turns.
+type turn struct {
+	large func(context.Context) error // see WithTurns
+
+	mu    sync.Mutex
+	of    *Turns // nil while nothing is held
+	user  int64
+	taken bool // a turn was taken at least once
+}
+
+type turnKey struct{}
+
+// WithTurns returns a context in which upstream calls may get large answers, one after the other: each waits for its
+// turn, which it keeps until the next call in this context, or until end is called, so that the work is done with one
+// answer before it asks for another. A context that has this already stays as it is. Outside of such a context a large
+// answer is a broken contract.
+//
+// large, if not nil, is called before the first of them is read. If it returns an error, so does the call.
+func WithTurns(ctx context.Context, large func(context.Context) error) (_ context.Context, end func()) {
+	if turnOf(ctx) != nil {
+		return ctx, func() {}
+	}
+	t := &turn{large: large}
+	return context.WithValue(ctx, turnKey{}, t), t.end
+}
+
+// HoldsTurn reports whether the latest answer of the context is a large one.
+func HoldsTurn(ctx context.Context) bool {
+	t := turnOf(ctx)
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of != nil
+}
+
+func turnOf(ctx context.Context) *turn {
+	t, _ := ctx.Value(turnKey{}).(*turn)
+	return t
+}
+
+// end gives back what is held. It may be called on nil, and more than once.
+func (t *turn) end() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	of := t.of
+	t.of = nil
+	t.mu.Unlock()
+	if of != nil {
+		of.release(t.user)
+	}
+}
+
+// take waits for a turn unless it is held already. The call that waits holds none.
+func (t *turn) take(ctx context.Context, of *Turns, user int64) error {
+	t.mu.Lock()
+	held, first := t.of != nil, !t.taken
+	t.mu.Unlock()
+	if held {
+		return nil
+	}
+	if err := of.acquire(ctx, user); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.of, t.user, t.taken = of, user, true
+	t.mu.Unlock()
+	if first && t.large != nil {
+		return t.large(ctx)
+	}
+	return nil
+}

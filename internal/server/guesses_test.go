@@ -1,0 +1,243 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+)
+
+// signIn tries a password from an address, with the cookies of a browser.
+func (h *household) signIn(address, name, typed string, browser ...*http.Cookie) *httptest.ResponseRecorder {
+	h.t.Helper()
+	body := fmt.Sprintf(`{"name":%q,"password":%q}`, name, typed)
+	r := httptest.NewRequestWithContext(h.t.Context(), http.MethodPost, "/api/v1/session", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.RemoteAddr = "[" + address + "]:1"
+	for _, c := range browser {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// address returns the i-th address, each of another network.
+func address(i int) string { return fmt.Sprintf("10.%d.%d.9", i/200, i%200) }
+
+// waitOf returns the wait that a refusal asks for, which it also says in words.
+func waitOf(t *testing.T, w *httptest.ResponseRecorder) time.Duration {
+	t.Helper()
+	require.Equal(t, http.StatusTooManyRequests, w.Code, w.Body)
+	seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
+	require.NoError(t, err)
+	require.Positive(t, seconds)
+	require.Regexp(t, `Please wait (a second|\d+ seconds|a minute|\d+ minutes), then try again\.`, w.Body.String())
+	return time.Duration(seconds) * time.Second
+}
+
+// device returns the cookie by which a browser is known, without the one of its session.
+func device(t *testing.T, w *httptest.ResponseRecorder) *http.Cookie {
+	t.Helper()
+	require.Equal(t, http.StatusCreated, w.Code, w.Body)
+	for _, c := range w.Result().Cookies() {
+		if strings.HasSuffix(c.Name, "reprise_device") {
+			return c
+		}
+	}
+	require.FailNow(t, "no cookie of a device")
+	return nil
+}
+
+// Nothing in the answers tells a name that exists from one that does not.
+func TestGuessesFromManyAddressesAreSlowed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		guess := func(name string) (answers []string) {
+			for i := range 40 {
+				w := h.signIn(address(i), name, "guess number "+fmt.Sprint(i))
+				answers = append(answers, fmt.Sprint(w.Code, w.Header(), w.Body))
+				if i >= 10 {
+					waitOf(t, w)
+				} else {
+					require.Equal(t, http.StatusUnauthorized, w.Code)
+				}
+			}
+			return answers
+		}
+		known := guess("bea ")
+		time.Sleep(time.Hour)
+		require.Equal(t, known, guess("Nobody"))
+	})
+}
+
+func TestKnownDeviceIsNeverLockedOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		w := h.signIn("192.0.2.1", "Bea", password)
+		known := device(t, w)
+		require.Equal(t, "__Host-reprise_device", known.Name)
+		require.True(t, known.HttpOnly && known.Secure && known.SameSite == http.SameSiteStrictMode)
+		require.Greater(t, known.MaxAge, 300*24*60*60, "seconds")
+
+		for i := range 40 { // at her account, and from her network
+			h.signIn("192.0.2.1", "Bea", "guess")
+			h.signIn(address(i), "Bea", "guess")
+		}
+		wait := waitOf(t, h.signIn("192.0.2.1", "Bea", password))
+		again := device(t, h.signIn("192.0.2.1", "Bea", password, known))
+		device(t, h.signIn("192.0.2.99", "Bea", password, again))
+		other := &http.Cookie{Name: known.Name, Value: known.Value[:len(known.Value)-3] + "xyz"}
+		waitOf(t, h.signIn(address(50), "Bea", password, other))
+		time.Sleep(wait)
+		device(t, h.signIn("192.0.2.1", "Bea", password)) // from a new device after the wait
+	})
+}
+
+// A thief of the cookie guesses no faster than anybody else, and not at other accounts.
+func TestKnownDeviceHasLimitsOfItsOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		_, err := h.Accounts.Create(t.Context(), "Cai", password, "member", false)
+		require.NoError(t, err)
+		stolen := device(t, h.signIn("192.0.2.1", "Bea", password))
+		for i := range 10 {
+			require.Equal(t, http.StatusUnauthorized, h.signIn(address(i), "Bea", "guess", stolen).Code)
+		}
+		waitOf(t, h.signIn(address(11), "Bea", "guess", stolen))
+		device(t, h.signIn(address(11), "Bea", password)) // which slows nobody else
+		for i := range 10 {
+			require.Equal(t, http.StatusUnauthorized, h.signIn(address(i), "Cai", "guess", stolen).Code)
+		}
+		waitOf(t, h.signIn(address(11), "Cai", password, stolen))
+	})
+}
+
+// A browser that two people share is known to both.
+func TestSharedBrowserIsKnownToBoth(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		_, err := h.Accounts.Create(t.Context(), "Cai", password, "member", false)
+		require.NoError(t, err)
+		shared := device(t, h.signIn("192.0.2.1", "Bea", password))
+		shared = device(t, h.signIn("192.0.2.1", "Cai", password, shared))
+		for i := range 12 {
+			h.signIn(address(i), "Bea", "guess")
+			h.signIn(address(i), "Cai", "guess")
+		}
+		device(t, h.signIn(address(20), "Bea", password, shared))
+		device(t, h.signIn(address(21), "Cai", password, shared))
+	})
+}
+
+func TestNewPasswordForgetsTheDevices(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		known := device(t, h.signIn("192.0.2.1", "Bea", password))
+		require.NoError(t, h.Accounts.ResetPassword(t.Context(), "Bea", "some other random words"))
+		for i := range 10 {
+			require.Equal(t, http.StatusUnauthorized, h.signIn(address(i), "Bea", password, known).Code)
+		}
+		waitOf(t, h.signIn(address(11), "Bea", "some other random words", known))
+		time.Sleep(time.Minute)
+		known = device(t, h.signIn("192.0.2.1", "Bea", "some other random words"))
+		time.Sleep(399 * 24 * time.Hour)
+		known = device(t, h.signIn("192.0.2.1", "Bea", "some other random words", known))
+		time.Sleep(401 * 24 * time.Hour)
+		for i := range 10 {
+			h.signIn(address(i), "Bea", "guess")
+		}
+		waitOf(t, h.signIn("192.0.2.1", "Bea", "some other random words", known)) // it has ended
+	})
+}
+
+// One customer of a provider has a /64, and can send each try from another address of it.
+func TestIPv6NetworkIsOneAddress(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		for i := range 10 {
+			w := h.signIn(fmt.Sprintf("2001:db8:1:2::%x", i+1), fmt.Sprint("name ", i), "guess")
+			require.Equal(t, http.StatusUnauthorized, w.Code)
+		}
+		waitOf(t, h.signIn("2001:db8:1:2::ffff", "another", "guess"))
+		require.Equal(t, http.StatusUnauthorized, h.signIn("2001:db8:1:3::1", "one more", "guess").Code)
+		for i := range 60 { // the /24 that somebody rents
+			w := h.signIn(fmt.Sprintf("198.51.100.%d", i), fmt.Sprint("rented ", i), "guess")
+			require.Equal(t, i < 30, w.Code == http.StatusUnauthorized, i)
+		}
+	})
+}
+
+func TestOldPasswordIsNotGuessedFast(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		w := h.signIn("198.51.100.1", "Bea", password)
+		all := w.Result().Cookies()
+		h.session = all[:1] // of the stolen session
+		change := func(old string, status int) *httptest.ResponseRecorder {
+			return h.submit("/settings/password", status, "old", old, "new", "some other random words")
+		}
+		for range 10 {
+			change("guess", http.StatusUnprocessableEntity)
+		}
+		w = change("guess", http.StatusTooManyRequests)
+		require.NotEmpty(t, w.Header().Get("Retry-After"))
+		require.Contains(t, text(w), "Please wait")
+		h.session = all // in the browser of its owner
+		change(password, http.StatusSeeOther)
+	})
+}
+
+// The operator's own machine goes on, whoever guesses elsewhere.
+func TestAdminTokenIsNotGuessedFast(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.AdminToken = "sixteen-characters-and-more"
+		h.as(0)
+		ask := func(address, token string) int {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/admin/users", nil)
+			r.Header.Set("Authorization", "Bearer "+token)
+			r.RemoteAddr = address + ":1"
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w.Code
+		}
+		right := string(h.AdminToken)
+		require.Equal(t, http.StatusOK, ask("192.0.2.1", right))
+		got := map[int]int{}
+		for i := range 100 {
+			got[ask(address(i), "guess")]++
+		}
+		require.Equal(t, map[int]int{http.StatusUnauthorized: 30, http.StatusTooManyRequests: 70}, got)
+		for range 100 {
+			require.Equal(t, http.StatusOK, ask("192.0.2.1", right))
+		}
+		require.Equal(t, http.StatusTooManyRequests, ask(address(1), right), "nor is it found out now")
+	})
+}
+
+// The form says the same as the API.
+func TestFormSaysHowLongToWait(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		for i := range 10 {
+			h.signIn(address(i), "Bea", "guess")
+		}
+		w := h.submit("/login", http.StatusTooManyRequests, "name", "Bea", "password", password)
+		require.NotEmpty(t, w.Header().Get("Retry-After"))
+		require.Contains(t, text(w), "Please wait a minute, then try again.")
+		for i := range 40 { // guesses at the code of the first account
+			form := url.Values{"code": {fmt.Sprint(i)}}
+			w = h.do(http.MethodPost, "/setup", form.Encode(), "application/x-www-form-urlencoded")
+		}
+		require.Equal(t, http.StatusTooManyRequests, w.Code)
+	})
+}

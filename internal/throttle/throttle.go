@@ -1,0 +1,88 @@
+// Package throttle bounds how often something may be tried, for example by one address or at one account.
+//
+// A Table keeps its memory whatever the number of keys: each key has one of a fixed number of buckets, which a hash
+// with a random seed chooses. Two keys may therefore share a bucket, with a chance of one in 8,192 that nobody outside
+// can influence. Time is measured by the monotonic clock, so that setting the machine's clock changes nothing.
+package throttle
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// buckets is the number of buckets of a Table. They take 64 KiB.
+const buckets = 8192
+
+// Rate says how often a key may be tried: Burst times at once, and then once in every Every.
+type Rate struct {
+	Burst int
+	Every time.Duration
+}
+
+// Table counts tries by key. Make it with New. It is safe for concurrent use.
+type Table struct {
+	rate  Rate
+	seed  maphash.Seed
+	start time.Time
+
+	mu   sync.Mutex
+	full [buckets]time.Duration // when each bucket will have forgotten all its tries, counted from start
+}
+
+// New returns a Table without tries. The burst is at least 1.
+func New(r Rate) *Table { return &Table{rate: r, seed: maphash.MakeSeed(), start: time.Now()} }
+
+// Take counts a try of key and returns 0. If there were too many, it counts nothing and returns for how long the key
+// has to wait.
+func (t *Table) Take(key string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wait := t.waitLocked(key)
+	if wait == 0 {
+		*t.bucketLocked(key) += t.rate.Every
+	}
+	return wait
+}
+
+// Wait returns for how long key has to wait before its next try. It counts nothing.
+func (t *Table) Wait(key string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waitLocked(key)
+}
+
+// GiveBack takes back a try that Take has counted.
+func (t *Table) GiveBack(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*t.bucketLocked(key) -= t.rate.Every
+}
+
+func (t *Table) waitLocked(key string) time.Duration {
+	return max(0, *t.bucketLocked(key)-time.Since(t.start)-time.Duration(t.rate.Burst-1)*t.rate.Every)
+}
+
+// bucketLocked returns the bucket of key, which is never in the past.
+func (t *Table) bucketLocked(key string) *time.Duration {
+	b := &t.full[maphash.String(t.seed, key)%buckets]
+	*b = max(*b, time.Since(t.start))
+	return b
+}
+
+// Networks returns what an address belongs to. near is what one customer of a provider has: an IPv4 address, or the
+// /64 of an IPv6 address. far is what one attacker can easily rent: the /24 or the /48 around it. What is no IP address
+// is returned unchanged.
+func Networks(address string) (near, far string) {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address, address
+	}
+	ip = ip.Unmap().WithZone("")
+	narrow, wide := 64, 48
+	if ip.Is4() {
+		narrow, wide = 32, 24
+	}
+	return netip.PrefixFrom(ip, narrow).Masked().String(), netip.PrefixFrom(ip, wide).Masked().String()
+}
