@@ -75,9 +75,24 @@ func (s *Store) Admins(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", accounts.Admin)
 }
 
+// passwordChanges is the sequence that counts the changes of passwords.
+const passwordChanges = "password_changes"
+
 // SetPassword stores a new password's hash.
 func (s *Store) SetPassword(ctx context.Context, user int64, hash string) error {
-	return s.exec(ctx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user)
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if _, err := nextIDs(ctx, tx, passwordChanges, 1); err != nil {
+			return err
+		}
+		return execTx(ctx, tx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user)
+	})
+}
+
+// PasswordChanges returns how many times a password has been changed, also by other processes.
+func (s *Store) PasswordChanges(ctx context.Context) (n int64, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM sequences WHERE name = $1",
+		passwordChanges).Scan(&n)
+	return n, local(err)
 }
 
 func scanUser(r scanner) (accounts.User, error) {
