@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"internal/accounts":   {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
+	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {
@@ -52,8 +53,11 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics",
 		"internal/providers", "internal/queue", "internal/resilience",
 	},
-	// It tells of its progress, and says what trouble with the disk means.
-	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
+	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
+	// words of the pages.
+	"internal/imports": {
+		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
+	},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
 	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
 		"internal/resilience"},
@@ -64,12 +68,13 @@ var arrows = map[string][]string{
 	// The store satisfies the interfaces of those that keep something, with their types.
 	"internal/store": {"internal/accounts", "internal/activity", "internal/delivery", "internal/digest",
 		"internal/enrich", "internal/imports", "internal/library", "internal/match", "internal/metrics",
-		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/resilience"},
+		"internal/notify", "internal/oauth", "internal/providers", "internal/queue", "internal/removal",
+		"internal/resilience"},
 	"internal/server": {
 		"internal/accounts", "internal/art", "internal/delivery", "internal/digest", "internal/enrich",
 		"internal/events", "internal/imports", "internal/library", "internal/metrics", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/server/activity",
-		"internal/server/admin", "internal/server/channels", "internal/server/connections",
+		"internal/oauth", "internal/providers", "internal/removal", "internal/resilience",
+		"internal/server/activity", "internal/server/admin", "internal/server/channels", "internal/server/connections",
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
@@ -107,7 +112,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
-	"internal/server/edge": {}, // connections, whatever is asked on them
+	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
@@ -185,8 +190,8 @@ var arrows = map[string][]string{
 		"internal/cli", "internal/config", "internal/datadir", "internal/delivery", "internal/demo",
 		"internal/digest", "internal/doctor", "internal/enrich", "internal/events", "internal/imports",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/observe",
-		"internal/providers", "internal/providers/registry", "internal/resilience", "internal/server",
-		"internal/store", "internal/sync",
+		"internal/providers", "internal/providers/registry", "internal/removal", "internal/resilience",
+		"internal/server", "internal/store", "internal/sync",
 	},
 }
 

@@ -29,6 +29,8 @@ var (
 	ErrUnknown = errors.New("no such account")
 	// ErrWrong says that the name or the password is wrong, and not which.
 	ErrWrong = errors.New("the name or the password is wrong")
+	// ErrLastAdmin says that an installation would be left without an administrator.
+	ErrLastAdmin = errors.New("the last administrator stays")
 	// ErrBusy says that too many strangers try passwords at once.
 	ErrBusy = errors.New("too many sign in at once")
 	// ErrNotFirst says that the first account has been made already.

@@ -37,6 +37,13 @@ func (d *Deliveries) did(ctx context.Context, e activity.Entry) {
 	}
 }
 
+// Leave cuts off the attempts at deliveries of a person whose account is being removed, and returns when they have
+// ended. It may be called again.
+func (d *Deliveries) Leave(_ context.Context, user int64) error {
+	d.runner.worker.cutOff(user)
+	return nil
+}
+
 // ErrNotTaken reports that a provider does not take what it should be sent.
 var ErrNotTaken = errors.New("the service takes nothing of this kind")
 

@@ -71,7 +71,14 @@ type worker struct {
 	messages *messageDeliverer // nil: there are no channels
 
 	mu      sync.Mutex
-	working map[int64]bool // deliveries with an attempt under way
+	working map[int64]work // attempts under way, by delivery
+}
+
+// work is an attempt under way.
+type work struct {
+	user   int64
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 // attemptCounts counts attempts, and deliveries that were given up.
@@ -84,7 +91,7 @@ func newWorker(p Parts, opt Options, b *browsers) *worker {
 	listens := &listenDeliverer{guard: p.Guard, store: p.Store, registry: p.Registry, metrics: opt.Metrics}
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
 	w := &worker{registry: p.Registry, store: p.Store, queue: p.Store.Queue(), log: p.Log, metrics: opt.Metrics,
-		schedule: opt.Schedule, slots: make(chan struct{}, opt.Workers), working: map[int64]bool{},
+		schedule: opt.Schedule, slots: make(chan struct{}, opt.Workers), working: map[int64]work{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
@@ -99,8 +106,8 @@ func newWorker(p Parts, opt Options, b *browsers) *worker {
 
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
-	w.note(j.ID, true)
-	defer w.note(j.ID, false)
+	ctx, end := w.begin(ctx, j.ID, j.Args.User)
+	defer end()
 	return w.attempt(ctx, attempt{Payload: j.Args.Payload, ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
 		History: j.Priority == priorityHistory, Again: j.Attempt > 1, Last: j.Attempt >= j.MaxAttempts})
 }
@@ -110,14 +117,35 @@ func (w *worker) NextRetry(j *river.Job[args]) time.Time {
 	return time.Now().Add(w.schedule.delay(j.Attempt))
 }
 
-// note notes whether an attempt at a delivery is under way.
-func (w *worker) note(id int64, on bool) {
+// begin notes that an attempt at a delivery is under way, until end is called.
+func (w *worker) begin(ctx context.Context, id, user int64) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	now := work{user: user, cancel: cancel, done: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if on {
-		w.working[id] = true
-	} else {
+	w.working[id] = now
+	return ctx, func() {
+		cancel()
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		delete(w.working, id)
+		close(now.done)
+	}
+}
+
+// cutOff ends the attempts at a person's deliveries, and returns when they have ended.
+func (w *worker) cutOff(user int64) {
+	var mine []work
+	w.mu.Lock()
+	for _, now := range w.working {
+		if now.user == user {
+			now.cancel()
+			mine = append(mine, now)
+		}
+	}
+	w.mu.Unlock()
+	for _, now := range mine {
+		<-now.done
 	}
 }
 
@@ -125,7 +153,7 @@ func (w *worker) note(id int64, on bool) {
 func (w *worker) exceptWorking(all map[int64]time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(all, func(id int64, _ time.Time) bool { return w.working[id] })
+	maps.DeleteFunc(all, func(id int64, _ time.Time) bool { _, ok := w.working[id]; return ok })
 }
 
 // attempt makes an attempt, if one may be made now, and returns what River is to do.

@@ -87,6 +87,18 @@ func (c *Courier) Remove(ctx context.Context, user, id int64) error {
 	return errors.Join(c.opt.Store.RemoveChannel(ctx, user, id), c.forget(ctx, ch))
 }
 
+// Leave removes the channels of a person whose account is being removed. It may be called again.
+func (c *Courier) Leave(ctx context.Context, user int64) error {
+	all, err := c.opt.Store.Channels(ctx, user)
+	for _, ch := range all {
+		if e := c.opt.Store.RemoveChannel(ctx, user, ch.ID); !errors.Is(e, library.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+		err = errors.Join(err, c.forget(ctx, ch))
+	}
+	return err
+}
+
 // SendTest sends a message at once, whatever the hour. If it succeeds, the trouble of the channel is forgotten.
 func (c *Courier) SendTest(ctx context.Context, user, id int64) error {
 	ch, err := c.opt.Store.Channel(ctx, user, id)

@@ -35,6 +35,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/providers"
+	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
@@ -44,6 +45,8 @@ import (
 // Config is what the server needs to know and to work with.
 type Config struct {
 	BaseURL        string   // as browsers reach it, without a trailing slash
+	AllowedHosts   []string // names by which browsers may ask, beside BaseURL's; "*" for all
+	OwnNames       []string // the machine's own names, which are also allowed
 	TrustedProxies []string // networks whose X-Forwarded-For is believed
 	Version        string
 	SetupCode      string            // one-time code in the first account's link; empty when there is an account
@@ -51,6 +54,7 @@ type Config struct {
 
 	Store       Store
 	Accounts    *accounts.Accounts
+	Removals    *removal.Remover
 	Sessions    scs.CtxStore
 	Registry    *providers.Registry // the providers that people connect to
 	Services    *providers.Registry // those that only the installation calls; nil: none
@@ -140,6 +144,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) e
 		}
 		return nil
 	})
+	g.Go(func() error { return s.feed.Run(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
 		s.close()

@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"strconv"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/library"
 )
@@ -24,6 +26,13 @@ func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 	by := activity.ActorOf(ctx)
 	ctx = context.WithoutCancel(ctx)
 	return s.write(ctx, func(tx *sql.Tx) error {
+		if e.User != 0 {
+			if _, err := person(ctx, tx, e.User); errors.Is(err, accounts.ErrUnknown) { // removed meanwhile
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
 		id, err := nextIDs(ctx, tx, "activity", 1)
 		if err != nil {
 			return err

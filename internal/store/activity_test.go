@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/delivery"
 	"reprise/internal/library"
@@ -17,7 +18,8 @@ import (
 
 func TestActivityIsBoundedAndPaged(t *testing.T) {
 	t.Parallel()
-	s := fresh(t)
+	s, _ := setup(t)
+	addUser(t, s, "Bob", accounts.Member)
 	ctx := activity.WithActor(t.Context(), activity.Actor{ID: 7, Name: "Alice"})
 	for i := range 5 {
 		require.NoError(t, s.Note(ctx, activity.Entry{User: 1, Action: activity.Paused, Connection: "spotify",
@@ -73,6 +75,7 @@ func TestActivityIsKeptFor90Days(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := openIn(t, dir)
+		addUser(t, s, "Alice", accounts.Admin)
 		require.NoError(t, s.Note(t.Context(), activity.Entry{User: 1, Action: activity.Synced}))
 		time.Sleep(89 * 24 * time.Hour)
 		require.NoError(t, s.Tidy(t.Context()))
@@ -89,7 +92,7 @@ func TestActivityIsKeptFor90Days(t *testing.T) {
 
 func TestActivityOfOneProviderOrConnection(t *testing.T) {
 	t.Parallel()
-	s := fresh(t)
+	s, _ := setup(t)
 	for _, id := range []library.ConnectionID{"lastfm", "lastfm-2", "listenbrainz", "lastfm-2"} {
 		require.NoError(t, s.Note(t.Context(), activity.Entry{User: 1, Connection: id, Action: activity.Paused}))
 	}

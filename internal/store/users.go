@@ -53,7 +53,7 @@ func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, err
 
 // UserByID finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByID(ctx context.Context, id int64) (accounts.User, error) {
-	u, err := scanUser(s.reader.QueryRowContext(ctx, selectUser+"WHERE id = $1", id))
+	u, err := scanUser(s.reader.QueryRowContext(ctx, selectUser+"WHERE id = $1 AND role <> $2", id, leaving))
 	return u, known(err)
 }
 
@@ -64,9 +64,9 @@ func known(err error) error {
 	return local(err)
 }
 
-// Users returns all accounts, the oldest first.
+// Users returns all accounts, the oldest first, without those that are being removed.
 func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
-	return list(ctx, s.reader, scanUser, selectUser+"ORDER BY id")
+	return list(ctx, s.reader, scanUser, selectUser+"WHERE role <> $1 ORDER BY id", leaving)
 }
 
 // Admins returns the IDs of the administrators.
@@ -75,9 +75,24 @@ func (s *Store) Admins(ctx context.Context) ([]int64, error) {
 	return list(ctx, s.reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", accounts.Admin)
 }
 
+// passwordChanges is the sequence that counts the changes of passwords.
+const passwordChanges = "password_changes"
+
 // SetPassword stores a new password's hash.
 func (s *Store) SetPassword(ctx context.Context, user int64, hash string) error {
-	return s.exec(ctx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user)
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if _, err := nextIDs(ctx, tx, passwordChanges, 1); err != nil {
+			return err
+		}
+		return execTx(ctx, tx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user)
+	})
+}
+
+// PasswordChanges returns how many times a password has been changed, also by other processes.
+func (s *Store) PasswordChanges(ctx context.Context) (n int64, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM sequences WHERE name = $1",
+		passwordChanges).Scan(&n)
+	return n, local(err)
 }
 
 func scanUser(r scanner) (accounts.User, error) {

@@ -72,6 +72,21 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 	return err
 }
 
+// Leave disconnects all that a person has connected, whose account is being removed. It may be called again.
+func (m *Connections) Leave(ctx context.Context, user int64) error {
+	all, err := m.store.UserConnections(ctx, user)
+	for _, c := range all {
+		if m.guard.opt.Registry.Get(c.Provider()) == nil { // a service that this version does not know
+			err = errors.Join(err, m.store.DeleteConnection(ctx, user, c.ID, false))
+			continue
+		}
+		if e := m.Disconnect(ctx, user, c.ID, false); !errors.Is(e, library.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
 // Rename gives a connection another name. With an empty one it is called like its provider.
 func (m *Connections) Rename(ctx context.Context, user int64, conn library.ConnectionID, name string) error {
 	if err := m.store.RenameConnection(ctx, user, conn, name); err != nil {

@@ -65,6 +65,7 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 		err = h.core.Sessions.SignIn(ctx, u.ID) // the session of this request has ended, too
 	}
 	if err == nil {
+		h.core.Sessions.Recheck(u.ID)
 		h.core.Note(ctx, activity.Entry{User: u.ID, Action: activity.PasswordChanged})
 	}
 	if errors.Is(err, accounts.ErrWrong) {

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"reprise/internal/accounts"
+	"reprise/internal/queue"
+	"reprise/internal/removal"
+)
+
+// leaving is the role of a person whose removal has begun. Such an account is listed nowhere and cannot sign in.
+const leaving = "leaving"
+
+// belonging is a table with rows that belong to a person, and the columns that identify a row.
+type belonging struct {
+	table string
+	key   []string
+}
+
+// belongings lists the tables that a removal empties of a person's rows, in the order in which it does so: rows before
+// those that they refer to. A test compares it with the schema.
+var belongings = []belonging{
+	{"oauth_states", []string{"id"}},
+	{"pending_connections", []string{"user_id", "connection"}},
+	{"connections", []string{"user_id", "connection"}},
+	{"generations", []string{"user_id", "connection"}},
+	{"streams", []string{"user_id", "connection", "stream"}},
+	{"holds", []string{"connection", "app", "user_id", "stream"}},
+	{"forwarding", []string{"user_id", "connection"}},
+	{"copies", []string{"user_id", "connection", "kind", "ref"}},
+	{"track_matches", []string{"user_id", "connection", "track"}},
+	{"play_counts", []string{"user_id", "connection", "track_id"}},
+	{"forwards", []string{"listen_id", "connection"}},
+	{"listen_sources", []string{"user_id", "connection", "source_id"}},
+	{"listens", []string{"id"}},
+	{"playlists", []string{"id"}},
+	{"imports", []string{"id"}},
+	{"gaps", []string{"user_id", "connection", "from_at"}},
+	{"digests", []string{"id"}},
+	{"digest_people", []string{"user_id"}},
+	{"runs", []string{"user_id", "connection", "stream", "started_at"}},
+	{"channels", []string{"id"}}, // with their messages
+	{"notifications", []string{"id"}},
+	{"tokens", []string{"id"}},
+	{"activity", []string{"id"}},
+}
+
+// Counts returns what belongs to a person.
+func (s *Store) Counts(ctx context.Context, user int64) (c removal.Counts, err error) {
+	err = s.reader.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM listens WHERE user_id = $1),
+		(SELECT count(*) FROM playlists WHERE user_id = $1),
+		(SELECT count(*) FROM connections WHERE user_id = $1),
+		(SELECT count(*) FROM deliveries d JOIN `+queue.Table+` j ON j.id = d.id WHERE d.user_id = $1 AND `+
+		queue.HasState(queue.Scheduled, queue.Running, queue.Retrying, queue.Parked)+`),
+		(SELECT count(*) FROM imports WHERE user_id = $1),
+		(SELECT count(*) FROM channels WHERE user_id = $1),
+		(SELECT count(*) FROM tokens WHERE user_id = $1)`, user).
+		Scan(&c.Listens, &c.Playlists, &c.Connections, &c.Deliveries, &c.Imports, &c.Channels, &c.Tokens)
+	return c, local(err)
+}
+
+// SetRole changes the role of a person, and returns the one before. It returns accounts.ErrUnknown, and
+// accounts.ErrLastAdmin if nobody would be left who administers.
+func (s *Store) SetRole(ctx context.Context, user int64, role string) (before string, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		u, err := person(ctx, tx, user)
+		before = u.Role
+		switch {
+		case err != nil:
+			return err
+		case before == leaving:
+			return accounts.ErrUnknown
+		case before == role:
+			return nil
+		}
+		if err := notTheLast(ctx, tx, u); err != nil {
+			return err
+		}
+		return execTx(ctx, tx, "UPDATE users SET role = $1 WHERE id = $2", role, user)
+	})
+	return before, err
+}
+
+// person returns an account, also one that is leaving.
+func person(ctx context.Context, tx *sql.Tx, user int64) (accounts.User, error) {
+	u, err := scanUser(tx.QueryRowContext(ctx, selectUser+"WHERE id = $1", user))
+	return u, known(err)
+}
+
+// notTheLast returns accounts.ErrLastAdmin if a person is the only administrator.
+func notTheLast(ctx context.Context, tx *sql.Tx, u accounts.User) error {
+	if u.Role != accounts.Admin {
+		return nil
+	}
+	var others int
+	err := tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE role = $1 AND id <> $2", accounts.Admin, u.ID).
+		Scan(&others)
+	if err == nil && others == 0 {
+		err = accounts.ErrLastAdmin
+	}
+	return err
+}
+
+// BeginRemoval implements removal.Store. It frees the person's name.
+func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		if u, err = person(ctx, tx, user); err != nil || u.Role == leaving {
+			return err
+		}
+		if err := notTheLast(ctx, tx, u); err != nil {
+			return err
+		}
+		// No name that somebody types begins with a space.
+		err := execTx(ctx, tx, `UPDATE users SET role = $1, password_hash = '', name_key = $2 WHERE id = $3`,
+			leaving, fmt.Sprint(" ", user), user)
+		for _, step := range []string{
+			"DELETE FROM tokens WHERE user_id = $1",
+			"DELETE FROM oauth_states WHERE user_id = $1",
+			"DELETE FROM pending_connections WHERE user_id = $1",
+			"DELETE FROM forwarding WHERE user_id = $1",
+			"DELETE FROM digest_people WHERE user_id = $1",
+			"UPDATE connections SET paused = 1 WHERE user_id = $1",
+		} {
+			err = errors.Join(err, execTx(ctx, tx, step, user))
+		}
+		return err
+	})
+	return u, err
+}
+
+// Leaving implements removal.Store.
+func (s *Store) Leaving(ctx context.Context) ([]int64, error) {
+	scan := func(r scanner) (id int64, err error) { return id, r.Scan(&id) }
+	return list(ctx, s.reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", leaving)
+}
+
+// removeAtOnce is how many rows one step of a removal deletes, without those that go with them. It takes some ten
+// milliseconds.
+const removeAtOnce = 500
+
+// RemoveSome implements removal.Store.
+func (s *Store) RemoveSome(ctx context.Context, user int64) (left removal.Left, err error) {
+	err = s.write(ctx, func(tx *sql.Tx) (err error) {
+		left, err = removeSome(ctx, tx, user)
+		return err
+	})
+	return left, err
+}
+
+func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, error) {
+	working, some, err := removeDeliveries(ctx, tx, user)
+	if err != nil || some >= removeAtOnce {
+		return removal.More, err
+	}
+	// One row of these may stand for ten thousand others.
+	n, err := affected(tx.ExecContext(ctx, `DELETE FROM playlist_tracks WHERE (playlist_id, position) IN
+		(SELECT t.playlist_id, t.position FROM playlists p JOIN playlist_tracks t ON t.playlist_id = p.id
+		WHERE p.user_id = $1 LIMIT $2)`, user, removeAtOnce))
+	for _, b := range belongings {
+		if some += n; err != nil || some >= removeAtOnce {
+			return removal.More, err
+		}
+		columns := strings.Join(b.key, ", ")
+		n, err = affected(tx.ExecContext(ctx, fmt.Sprintf(
+			"DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE user_id = $1 LIMIT $2)",
+			b.table, columns, columns, b.table), user, removeAtOnce-some))
+	}
+	if err != nil {
+		return removal.More, err
+	}
+	if working {
+		return removal.Working, nil
+	}
+	return removal.Gone, errors.Join(
+		execTx(ctx, tx, "UPDATE activity SET actor_id = -1, actor = 'Somebody who has left' WHERE actor_id = $1", user),
+		execTx(ctx, tx, "DELETE FROM users WHERE id = $1 AND role = $2", user, leaving))
+}
+
+// removeDeliveries removes some deliveries of a person with their jobs, and returns how many. working says that one is
+// left because it is under way.
+func removeDeliveries(ctx context.Context, tx *sql.Tx, user int64) (working bool, some int, err error) {
+	const mine = "SELECT id FROM deliveries WHERE user_id = $1 ORDER BY id LIMIT $2"
+	if _, err := queue.In(tx).Remove(ctx, queue.Where(mine, user, removeAtOnce)); err != nil {
+		return false, 0, err
+	}
+	some, err = affected(tx.ExecContext(ctx, `DELETE FROM deliveries WHERE id IN (`+mine+`)
+		AND NOT EXISTS (SELECT 1 FROM `+queue.Table+` j WHERE j.id = deliveries.id)`, user, removeAtOnce))
+	if err == nil {
+		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deliveries WHERE user_id = $1)", user).
+			Scan(&working)
+	}
+	return working, some, err
+}
+
+// affected returns how many rows a statement changed.
+func affected(result sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
