@@ -20,7 +20,7 @@ import (
 // commit, with the reason.
 var arrows = map[string][]string{
 	"internal/bounded":    {},
-	"internal/library":    {},
+	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
@@ -53,10 +53,14 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics",
 		"internal/providers", "internal/queue", "internal/resilience",
 	},
-	// It tells of its progress, and says what trouble with the disk means.
-	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
+	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
+	// words of the pages.
+	"internal/imports": {
+		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
+	},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
-	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
+		"internal/resilience"},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
@@ -108,7 +112,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
-	"internal/server/edge": {}, // connections, whatever is asked on them
+	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",

@@ -26,6 +26,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/events"
+	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
@@ -178,10 +179,11 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
-	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
+	h.Config = Config{BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
+		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),
 		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull,
 		Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,

@@ -109,6 +109,9 @@ func (k *Core) typed(c echo.Context, err error) *Problem {
 	if e, ok := errors.AsType[*imports.RefusedError](err); ok {
 		return &Problem{Status: http.StatusUnprocessableEntity, Title: "Not an export", Detail: e.Problem}
 	}
+	if e, ok := errors.AsType[*imports.RoomError](err); ok {
+		return &Problem{Status: http.StatusInsufficientStorage, Title: "Not enough room", Detail: e.Problem()}
+	}
 	if e, ok := errors.AsType[accounts.InputError](err); ok {
 		return &Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered",
 			Detail: string(e)}
