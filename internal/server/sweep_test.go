@@ -113,3 +113,30 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 		}
 	})
 }
+
+func TestEveryPageOffersToSignOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		walked := 0
+		h.eachRoute(func(name, _ string, w *httptest.ResponseRecorder) {
+			if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") ||
+				slices.Contains(openToAll, name) {
+				return
+			}
+			walked++
+			require.Contains(t, w.Body.String(), `action="/logout"`, name)
+		})
+		require.GreaterOrEqual(t, walked, 10)
+	})
+}
+
+func TestNoFolderIsListed(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	for _, path := range []string{"/static/", "/static", "/static/../static/", "/static/%2e%2e/", "/art/", "/.git/config",
+		"/static/../templates/layout.html"} {
+		w := h.do(http.MethodGet, path, "", "")
+		require.NotEqual(t, http.StatusOK, w.Code, path)
+		require.NotContains(t, w.Body.String(), "app.css</a>", path)
+	}
+}
