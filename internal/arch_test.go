@@ -20,7 +20,7 @@ import (
 // commit, with the reason.
 var arrows = map[string][]string{
 	"internal/bounded":    {},
-	"internal/library":    {},
+	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
@@ -59,7 +59,8 @@ var arrows = map[string][]string{
 		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
 	},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
-	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
+		"internal/resilience"},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
@@ -111,7 +112,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
-	"internal/server/edge": {}, // connections, whatever is asked on them
+	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",

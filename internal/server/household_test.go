@@ -179,7 +179,7 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
-	h.Config = Config{BaseURL: "http://127.0.0.1:8420",
+	h.Config = Config{BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
