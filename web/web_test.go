@@ -92,10 +92,11 @@ func imports() []object {
 		all = append(all, object{"ID": state, "Connection": "spotify", "Provider": "spotify", "DisplayName": "Spotify",
 			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
 			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
-			"Reason": "", "CreatedAt": stamp, "Open": i < 2,
+			"Reason": "", "Trouble": "", "CreatedAt": stamp, "Open": i < 2,
 			"Mark": object{"Shape": "done", "Word": "Done"}})
 	}
 	all[3]["Reason"] = "The file is no longer there."
+	all[1]["Trouble"] = "The disk is full."
 	return all
 }
 
