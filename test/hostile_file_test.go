@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileFile is a file that somebody imports.
-type hostileFile struct {
+// badFile is a file that somebody imports.
+type badFile struct {
 	provider, name string
 	content        func(t *testing.T) io.Reader
 }
@@ -55,10 +55,10 @@ func blanks(mib int) func(io.Writer) error {
 	}
 }
 
-// hostileFiles are what a person who wants to stop the server imports.
-func hostileFiles() []hostileFile {
+// badFiles are what a person who wants to stop the server imports.
+func badFiles() []badFile {
 	const row = `{"ts":"2024-03-05T18:04:30Z","ms_played":1,"master_metadata_track_name":"`
-	return []hostileFile{
+	return []badFile{
 		{"lastfm", "commas.csv", text("Artist,Album,Title,Date\n", strings.Repeat(",", 8_000_000), "\n")},
 		{"lastfm", "quote.csv", text("Artist,Album,Title,Date\n\"", strings.Repeat("a", 20<<20))},
 		{"lastfm", "empty-tracks.json", text(`{"track":[`, strings.Repeat("{},", 2_700_000), "{}]}")},

@@ -191,7 +191,7 @@ func TestHostileServersAndFilesStopNobody(t *testing.T) {
 		h.armed.Store(true)
 	}
 	var sending sync.WaitGroup
-	for i, f := range hostileFiles() {
+	for i, f := range badFiles() {
 		sending.Go(func() {
 			resp, err := members[i].Post(s.url+"/api/v1/imports?provider="+f.provider+"&name="+f.name,
 				"application/octet-stream", f.content(t))
@@ -208,7 +208,7 @@ func TestHostileServersAndFilesStopNobody(t *testing.T) {
 	for i, h := range hosts {
 		members[i].eventually("an attack by every server", func() bool { s.requireAlive(); return h.struck.Load() > 0 })
 	}
-	for i, f := range hostileFiles() {
+	for i, f := range badFiles() {
 		members[i].eventually(f.name+" to be done with", func() bool {
 			s.requireAlive()
 			all := members[i].call("GET", "/imports", nil, 200)["imports"].([]any)
