@@ -155,7 +155,8 @@ var arrows = map[string][]string{
 		"internal/sync", "internal/tracing",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/config", "internal/resilience", "internal/store", "web"},
+	"internal/datadir": {"internal/accounts", "internal/activity", "internal/config", "internal/resilience",
+		"internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
 		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store", "web",

@@ -46,6 +46,7 @@ var belongings = []belonging{
 	{"channels", []string{"id"}}, // with their messages
 	{"notifications", []string{"id"}},
 	{"tokens", []string{"id"}},
+	{"sessions", []string{"id"}},
 	{"activity", []string{"id"}},
 }
 
@@ -120,6 +121,7 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 			leaving, fmt.Sprint(" ", user), user)
 		for _, step := range []string{
 			"DELETE FROM tokens WHERE user_id = $1",
+			"DELETE FROM sessions WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",
 			"DELETE FROM pending_connections WHERE user_id = $1",
 			"DELETE FROM forwarding WHERE user_id = $1",
