@@ -73,7 +73,8 @@ func parse(file string, text []byte) (tree map[string]node, problem string) {
 	}()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Sprintf("%s is not valid YAML:\n%s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))
+		return nil, fmt.Sprintf("%s is not valid YAML:\n%s", file,
+			strings.TrimSpace(yaml.FormatError(err, false, false)))
 	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all settings "+
