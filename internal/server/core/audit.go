@@ -53,8 +53,8 @@ func (k *Core) refusedTry(c echo.Context, u accounts.User) {
 	}
 }
 
-// refusedAccess writes that a request was forbidden, because its sender lacks the right or it came from another site, or
-// that it named another host. It does so once a minute for each address.
+// refusedAccess writes that a request was forbidden, because its sender lacks the right or it came from another site,
+// or that it named another host. It does so once a minute for each address.
 func (k *Core) refusedAccess(c echo.Context, status int) {
 	if status != http.StatusForbidden && status != http.StatusMisdirectedRequest {
 		return
