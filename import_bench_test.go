@@ -2,7 +2,6 @@ package reprise_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/events"
 	"reprise/internal/imports"
-	"reprise/internal/library"
 	"reprise/internal/store"
 )
 
@@ -85,7 +83,9 @@ func importFile(
 	for {
 		metrics.Read(sample)
 		*heap = max(*heap, sample[0].Value.Uint64())
-		if _, err := db.NextImport(b.Context()); errors.Is(err, library.ErrNotFound) {
+		open, err := db.OpenImports(b.Context())
+		require.NoError(b, err)
+		if len(open) == 0 {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -53,8 +53,11 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics",
 		"internal/providers", "internal/queue", "internal/resilience",
 	},
-	// It tells of its progress, and says what trouble with the disk means.
-	"internal/imports": {"internal/events", "internal/library", "internal/resilience"},
+	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
+	// words of the pages.
+	"internal/imports": {
+		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
+	},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
 	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It asks sources about music and tells of its progress.
@@ -127,8 +130,8 @@ var arrows = map[string][]string{
 	},
 	"internal/server/notifications": {"internal/notify", "internal/server/core"},
 	"internal/server/people": {
-		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
-		"internal/server/core",
+		"internal/accounts", "internal/activity", "internal/events", "internal/library", "internal/notify",
+		"internal/removal", "internal/server/core",
 	},
 	"internal/server/playlists": {
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",

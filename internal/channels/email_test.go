@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/mail"
 	"strings"
 	"sync"
 	"testing"
@@ -64,12 +65,12 @@ func (m *mailServer) talk(conn net.Conn) {
 			say("235 welcome")
 		case "DATA":
 			say("354 go on")
-			var mail strings.Builder
+			var text strings.Builder
 			for in.Scan() && in.Text() != "." {
-				mail.WriteString(in.Text() + "\n")
+				text.WriteString(in.Text() + "\n")
 			}
 			m.mu.Lock()
-			m.mails = append(m.mails, mail.String())
+			m.mails = append(m.mails, text.String())
 			m.mu.Unlock()
 			say("250 taken")
 		case "QUIT":
@@ -104,6 +105,21 @@ func TestAMail(t *testing.T) {
 		require.Contains(t, m.mails[0], part)
 	}
 	require.Len(t, m.signed, 1, "in a private network it signs in without TLS too")
+}
+
+// The title of a message can hold a name that a stranger chose.
+func TestATitleAddsNoHeaderToAMail(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, nil)
+	hostile := sample()
+	hostile.Title = "Radio\r\nBcc: evil@example.net\r\n\r\n.\r\nMAIL FROM:<evil@example.net>"
+	require.NoError(t, newService(t).channels().Send(t.Context(), email.Name, m.url(""), hostile))
+	require.Len(t, m.mails, 1)
+	read, err := mail.ReadMessage(strings.NewReader(m.mails[0]))
+	require.NoError(t, err)
+	require.Empty(t, read.Header.Get("Bcc"))
+	require.Contains(t, read.Header.Get("Subject"), "Radio")
+	require.NotEmpty(t, read.Header.Get("Auto-Submitted"), "the other headers are still there")
 }
 
 func TestMeaningOfMailReplies(t *testing.T) {

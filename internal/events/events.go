@@ -26,11 +26,9 @@ const (
 	Breakers     Type = "breakers"     // a breaker opened or closed; for administrators
 	Digest       Type = "digest"       // a digest was requested, written, postponed or deleted
 	Enrichment   Type = "enrichment"   // the provider that Connection names has told more about the music
-	SessionEnd   Type = "session_end"  // a session ended: ID is its fingerprint
+	SessionEnd   Type = "session_end"  // a session or a token ended: ID names it
+	Access       Type = "access"       // a password, a role or sessions have changed: who may watch is asked again
 )
-
-// AllSessions is the ID of a SessionEnd that ends every session and token of a person.
-const AllSessions = "all"
 
 // Event is one message on the bus. Only the fields that its type names are set.
 type Event struct {
@@ -87,6 +85,17 @@ func (b *Bus) Publish(user int64, e Event) {
 	defer b.mu.RUnlock()
 	for s := range b.users[user] {
 		s.send(e)
+	}
+}
+
+// PublishAll sends e to every subscription to any user, and returns at once.
+func (b *Bus) PublishAll(e Event) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, theirs := range b.users {
+		for s := range theirs {
+			s.send(e)
+		}
 	}
 }
 

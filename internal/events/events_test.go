@@ -252,3 +252,16 @@ func BenchmarkPublish(b *testing.B) {
 		})
 	}
 }
+
+func TestPublishAllReachesEverybody(t *testing.T) {
+	t.Parallel()
+	var b Bus
+	b.PublishAll(Event{Type: Access}) // to nobody
+	first, second, other := b.Subscribe(alice), b.Subscribe(alice), b.Subscribe(bob)
+	b.PublishAll(Event{Type: Access})
+	for _, s := range []*Subscription{first, second, other} {
+		all, closed := received(s)
+		require.Equal(t, []Event{{Type: Access}}, all)
+		require.False(t, closed)
+	}
+}

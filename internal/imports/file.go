@@ -14,6 +14,7 @@ const (
 	MaxFile     = 2 << 30 // bytes of the file
 	maxUnpacked = 8 << 30 // bytes, unpacked
 	maxEntries  = 20_000  // files in an archive
+	maxRows     = 5e6     // rows, of all its files; a whole life of listening has less than a million
 	maxContents = 8 << 20 // bytes of an archive's table of contents
 )
 

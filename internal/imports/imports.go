@@ -1,10 +1,14 @@
 // Package imports adds the plays in a service's export file to the listens.
 //
-// [Runner.Receive] stores a whole file and checks that it is an export. [Runner.Run] then reads the files, one after
-// the other. Files are streamed, so that memory does not grow with them, and archives that are too large when unpacked
-// are refused. Plays are stored in one transaction with the position in the file, so that an import continues where it
-// was after any end of the process. Plays that are read twice are stored once. Rows that cannot be read are counted,
-// reported and skipped.
+// [Runner.Receive] stores a whole file and checks that it is an export. [Runner.Run] then reads the files. People take
+// turns, so that nobody waits for the end of another person's file; the files of one person are read one after the
+// other. Files are streamed within limits, so that memory does not grow with them, and archives that are too large when
+// unpacked are refused. Plays are stored in one transaction with the position in the file, so that an import continues
+// where it was after any end of the process. Plays that are read twice are stored once. Rows that cannot be read are
+// counted, reported and skipped.
+//
+// An import that cannot store anything, as on a full disk, says so and goes on by itself afterwards. One that was being
+// read whenever the process ended is set aside the third time.
 package imports
 
 import (
@@ -52,6 +56,7 @@ type Import struct {
 	Bad        int    // rows that cannot be read
 	Problems   string // of the first bad rows, one per line
 	Reason     string // why it failed, for a person
+	Crashes    int    // ends of the process while it was read at the present position, with the attempt under way
 	CreatedAt  time.Time
 	EndedAt    time.Time
 }
@@ -94,8 +99,10 @@ var (
 type Store interface {
 	// AddImport stores a new import and returns it with its ID. It returns ErrBusy if the person has most open ones.
 	AddImport(ctx context.Context, v Import, most int) (Import, error)
-	// NextImport returns the oldest open import, or library.ErrNotFound.
-	NextImport(context.Context) (Import, error)
+	// OpenImports returns the open imports of all people, the oldest first.
+	OpenImports(context.Context) ([]Import, error)
+	// SaveCrashes stores the number of crashes. It returns library.ErrNotFound if the import is no longer open.
+	SaveCrashes(ctx context.Context, id int64, crashes int) error
 	// SaveImported stores plays and the state of their import in one transaction, and returns the import with the new
 	// counts. It returns library.ErrNotFound and stores nothing if the import is no longer open.
 	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)

@@ -8,35 +8,55 @@ import (
 
 	"reprise/internal/events"
 	"reprise/internal/library"
+	"reprise/web"
 )
 
 // job reads one file.
 type job struct {
 	r     *Runner
 	at    Import // as read
-	v     Import // as stored
+	v     Import // as stored; its Crashes are without the attempt under way
 	plays []library.Listen
 	told  time.Time
+
+	mine   bool    // it is the import's turn
+	pages  int     // stored in this turn
+	begun  int64   // bytes at the begin of the turn, or when it was last looked at
+	before int64   // bytes of the earlier entries
+	entry  *source // under way
+	ended  bool
+}
+
+// bytes returns how much of the file has been read.
+func (j *job) bytes() int64 {
+	if j.entry == nil {
+		return j.before
+	}
+	return j.before + j.entry.n
 }
 
 // read reads the rest of an export. An error means that it is to be tried again.
 func (j *job) read(ctx context.Context, e *export) error {
 	f := formats[j.at.Connection.Provider()]
 	j.at.State, j.at.BytesAll = Running, e.total
-	before := int64(0) // bytes of the earlier entries
 	for i := range e.entries {
 		entry := &e.entries[i]
 		if i >= j.at.Entry {
-			if err := j.readEntry(ctx, f, entry, before); err != nil {
+			err := j.readEntry(ctx, f, entry)
+			if errors.Is(err, errRows) {
+				return j.tooMany(ctx)
+			}
+			if err != nil {
 				return err
 			}
 			j.at.Entry, j.at.EntryRow = i+1, 0
 		}
-		before += entry.size
+		j.before, j.entry = j.before+entry.size, nil
 	}
 	j.at.BytesDone, j.at.State, j.at.EndedAt = e.total, Done, time.Now()
 	err := j.save(ctx)
 	if err == nil {
+		j.ended = true
 		j.r.c.Log.Info("import done",
 			"user_id", j.v.User, "provider", j.v.Connection, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
 		j.r.forget(j.v)
@@ -44,18 +64,30 @@ func (j *job) read(ctx context.Context, e *export) error {
 	return err
 }
 
+// errRows says that a file has more rows than are read.
+var errRows = errors.New("too many rows")
+
 // readEntry reads the rest of one entry.
-func (j *job) readEntry(ctx context.Context, f format, e *entry, before int64) error {
+func (j *job) readEntry(ctx context.Context, f format, e *entry) error {
 	var stop error
 	row0, rows := j.at.EntryRow, 0
-	err := e.each(f, func(m *meter, v row) bool {
+	pause := func(s *source) error {
+		j.entry = s
+		stop = j.pause(ctx)
+		return stop
+	}
+	err := e.each(f, pause, func(m *meter, v row) bool {
 		if rows++; rows <= row0 { // read by an earlier process
 			return ctx.Err() == nil
 		}
+		if j.at.Rows >= j.r.maxRows {
+			stop = errRows
+			return false
+		}
 		j.take(v, e.name, rows)
-		j.at.BytesDone = before + min(m.file.n, e.size)
+		j.at.BytesDone = j.before + min(m.file.n, e.size)
 		if len(j.plays) >= atOnce || rows%rowsAtOne == 0 {
-			stop = j.save(ctx)
+			stop = j.page(ctx)
 		}
 		return stop == nil
 	})
@@ -69,6 +101,26 @@ func (j *job) readEntry(ctx context.Context, f format, e *entry, before int64) e
 		j.at.bad(fmt.Sprintf("%s, after row %d: %s", e.name, rows, inWords(err)))
 	}
 	return nil
+}
+
+// page stores a page of plays, and lets others have their turn when this one was long.
+func (j *job) page(ctx context.Context) error {
+	if err := j.save(ctx); err != nil {
+		return err
+	}
+	if j.pages++; j.pages < turnPages {
+		return nil
+	}
+	return j.handOver(ctx)
+}
+
+// tooMany ends an import with more rows than are read. What has been read stays.
+func (j *job) tooMany(ctx context.Context) error {
+	if err := j.save(ctx); err != nil {
+		return err
+	}
+	return j.fail(ctx, fmt.Sprintf("This file has more than %s rows, more than a whole life of listening. "+
+		"The rows up to there have been read and kept.", web.Number(j.r.maxRows)))
 }
 
 // take counts a row.
@@ -87,10 +139,18 @@ func (j *job) take(v row, entry string, n int) {
 
 // save stores what has been read, and publishes it.
 func (j *job) save(ctx context.Context) error {
-	now, err := j.r.c.Store.SaveImported(ctx, j.at, j.plays)
+	var now Import
+	j.at.Crashes = 1 // at the new position, if the process ends there
+	err := j.attempt(ctx, func() (err error) {
+		if err = j.r.room(); err == nil {
+			now, err = j.r.c.Store.SaveImported(ctx, j.at, j.plays)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	now.Crashes = 0
 	added := now.Added - j.v.Added
 	if j.r.c.Counted != nil {
 		j.r.c.Counted(now.Connection.Provider(), added, now.Known-j.v.Known)
@@ -114,16 +174,4 @@ func (j *job) save(ctx context.Context) error {
 		})
 	}
 	return nil
-}
-
-// fail ends an import that cannot go on.
-func (j *job) fail(ctx context.Context, reason string) error {
-	v := j.v
-	v.State, v.Reason, v.EndedAt = Failed, reason, time.Now()
-	_, err := j.r.c.Store.SaveImported(ctx, v, nil)
-	if err == nil || errors.Is(err, library.ErrNotFound) {
-		j.r.forget(v)
-		return nil
-	}
-	return err
 }

@@ -83,6 +83,9 @@ func instant(text string) (at time.Time, exact bool) {
 // columns holds the indexes of a table's columns; -1 for a missing one.
 type columns struct{ artist, album, title, when int }
 
+// maxFields is how many columns a table may have.
+const maxFields = 500
+
 // unnamed is the order of columns in a table without a heading.
 var unnamed = columns{0, 1, 2, 3}
 
@@ -112,7 +115,7 @@ func (c columns) row(fields []string) row {
 	switch {
 	case max(c.artist, c.title, c.when) >= len(fields):
 		return row{bad: "too few columns"}
-	case len(fields) > maxValues:
+	case len(fields) > maxFields:
 		return row{bad: "too many columns"}
 	}
 	album := ""

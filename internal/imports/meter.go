@@ -14,13 +14,13 @@ type source struct {
 	r     io.Reader
 	limit int64 // bytes that the archive says there are
 	n     int64
-	pause func() error // called before each read; an error ends reading
+	pause func(*source) error // called before each read; an error ends reading
 }
 
 // Read implements io.Reader.
 func (s *source) Read(p []byte) (int, error) {
 	if s.pause != nil {
-		if err := s.pause(); err != nil {
+		if err := s.pause(s); err != nil {
 			return 0, err
 		}
 	}
@@ -37,7 +37,8 @@ type meter struct {
 	r    *bufio.Reader
 	text *text
 	file *source
-	row  int // bytes since the last row
+	used int64 // bytes of the text that have been looked at
+	last int64 // used at the end of the last row
 }
 
 func newMeter(r io.Reader, limit int64) *meter {
@@ -49,16 +50,16 @@ func newMeter(r io.Reader, limit int64) *meter {
 
 // Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
-	if m.row > maxRow {
+	if m.used-m.last > maxRow {
 		return 0, errBudget
 	}
 	n, err := m.r.Read(p)
-	m.row += n
+	m.used += int64(n)
 	return n, err
 }
 
 // took notes the end of a row.
-func (m *meter) took() { m.row = 0 }
+func (m *meter) took() { m.last = m.used }
 
 // begins returns the next byte that is no space, without reading it; 0 at the end.
 func (m *meter) begins() (byte, error) {

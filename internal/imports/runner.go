@@ -2,237 +2,101 @@ package imports
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"reprise/internal/events"
 	"reprise/internal/library"
-	"reprise/internal/resilience"
+	"reprise/internal/notify"
 )
 
 const (
-	maxOpen   = 3    // imports of one person
-	atOnce    = 1000 // plays stored in one transaction
-	rowsAtOne = 5000 // rows read between two transactions at the most
-	tellEvery = 250 * time.Millisecond
-	tryAgain  = time.Minute // wait after a failure of the disk or the database
-	fileClock = time.Minute // how far the clock of the files may be behind
-	lookAt    = 1000        // rows of an entry to check before a file is accepted
+	maxOpen    = 3    // imports of one person
+	maxReaders = 16   // people whose files are open at once
+	atOnce     = 1000 // plays stored in one transaction
+	rowsAtOne  = 5000 // rows read between two transactions at the most
+	tellEvery  = 250 * time.Millisecond
+	tryAgain   = time.Minute // wait after a failure that is not understood
+	fileClock  = time.Minute // how far the clock of the files may be behind
+	maxCrashes = 3           // ends of the process until an import is set aside
 )
+
+// Notifier opens and closes notifications. It is implemented by notify.Notifier.
+type Notifier interface {
+	Open(context.Context, notify.Notification) error
+	Resolve(ctx context.Context, user int64, conn library.ConnectionID, causes ...string) error
+}
 
 // Config is what a Runner works with.
 type Config struct {
-	Dir   string // of the files until they have been read
-	Store Store
-	Bus   *events.Bus
-	Log   *slog.Logger
+	Dir      string // of the files until they have been read
+	Store    Store
+	Bus      *events.Bus
+	Notifier Notifier // nil for none
+	Log      *slog.Logger
 	// Counted is called with the numbers of new listens and of known plays that were stored; nil when nobody asks.
 	Counted func(provider string, added, known int)
+	// Free returns the room on the disk of Dir, in bytes; nil when that is not known.
+	Free func() (bytes int64, known bool)
+	// RowBytes is the room that a listen takes on that disk, in bytes; 0 when the database is elsewhere.
+	RowBytes int64
 }
 
 // Runner receives files and reads them. Make it with New, and run it with Run. It is safe for concurrent use.
 type Runner struct {
-	c     Config
-	since time.Time // older files belong to an earlier process
-	wake  chan struct{}
+	c       Config
+	since   time.Time // older files belong to an earlier process
+	maxRows int
+	wake    chan struct{}
+	turn    *semaphore.Weighted // of the one import that is being read; first come, first served
+	waiting atomic.Int32        // imports that wait for their turn
 
 	mu        sync.Mutex
-	receiving map[int64]bool // people who are sending a file
+	receiving map[int64]bool   // people who are sending a file
+	reading   map[int64]bool   // people whose file is open
+	trouble   map[int64]string // why an import waits, by its ID
 }
 
 // New returns a Runner.
 func New(c Config) *Runner {
-	since := time.Now().Add(-fileClock)
-	return &Runner{c: c, since: since, wake: make(chan struct{}, 1), receiving: map[int64]bool{}}
-}
-
-// Receive stores a file that a person sends and checks that it is an export of the provider. It returns the import that
-// will read it. If it returns an error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
-func (r *Runner) Receive(
-	ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader,
-) (v Import, err error) {
-	f, ok := formats[conn.Provider()]
-	if !ok {
-		return v, &RefusedError{Problem: "Choose the service whose export this is."}
-	}
-	if !r.begin(user) {
-		return v, ErrBusy
-	}
-	defer r.end(user)
-	file, size, err := r.keep(body)
-	if err != nil {
-		return v, err
-	}
-	path := filepath.Join(r.c.Dir, file)
-	defer func() {
-		if err != nil {
-			_ = os.Remove(path)
-		}
-	}()
-	name = cleanName(name)
-	total, err := check(path, name, f)
-	if err != nil {
-		return v, err
-	}
-	v, err = r.c.Store.AddImport(ctx, Import{
-		User:       user,
-		Connection: conn,
-		Name:       name,
-		File:       file,
-		Size:       size,
-		State:      Waiting,
-		BytesAll:   total,
-		CreatedAt:  time.Now(),
-	}, maxOpen)
-	if err != nil {
-		return v, err
-	}
-	r.tell(v)
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-	return v, nil
-}
-
-func (r *Runner) begin(user int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.receiving[user] {
-		return false
-	}
-	r.receiving[user] = true
-	return true
-}
-
-func (r *Runner) end(user int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.receiving, user)
-}
-
-// keep writes a body to a new file.
-func (r *Runner) keep(body io.Reader) (name string, size int64, err error) {
-	if err := os.MkdirAll(r.c.Dir, 0o700); err != nil {
-		return "", 0, trouble(err)
-	}
-	name = rand.Text()
-	f, err := os.OpenFile(filepath.Join(r.c.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", 0, trouble(err)
-	}
-	size, err = io.Copy(disk{f}, io.LimitReader(body, MaxFile+1))
-	if err == nil && size > MaxFile {
-		err = ErrTooLarge
-	}
-	if err = errors.Join(err, trouble(f.Sync()), trouble(f.Close())); err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return name, size, err
-}
-
-// disk marks errors of the disk, to tell them from errors of the sender.
-type disk struct{ f *os.File }
-
-func (d disk) Write(p []byte) (int, error) {
-	n, err := d.f.Write(p)
-	return n, trouble(err)
-}
-
-func trouble(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &resilience.LocalError{
-		Problem: "The file cannot be kept in the data directory. " +
-			"Make room on its disk, or check its permissions; nothing was imported.",
-		Err: err,
+	return &Runner{
+		c:         c,
+		since:     time.Now().Add(-fileClock),
+		maxRows:   maxRows,
+		wake:      make(chan struct{}, 1),
+		turn:      semaphore.NewWeighted(1),
+		receiving: map[int64]bool{},
+		reading:   map[int64]bool{},
+		trouble:   map[int64]string{},
 	}
 }
 
-// cleanName returns the last part of a path, fit to be shown.
-func cleanName(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(name, ""))
-	if letters := []rune(name); len(letters) > 120 {
-		name = string(letters[:120])
-	}
-	if name == "" {
-		return "export"
-	}
-	return name
-}
-
-// check looks into a file and returns its unpacked size. It returns a *RefusedError unless at least one row can be
-// read.
-func check(path, name string, f format) (total int64, err error) {
-	e, err := openExport(path, name, f)
-	if err != nil {
-		return 0, err
-	}
-	defer e.Close()
-	why := ""
-	for _, entry := range e.entries {
-		good, rows := false, 0
-		err := entry.each(f, func(_ *meter, v row) bool {
-			rows++
-			good = v.bad == ""
-			if why == "" {
-				why = v.bad
-			}
-			return !good && rows < lookAt
-		})
-		if good {
-			return e.total, nil
-		}
-		if why == "" && err != nil && !errors.Is(err, errStop) {
-			why = inWords(err)
-		}
-	}
-	problem := "This file cannot be imported"
-	if why != "" {
-		problem += ": " + why
-	}
-	return 0, &RefusedError{Problem: problem + ". " + f.expected}
-}
-
-// each calls take with every row of an entry.
-func (e *entry) each(f format, take func(*meter, row) bool) error {
-	in, err := e.open()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	m := newMeter(in, e.size)
-	return f.read(m, func(v row) bool { return take(m, v) })
-}
-
-// Run reads the waiting files, one after the other, until ctx ends. The next Run continues.
+// Run reads the waiting files until ctx ends. The next Run continues.
 func (r *Runner) Run(ctx context.Context) error {
 	r.sweep(ctx)
+	var readers sync.WaitGroup
+	defer readers.Wait()
 	for ctx.Err() == nil {
-		v, err := r.c.Store.NextImport(ctx)
-		if err == nil {
-			if err = r.read(ctx, v); err == nil {
-				continue
-			}
+		open, err := r.c.Store.OpenImports(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.c.Log.Error("imports cannot be looked up", "err", err)
 		}
-		if !errors.Is(err, library.ErrNotFound) && ctx.Err() == nil {
-			r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
+		for _, v := range open {
+			if r.take(v.User) {
+				readers.Go(func() {
+					defer r.leave(v.User)
+					r.follow(ctx, v)
+				})
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -241,6 +105,45 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// take reserves the reader of a person. It returns false if that reads a file, or if there are too many readers.
+func (r *Runner) take(user int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reading[user] || len(r.reading) >= maxReaders {
+		return false
+	}
+	r.reading[user] = true
+	return true
+}
+
+func (r *Runner) leave(user int64) {
+	r.mu.Lock()
+	delete(r.reading, user)
+	r.mu.Unlock()
+	r.look()
+}
+
+// look makes Run look for open imports.
+func (r *Runner) look() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// follow reads one import to its end, and waits for a while if that cannot go on.
+func (r *Runner) follow(ctx context.Context, v Import) {
+	err := r.read(ctx, v)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	r.c.Log.Error("import cannot go on", "user_id", v.User, "provider", v.Connection, "err", err)
+	select {
+	case <-ctx.Done():
+	case <-time.After(tryAgain):
+	}
 }
 
 // sweep removes files that earlier processes have left behind.
@@ -266,7 +169,18 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 				"err", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = j.fail(ctx, "The file brought the import down; the server's log says how.")
 		}
+		err = errors.Join(err, j.leave(ctx))
+		if errors.Is(err, library.ErrNotFound) { // canceled
+			r.forget(j.v)
+			err = nil
+		}
 	}()
+	if v.Crashes >= maxCrashes {
+		return j.fail(ctx, setAside(v))
+	}
+	if err := j.enter(ctx); err != nil {
+		return err
+	}
 	e, err := openExport(filepath.Join(r.c.Dir, v.File), v.Name, formats[v.Connection.Provider()])
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return j.fail(ctx, refused.Problem)
@@ -278,26 +192,28 @@ func (r *Runner) read(ctx context.Context, v Import) (err error) {
 		return err
 	}
 	defer e.Close()
-	err = j.read(ctx, e)
-	if errors.Is(err, library.ErrNotFound) { // canceled
-		r.forget(j.v)
-		return nil
-	}
-	return err
+	return j.read(ctx, e)
 }
 
 func (r *Runner) forget(v Import) {
 	_ = os.Remove(filepath.Join(r.c.Dir, v.File)) // on failure, the next start removes it
+	r.mu.Lock()
+	delete(r.trouble, v.ID)
+	r.mu.Unlock()
 	r.tell(v)
 }
 
 // Cancel ends an open import, or deletes one that has ended. Its listens stay.
 func (r *Runner) Cancel(ctx context.Context, user, id int64) error {
 	v, err := r.c.Store.CancelImport(ctx, user, id)
-	if err == nil {
-		r.forget(v)
+	if err != nil {
+		return err
 	}
-	return err
+	r.forget(v)
+	if r.c.Notifier == nil {
+		return nil
+	}
+	return r.c.Notifier.Resolve(ctx, v.User, v.Connection, cause(v))
 }
 
 // Leave cancels the imports of a person whose account is being removed. It may be called again.

@@ -23,6 +23,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	"reprise/internal/notify"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 )
@@ -32,6 +33,7 @@ type bench struct {
 	t    *testing.T
 	dir  string
 	db   *store.Store
+	told *notify.Notifier
 	bus  *events.Bus
 	user int64
 	*imports.Runner
@@ -46,12 +48,17 @@ func setup(t *testing.T) *bench {
 		accounts.User{Name: "Ann", PasswordHash: "-", Role: accounts.Admin, CreatedAt: time.Now()}, false)
 	require.NoError(t, err)
 	b := &bench{t: t, dir: filepath.Join(dir, "imports"), db: db, bus: &events.Bus{}, user: u.ID}
+	b.told = notify.New(db, b.bus, nil)
 	b.Runner = b.runner(db)
 	return b
 }
 
 func (b *bench) runner(s imports.Store) *imports.Runner {
-	return imports.New(imports.Config{Dir: b.dir, Store: s, Bus: b.bus, Log: slog.New(slog.DiscardHandler)})
+	return imports.New(b.config(s))
+}
+
+func (b *bench) config(s imports.Store) imports.Config {
+	return imports.Config{Dir: b.dir, Store: s, Bus: b.bus, Notifier: b.told, Log: slog.New(slog.DiscardHandler)}
 }
 
 // files returns the names of the files that are kept.
@@ -75,8 +82,9 @@ func (b *bench) finish(r *imports.Runner) imports.Import {
 	watch := b.bus.Subscribe(b.user)
 	defer watch.Close()
 	for deadline := time.After(time.Minute); ; {
-		_, err := b.db.NextImport(ctx)
-		if errors.Is(err, library.ErrNotFound) && len(b.files()) == 0 {
+		open, err := b.db.OpenImports(ctx)
+		require.NoError(b.t, err)
+		if len(open) == 0 && len(b.files()) == 0 {
 			break
 		}
 		select {
@@ -206,8 +214,9 @@ func TestARefusalSaysWhichFileToChoose(t *testing.T) {
 		require.Contains(t, refused.Problem, "Choose")
 	}
 	require.Empty(t, b.files(), "nothing is left of them")
-	_, err := b.db.NextImport(t.Context())
-	require.ErrorIs(t, err, library.ErrNotFound)
+	open, err := b.db.OpenImports(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, open)
 }
 
 func TestBadRowsAreCountedAndSaid(t *testing.T) {

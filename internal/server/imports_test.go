@@ -1,15 +1,25 @@
 package server
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/demo"
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	"reprise/internal/resilience"
+	"reprise/internal/store"
 )
 
 func TestConnectionPageShowsGaps(t *testing.T) {
@@ -55,5 +65,73 @@ func TestOnlyImportsMayBeLarge(t *testing.T) {
 			large, "application/json").Code)
 		require.Equal(t, http.StatusRequestEntityTooLarge, h.do(http.MethodPost, "/settings/password", large,
 			"application/x-www-form-urlencoded").Code)
+	})
+}
+
+// nearlyFull is a database on a disk without room for listens.
+type nearlyFull struct {
+	*store.Store
+	full atomic.Bool
+}
+
+func (f *nearlyFull) SaveImported(
+	ctx context.Context, v imports.Import, plays []library.Listen,
+) (imports.Import, error) {
+	if f.full.Load() {
+		return v, &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: io.ErrShortWrite}
+	}
+	return f.Store.SaveImported(ctx, v, plays)
+}
+
+func TestAFullDiskIsSaidOnThePageOfImports(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))) // after the plays of the file
+		h := newHousehold(t, delivery.Options{})
+		db := &nearlyFull{Store: h.db}
+		db.full.Store(true)
+		h.Imports = imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: h.Bus, Notifier: h.Notifier,
+			Log: h.Log})
+		h.restart()
+		h.Syncer.Tick(t.Context(), library.Listens)
+		require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/readyz", "", "").Code)
+		var file bytes.Buffer
+		require.NoError(t, demo.WriteSpotifyExport(&file, 1, 10, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))
+		require.Equal(t, http.StatusCreated,
+			h.do(http.MethodPost, "/api/v1/imports?provider=spotify&name=a.zip", file.String(), "application/zip").Code)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = h.Imports.Run(ctx) })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		page := h.page("/imports")
+		require.Contains(t, page, "The disk is full. Make room on it. The import goes on by itself as soon as it can.")
+		require.Contains(t, page, "state-waiting")
+		one := h.call(http.MethodGet, "/imports", "", http.StatusOK)["imports"].([]any)[0].(map[string]any)
+		require.Equal(t, "The disk is full. Make room on it.", one["trouble"])
+		ready := h.do(http.MethodGet, "/readyz", "", "")
+		require.Equal(t, http.StatusServiceUnavailable, ready.Code)
+		require.Equal(t, "imports: The disk is full. Make room on it.\n", ready.Body.String())
+		db.full.Store(false)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, http.StatusOK, h.do(http.MethodGet, "/readyz", "", "").Code)
+		page = h.page("/imports")
+		require.NotContains(t, page, "The disk is full.")
+		require.Contains(t, page, "10 listens are new")
+		stop()
+		running.Wait()
+	})
+}
+
+func TestAFileWithoutRoomIsRefusedInWords(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		h.Imports = imports.New(imports.Config{Dir: t.TempDir(), Store: h.db, Bus: h.Bus, Log: h.Log, RowBytes: 310,
+			Free: func() (int64, bool) { return imports.Reserve + 1<<20, true }})
+		h.restart()
+		problem := h.call(http.MethodPost, "/imports?provider=spotify", strings.Repeat("x", 2<<20),
+			http.StatusInsufficientStorage)
+		require.Contains(t, problem["detail"],
+			"this file needs about 2 MiB, and 65 MiB are free, of which 64 MiB are kept")
 	})
 }

@@ -17,12 +17,14 @@ func (r *resources) probeRoutes(e *echo.Echo) {
 	e.GET("/metrics", r.metrics)
 }
 
-// ready says whether the server does its work: the database answers and the loops tick. A provider that is down
-// does not
-// matter here.
+// ready says whether the server does its work: the database answers, the disk has room and the loops tick. A provider
+// that is down does not matter here.
 func (r *resources) ready(c echo.Context) error {
 	if err := r.Store.Ping(c.Request().Context()); err != nil {
 		return c.String(http.StatusServiceUnavailable, "database: "+r.core.Problem(c, err).Detail+"\n")
+	}
+	if why := r.Imports.AnyTrouble(); why != "" {
+		return c.String(http.StatusServiceUnavailable, "imports: "+why+"\n")
 	}
 	every := max(r.Syncer.Every(library.Listens), r.Syncer.Every(library.Playlists))
 	if at := r.Syncer.TickedAt(); at.IsZero() || time.Since(at) > 3*every+time.Minute {

@@ -142,6 +142,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) e
 		}
 		return nil
 	})
+	g.Go(func() error { return s.feed.Run(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
 		s.close()

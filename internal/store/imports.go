@@ -10,7 +10,7 @@ import (
 )
 
 const selectImport = `SELECT id, user_id, connection, name, file, size, state, entry, entry_row, bytes_done,
-	bytes_total, row_count, added, known, skipped, bad, problems, reason, created_at, ended_at FROM imports `
+	bytes_total, row_count, added, known, skipped, bad, problems, reason, crashes, created_at, ended_at FROM imports `
 
 // openImport selects the imports that have not ended.
 const openImport = "state IN ('waiting', 'running')"
@@ -18,8 +18,8 @@ const openImport = "state IN ('waiting', 'running')"
 func scanImport(r scanner) (v imports.Import, err error) {
 	var created, ended int64
 	err = r.Scan(&v.ID, &v.User, &v.Connection, &v.Name, &v.File, &v.Size, &v.State, &v.Entry, &v.EntryRow,
-		&v.BytesDone, &v.BytesAll, &v.Rows, &v.Added, &v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason, &created,
-		&ended)
+		&v.BytesDone, &v.BytesAll, &v.Rows, &v.Added, &v.Known, &v.Skipped, &v.Bad, &v.Problems, &v.Reason,
+		&v.Crashes, &created, &ended)
 	v.CreatedAt, v.EndedAt = instant(created), instant(ended)
 	return v, err
 }
@@ -48,10 +48,18 @@ func (s *Store) AddImport(ctx context.Context, v imports.Import, most int) (impo
 	return v, err
 }
 
-// NextImport returns the oldest open import, or library.ErrNotFound.
-func (s *Store) NextImport(ctx context.Context) (imports.Import, error) {
-	v, err := scanImport(s.reader.QueryRowContext(ctx, selectImport+"WHERE "+openImport+" ORDER BY id LIMIT 1"))
-	return v, found(err)
+// OpenImports returns the imports of all people that have not ended, the oldest first.
+func (s *Store) OpenImports(ctx context.Context) ([]imports.Import, error) {
+	return list(ctx, s.reader, scanImport, selectImport+"WHERE "+openImport+" ORDER BY id")
+}
+
+// SaveCrashes stores the number of crashes of an import. It returns library.ErrNotFound if the import is no longer
+// open.
+func (s *Store) SaveCrashes(ctx context.Context, id int64, crashes int) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		return changed(tx.ExecContext(ctx,
+			"UPDATE imports SET crashes = $1 WHERE id = $2 AND "+openImport, crashes, id))
+	})
 }
 
 // Imports returns a person's latest 50 imports, the newest first.
@@ -86,10 +94,10 @@ func (s *Store) SaveImported(ctx context.Context, v imports.Import, plays []libr
 		now.Added, now.Known = v.Added+added, v.Known+len(plays)-added
 		return changed(tx.ExecContext(ctx, `UPDATE imports
 			SET state = $1, entry = $2, entry_row = $3, bytes_done = $4, bytes_total = $5, row_count = $6, added = $7,
-				known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, ended_at = $13
-			WHERE id = $14 AND `+openImport,
+				known = $8, skipped = $9, bad = $10, problems = $11, reason = $12, crashes = $13, ended_at = $14
+			WHERE id = $15 AND `+openImport,
 			now.State, now.Entry, now.EntryRow, now.BytesDone, now.BytesAll, now.Rows, now.Added, now.Known,
-			now.Skipped, now.Bad, now.Problems, now.Reason, millis(now.EndedAt), now.ID))
+			now.Skipped, now.Bad, now.Problems, now.Reason, now.Crashes, millis(now.EndedAt), now.ID))
 	})
 	if err != nil {
 		return v, err

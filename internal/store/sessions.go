@@ -55,8 +55,8 @@ func (t Sessions) Commit(token string, b []byte, expiry time.Time) error {
 // Delete implements scs.Store.
 func (t Sessions) Delete(token string) error { return t.DeleteCtx(context.Background(), token) }
 
-// Tidy deletes what has expired: sessions, links, authorization requests, pending connections, holds, cooldowns, and old runs,
-// quarters, messages and entries of the log of activity.
+// Tidy deletes what has expired: sessions, links, authorization requests, pending connections, holds, cooldowns, and
+// old runs, quarters, messages and entries of the log of activity.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(

@@ -109,6 +109,9 @@ func (k *Core) typed(c echo.Context, err error) *Problem {
 	if e, ok := errors.AsType[*imports.RefusedError](err); ok {
 		return &Problem{Status: http.StatusUnprocessableEntity, Title: "Not an export", Detail: e.Problem}
 	}
+	if e, ok := errors.AsType[*imports.RoomError](err); ok {
+		return &Problem{Status: http.StatusInsufficientStorage, Title: "Not enough room", Detail: e.Problem()}
+	}
 	if e, ok := errors.AsType[accounts.InputError](err); ok {
 		return &Problem{Status: http.StatusUnprocessableEntity, Title: "Please check what you entered",
 			Detail: string(e)}
@@ -162,6 +165,10 @@ var known = []struct {
 		Detail: "The name or the password is wrong."}},
 	{accounts.ErrUnknown, Problem{Status: http.StatusUnauthorized, Title: "Not signed in",
 		Detail: "Sign in first: POST /api/v1/session, or open the page."}},
+	{accounts.ErrLastAdmin, Problem{Status: http.StatusConflict, Title: "The last administrator",
+		Detail: "Nobody else administers this server. Make another person an administrator first."}},
+	{accounts.ErrLink, Problem{Status: http.StatusGone, Title: "This link does not work any more",
+		Detail: "It has been used, taken back, or has expired. Ask the administrator for a new one."}},
 	{accounts.ErrNotFirst, Problem{Status: http.StatusConflict, Title: "Set up already",
 		Detail: "The first account has been made already. Sign in, or ask the administrator for an account."}},
 	{library.ErrNotFound, Problem{Status: http.StatusNotFound, Title: "Not found",

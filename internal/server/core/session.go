@@ -244,6 +244,10 @@ func (s *Sessions) SignOut(c echo.Context) error {
 	return nil
 }
 
+// Recheck has the open streams of a user ask whether their session or token is still good, and end if it is not. Call
+// it after every change of a password or a role, and after an account or sessions were removed.
+func (s *Sessions) Recheck(user int64) { s.bus.Publish(user, events.Event{Type: events.Access}) }
+
 // Flash keeps a sentence for the next page that the session shows.
 func (s *Sessions) Flash(ctx context.Context, sentence string) {
 	s.manager.Put(ctx, flashKey, sentence)

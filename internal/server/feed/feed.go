@@ -180,8 +180,12 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 		return f.message("digest", map[string]any{})
 	case events.Enrichment:
 		return f.message("enrichment", map[string]any{"provider": e.Connection.Provider()})
+	case events.Access:
+		if _, err := f.watcher.Still(ctx); err != nil {
+			return errSession
+		}
 	case events.SessionEnd:
-		if e.ID == f.watcher.Ends || e.ID == events.AllSessions {
+		if e.ID == f.watcher.Ends {
 			return errSession
 		}
 	}

@@ -20,6 +20,7 @@ type Store interface {
 	Notification(ctx context.Context, user, id int64) (notify.Notification, error)
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
+	PasswordChanges(context.Context) (int64, error)
 }
 
 // Options are what a Handler is made from.
@@ -39,10 +40,11 @@ type Handler struct {
 	Options
 	streams sync.WaitGroup
 	crowd   crowd
+	opened  chan struct{} // filled when a stream has opened
 }
 
 // New returns a Handler.
-func New(o Options) *Handler { return &Handler{Options: o} }
+func New(o Options) *Handler { return &Handler{Options: o, opened: make(chan struct{}, 1)} }
 
 // Routes adds the routes of the streams.
 func (h *Handler) Routes(e *echo.Echo) {
@@ -62,5 +64,10 @@ func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, erro
 	}
 	// The subscription begins before the snapshot is taken: what happens in between is sent twice rather than
 	// never.
-	return w, h.Bus.Subscribe(w.User), nil
+	changes := h.Bus.Subscribe(w.User)
+	select {
+	case h.opened <- struct{}{}:
+	default:
+	}
+	return w, changes, nil
 }

@@ -68,6 +68,7 @@ type importView struct {
 	BytesTotal  int64    `json:"bytes_total"`
 	Problems    []string `json:"problems"`
 	Reason      string   `json:"reason,omitempty"`
+	Trouble     string   `json:"trouble,omitempty"` // why it waits
 	CreatedAt   string   `json:"created_at"`
 	EndedAt     *string  `json:"ended_at"`
 	Open        bool     `json:"-"`
@@ -75,7 +76,10 @@ type importView struct {
 	Mark core.Mark `json:"-"`
 }
 
-func viewImport(v imports.Import, label func(library.ConnectionID) string) importView {
+// waits is the mark of an import that waits for the disk or the database.
+var waits = core.Mark{Shape: "waiting", Word: "Waiting"}
+
+func (h *Handler) view(v imports.Import, label func(library.ConnectionID) string) importView {
 	view := importView{ID: strconv.FormatInt(v.ID, 10), Connection: string(v.Connection),
 		Provider: v.Connection.Provider(), DisplayName: label(v.Connection), Name: v.Name,
 		State: string(v.State), Rows: v.Rows,
@@ -83,6 +87,9 @@ func viewImport(v imports.Import, label func(library.ConnectionID) string) impor
 		BytesDone: v.BytesDone, BytesTotal: v.BytesAll,
 		Problems: []string{}, Reason: v.Reason, CreatedAt: library.Stamp(v.CreatedAt),
 		EndedAt: core.Moment(v.EndedAt), Open: v.Open(), Mark: marks[v.State]}
+	if view.Trouble = h.runner.Trouble(v.ID); view.Trouble != "" {
+		view.Mark = waits
+	}
 	if text := strings.TrimSuffix(v.Problems, "\n"); text != "" {
 		view.Problems = strings.Split(text, "\n")
 	}
@@ -108,7 +115,7 @@ func (h *Handler) all(ctx context.Context, user int64, conn library.ConnectionID
 	views := []importView{}
 	for _, v := range all {
 		if conn == "" || v.Connection == conn {
-			views = append(views, viewImport(v, label))
+			views = append(views, h.view(v, label))
 		}
 	}
 	return views, err
@@ -120,6 +127,9 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	const form = 64 << 10 // the most that a form adds to the file
 	if r.ContentLength > imports.MaxFile+form {
 		return v, imports.ErrTooLarge
+	}
+	if err := h.runner.Room(r.ContentLength); err != nil {
+		return v, err
 	}
 	r.Body = &sending{r.Body, http.NewResponseController(c.Response())}
 	id, user := library.ConnectionID(c.QueryParam("provider")), core.UserOf(c).ID
@@ -168,7 +178,7 @@ func (h *Handler) sendAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, viewImport(v, label))
+	return c.JSON(http.StatusCreated, h.view(v, label))
 }
 
 func (h *Handler) list(c echo.Context) error {

@@ -1,0 +1,150 @@
+package imports
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+)
+
+// Receive stores a file that a person sends and checks that it is an export of the provider. It returns the import that
+// will read it. If it returns an error, such as a *RefusedError, ErrTooLarge or ErrBusy, nothing is stored.
+func (r *Runner) Receive(
+	ctx context.Context, user int64, conn library.ConnectionID, name string, body io.Reader,
+) (v Import, err error) {
+	f, ok := formats[conn.Provider()]
+	if !ok {
+		return v, &RefusedError{Problem: "Choose the service whose export this is."}
+	}
+	if !r.begin(user) {
+		return v, ErrBusy
+	}
+	defer r.end(user)
+	file, size, err := r.keep(body)
+	if err != nil {
+		return v, err
+	}
+	path := filepath.Join(r.c.Dir, file)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(path)
+		}
+	}()
+	name = cleanName(name)
+	seen, err := check(path, name, f)
+	if err != nil {
+		return v, err
+	}
+	if err := r.Room(seen.need(r.maxRows, r.c.RowBytes)); err != nil {
+		return v, err
+	}
+	v, err = r.c.Store.AddImport(ctx, Import{
+		User:       user,
+		Connection: conn,
+		Name:       name,
+		File:       file,
+		Size:       size,
+		State:      Waiting,
+		BytesAll:   seen.total,
+		CreatedAt:  time.Now(),
+	}, maxOpen)
+	if err != nil {
+		return v, err
+	}
+	r.tell(v)
+	r.look()
+	return v, nil
+}
+
+func (r *Runner) begin(user int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.receiving[user] {
+		return false
+	}
+	r.receiving[user] = true
+	return true
+}
+
+func (r *Runner) end(user int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.receiving, user)
+}
+
+// keep writes a body to a new file.
+func (r *Runner) keep(body io.Reader) (name string, size int64, err error) {
+	if err := os.MkdirAll(r.c.Dir, 0o700); err != nil {
+		return "", 0, trouble(err)
+	}
+	name = rand.Text()
+	f, err := os.OpenFile(filepath.Join(r.c.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", 0, trouble(err)
+	}
+	size, err = io.Copy(&disk{f: f, room: r.Room}, io.LimitReader(body, MaxFile+1))
+	if err == nil && size > MaxFile {
+		err = ErrTooLarge
+	}
+	if err = errors.Join(err, trouble(f.Sync()), trouble(f.Close())); err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return name, size, err
+}
+
+// disk marks errors of the disk, to tell them from errors of the sender, and stops before it is full.
+type disk struct {
+	f    *os.File
+	room func(need int64) error
+	left int64 // bytes to write before it looks for room again
+}
+
+// lookRoom is how many bytes are written before a disk looks for room again.
+const lookRoom = 16 << 20
+
+func (d *disk) Write(p []byte) (int, error) {
+	if d.left -= int64(len(p)); d.left < 0 {
+		if err := d.room(lookRoom); err != nil {
+			return 0, err
+		}
+		d.left = lookRoom
+	}
+	n, err := d.f.Write(p)
+	return n, trouble(err)
+}
+
+func trouble(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &resilience.LocalError{
+		Problem: "The file cannot be kept in the data directory. " +
+			"Make room on its disk, or check its permissions; nothing was imported.",
+		Err: err,
+	}
+}
+
+// cleanName returns the last part of a path, fit to be shown.
+func cleanName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	if letters := []rune(name); len(letters) > 120 {
+		name = string(letters[:120])
+	}
+	if name == "" {
+		return "export"
+	}
+	return name
+}

@@ -1,0 +1,135 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reprise/internal/resilience"
+)
+
+// Reserve is the room that imports leave on the disk for everything else, in bytes.
+const Reserve = 64 << 20
+
+// lookEvery is how often an import that waits for room on the disk, or for the database, tries again.
+const lookEvery = 10 * time.Second
+
+// RoomError says that a file needs more room than there is on the disk.
+type RoomError struct{ Need, Free int64 } // bytes
+
+func (e *RoomError) Error() string { return "import: " + e.Problem() }
+
+// Problem says it to the person who sent the file.
+func (e *RoomError) Problem() string {
+	return fmt.Sprintf("There is not enough room on this server's disk: this file needs about %s, and %s are free, of "+
+		"which %s are kept for everything else. Ask the administrator to make room, and send the file once more. "+
+		"Nothing was imported.", inBytes(e.Need), inBytes(e.Free), inBytes(Reserve))
+}
+
+// inBytes writes a number of bytes for people.
+func inBytes(n int64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%d MiB", (max(n, 0)+1<<20-1)>>20)
+}
+
+// Room returns a *RoomError if the disk has no room for that many bytes.
+func (r *Runner) Room(need int64) error {
+	if r.c.Free == nil {
+		return nil
+	}
+	free, known := r.c.Free()
+	if !known || max(need, 0) <= free-Reserve {
+		return nil
+	}
+	return &RoomError{Need: need, Free: free}
+}
+
+// room returns an error that is no fault of the file if the disk is nearly full.
+func (r *Runner) room() error {
+	short, ok := errors.AsType[*RoomError](r.Room(0))
+	if !ok || r.c.RowBytes == 0 {
+		return nil
+	}
+	return &resilience.LocalError{
+		Problem: fmt.Sprintf("Only %s are free on the disk of this server, and imports leave %s for everything else. "+
+			"Make room on it.", inBytes(short.Free), inBytes(Reserve)),
+		Err: short,
+	}
+}
+
+func isLocal(err error) bool {
+	_, ok := errors.AsType[*resilience.LocalError](err)
+	return ok
+}
+
+// attempt calls do until it fails for another reason than the disk or the database. While it waits it says why, and
+// others have their turn.
+func (j *job) attempt(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !isLocal(err) {
+			j.r.worry(j.v, nil)
+			return err
+		}
+		j.r.worry(j.v, err)
+		mine := j.mine
+		if err := j.leave(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookEvery):
+		}
+		if mine {
+			if err := j.acquire(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// worry notes why an import waits, or with nil that it goes on.
+func (r *Runner) worry(v Import, err error) {
+	why := ""
+	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
+		why = e.Problem
+	}
+	r.mu.Lock()
+	before := r.trouble[v.ID]
+	if why == "" {
+		delete(r.trouble, v.ID)
+	} else {
+		r.trouble[v.ID] = why
+	}
+	r.mu.Unlock()
+	switch {
+	case before == "" && why != "":
+		r.c.Log.Error("import waits", "user_id", v.User, "provider", v.Connection, "err", err)
+	case before != "" && why == "":
+		r.c.Log.Info("import goes on", "user_id", v.User, "provider", v.Connection)
+	}
+	if before != why {
+		r.tell(v)
+	}
+}
+
+// Trouble says why an import waits; empty when it does not.
+func (r *Runner) Trouble(id int64) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trouble[id]
+}
+
+// AnyTrouble says why any import waits; empty when none does.
+func (r *Runner) AnyTrouble() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, why := range r.trouble {
+		return why
+	}
+	return ""
+}

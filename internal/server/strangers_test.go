@@ -1,0 +1,62 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+)
+
+// An upstream, a file and a person can all choose names that look like parts of a page.
+func TestHostileNamesStayText(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		const hostile = `</title><script>alert(1)</script>"' onclick=alert(1) x="{{.}}`
+		h.hear(hostile)
+		h.submit("/connections/spotify/name", http.StatusSeeOther, "name", "<script>alert(1)</script>")
+		h.submit("/settings/tokens", http.StatusOK, "name", "<script>alert(1)</script>", "scope", "read")
+		for _, path := range []string{"/", "/listens", "/connections/spotify", "/settings", "/activity", "/imports"} {
+			page := h.page(path)
+			require.NotContains(t, page, "<script>alert", path)
+			require.NotContains(t, page, `" onclick=`, path)
+			require.NotContains(t, page, `' onclick=`, path)
+		}
+		require.Contains(t, h.page("/listens"), "&lt;script&gt;alert(1)&lt;/script&gt;")
+		listen := h.call(http.MethodGet, "/listens", "", http.StatusOK)["listens"].([]any)[0].(map[string]any)
+		require.Equal(t, hostile, listen["track"], "it is kept as it is")
+	})
+}
+
+// Whoever sends the header X-Forwarded-For without a trusted proxy in between only changes what is ignored.
+func TestOnlyTrustedProxiesNameTheBrowser(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		h.TrustedProxies = []string{"10.0.0.0/8"}
+		h.restart()
+		guess := func(i int, peer, forwarded string) int {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/session",
+				strings.NewReader(fmt.Sprintf(`{"name":"nobody %d","password":"guess"}`, i)))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("X-Forwarded-For", forwarded)
+			r.Header.Set("X-Real-Ip", forwarded)
+			r.RemoteAddr = peer + ":1"
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w.Code
+		}
+		for i := range 11 { // each from another address, as the liar says
+			want := http.StatusUnauthorized
+			if i == 10 {
+				want = http.StatusTooManyRequests
+			}
+			require.Equal(t, want, guess(i, "203.0.113.7", address(i)), i)
+			require.Equal(t, want, guess(20+i, "10.0.0.1", fmt.Sprintf("%s, 198.51.100.7", address(i))), i)
+		}
+		require.Equal(t, http.StatusUnauthorized, guess(50, "10.0.0.1", "192.0.2.50"), "another browser")
+	})
+}
