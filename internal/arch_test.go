@@ -20,7 +20,7 @@ import (
 // commit, with the reason.
 var arrows = map[string][]string{
 	"internal/bounded":    {},
-	"internal/library":    {},
+	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
@@ -59,7 +59,8 @@ var arrows = map[string][]string{
 		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
 	},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
-	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
+		"internal/resilience"},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
@@ -111,7 +112,7 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/digest", "internal/library", "internal/providers",
 		"internal/resilience", "internal/server/core", "internal/sync",
 	},
-	"internal/server/edge": {}, // connections, whatever is asked on them
+	"internal/server/edge": {"internal/resilience"}, // which names are private
 	"internal/server/feed": {
 		"internal/events", "internal/library", "internal/notify", "internal/server/connections",
 		"internal/server/core",
@@ -130,7 +131,7 @@ var arrows = map[string][]string{
 	},
 	"internal/server/notifications": {"internal/notify", "internal/server/core"},
 	"internal/server/people": {
-		"internal/accounts", "internal/activity", "internal/events", "internal/library", "internal/notify",
+		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
 		"internal/removal", "internal/server/core",
 	},
 	"internal/server/playlists": {
@@ -154,7 +155,8 @@ var arrows = map[string][]string{
 		"internal/sync", "internal/tracing",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/config", "internal/resilience", "internal/store", "web"},
+	"internal/datadir": {"internal/accounts", "internal/activity", "internal/config", "internal/resilience",
+		"internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
 		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store", "web",

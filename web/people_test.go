@@ -15,7 +15,8 @@ func peoplePages() map[string][]any {
 	open := []object{{"ID": "4", "Kind": "invitation", "Name": "Carol", "Role": "member", "ExpiresAt": stamp},
 		{"ID": "5", "Kind": "invitation", "Name": "", "Role": "admin", "ExpiresAt": stamp}}
 	list := object{"People": []object{ann, bob}, "Open": open, "Form": "", "Problem": "", "Name": "", "Role": ""}
-	link := object{"Kind": "invitation", "Name": "", "Role": "admin", "ExpiresAt": stamp, "URL": "https://x/invitation/c"}
+	link := object{"Kind": "invitation", "Name": "", "Role": "admin", "ExpiresAt": stamp,
+		"URL": "https://x/invitation/c"}
 	reset := object{"Kind": "reset", "Name": "Bob", "Role": "", "ExpiresAt": stamp, "URL": "https://x/reset/c"}
 	join := object{"Kind": "invitation", "Name": "", "Role": "admin", "As": "Ann", "Problem": "No."}
 	return map[string][]any{

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
@@ -101,7 +103,8 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
-	pages := server.Config{BaseURL: c.BaseURL, TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
+	pages := server.Config{BaseURL: c.BaseURL, AllowedHosts: c.AllowedHosts, OwnNames: ownNames(c.Listen),
+		TrustedProxies: c.TrustedProxies, AdminToken: c.AdminToken,
 		Version: version, Store: db, Accounts: people, Removals: leave, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: pull, Deliveries: deliveries, Imports: files,
 		Digests: digests, Enrichment: music, Art: pictures, Guard: guard, Flow: oauth.NewFlow(db, client),
@@ -169,4 +172,15 @@ func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
 		Schedule: schedule(c),
 		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
 		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: m}
+}
+
+// ownNames returns the names of this machine: the one on which the server listens, and the system's.
+func ownNames(listen string) (all []string) {
+	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {
+		all = append(all, host)
+	}
+	if host, err := os.Hostname(); err == nil {
+		all = append(all, host)
+	}
+	return all
 }

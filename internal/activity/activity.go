@@ -41,6 +41,9 @@ const (
 	ResetLinkMade     Action = "reset_link_made" // Subject: the name
 	Exported          Action = "exported"        // by an administrator
 
+	SignedIn       Action = "signed_in"      // Subject: the browser, and the address
+	SignInFailed   Action = "sign_in_failed" // Subject: the address; without an actor
+	PasswordReset  Action = "password_reset"
 	TokenMade      Action = "token_made"      // Subject: its name
 	TokenRevoked   Action = "token_revoked"   // Subject: its name
 	ChannelAdded   Action = "channel_added"   // Subject: its name
@@ -71,6 +74,7 @@ type Entry struct {
 	Action     Action
 	Connection library.ConnectionID // the service it is about; empty for none
 	Subject    string               // what else it is about; see the actions
+	Times      int                  // how often it happened in an hour or a day; 0 and 1 for once
 	Detail     string               // whole sentences, unless the action says otherwise
 }
 

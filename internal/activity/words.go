@@ -33,6 +33,9 @@ var sentences = map[Action]string{
 	ResetLinkMade:     "{who} made a link with which {subject} can choose a new password.",
 	Exported:          "{who} downloaded these listens and playlists.",
 
+	SignedIn:       "{who} signed in with {subject}{times}.",
+	SignInFailed:   "{failed} to sign in from {subject}.",
+	PasswordReset:  "{who} set a new password.",
 	TokenMade:      "{who} made the access token “{subject}”.",
 	TokenRevoked:   "{who} revoked the access token “{subject}”.",
 	ChannelAdded:   "{who} added the channel {subject}.",
@@ -73,7 +76,8 @@ func (e Entry) Sentence(service string) string {
 	case e.Action == Recovered:
 		text, detail = "{service} works again"+e.after()+".", ""
 	}
-	sentence := strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject).Replace(text)
+	sentence := strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject,
+		"{times}", e.times(), "{failed}", e.failed()).Replace(text)
 	return strings.TrimSpace(sentence + " " + detail)
 }
 
@@ -85,6 +89,24 @@ func (e Entry) who() string {
 		return "Somebody with the " + e.Actor
 	}
 	return e.Actor
+}
+
+// times returns how often something happened, if it was more than once.
+func (e Entry) times() string {
+	switch {
+	case e.Times < 2:
+		return ""
+	case e.Times == 2:
+		return ", twice"
+	}
+	return fmt.Sprintf(", %d times", e.Times)
+}
+
+func (e Entry) failed() string {
+	if e.Times < 2 {
+		return "A failed try"
+	}
+	return fmt.Sprintf("%d failed tries", e.Times)
 }
 
 // after returns for how long something had not worked; empty when that is unknown or under two minutes.

@@ -36,6 +36,7 @@ type Config struct {
 	LogLevel        slog.Level
 	LogFormat       string
 	ShutdownTimeout time.Duration
+	AllowedHosts    []string // names; "*" for all
 	TrustedProxies  []string
 
 	ListensEvery   time.Duration

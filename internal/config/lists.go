@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -28,3 +30,25 @@ func channelURLs(to *[]resilience.Secret) func(string) error {
 		return nil
 	}
 }
+
+// hostNames returns a setter for a list of names of this server, without scheme, port and path; * stands for all names.
+func hostNames(to *[]string) func(string) error {
+	return func(s string) error {
+		*to = nil
+		for item := range strings.SplitSeq(s, ",") {
+			item = strings.ToLower(strings.Trim(strings.TrimSpace(item), "."))
+			if item == "" {
+				continue
+			}
+			if item != "*" && !hostName.MatchString(item) {
+				return fmt.Errorf("%q is not a name such as music.example.org; write only the name, without "+
+					"https://, port or path. IP addresses need not be listed", item)
+			}
+			*to = append(*to, item)
+		}
+		return nil
+	}
+}
+
+// hostName matches a name as DNS has it, also the encoded form of one with other letters.
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)

@@ -37,6 +37,7 @@ func (c *Config) settings() []setting {
 		{path: "log.level", def: "info", set: c.setLogLevel},
 		{path: "log.format", def: "auto", set: oneOf(&c.LogFormat, "auto", "text", "json")},
 		{path: "shutdown_timeout", def: "20s", set: duration(&c.ShutdownTimeout, time.Second)},
+		{path: "allowed_hosts", set: hostNames(&c.AllowedHosts)},
 		{path: "trusted_proxies", set: networks(&c.TrustedProxies)},
 		{path: "sync.listens_every", def: "5m", set: duration(&c.ListensEvery, time.Second)},
 		{path: "sync.playlists_every", def: "15m", set: duration(&c.PlaylistsEvery, time.Second)},

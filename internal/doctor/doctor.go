@@ -92,7 +92,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return report(append(all, found(off, "Everything else can be looked at when the settings can be read.")), out)
 	}
 	d := newDoctor(o)
-	local := append([]finding{{fine, "The settings can be read."}, d.listening(ctx)}, d.local(ctx)...)
+	local := append([]finding{{fine, "The settings can be read."}, d.listening(ctx), d.names()}, d.local(ctx)...)
 
 	within, cancel := context.WithTimeout(ctx, networkTimeout)
 	defer cancel()

@@ -302,3 +302,24 @@ func TestACheckKnowsAnInterruptedKeyChange(t *testing.T) {
 	lines, _ = checked(t, dir, nil)
 	says(t, lines, fine, "A change of the secret key was interrupted; the next start finishes it.")
 }
+
+func TestCheckNamesTheAllowedHosts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		base, hosts string
+		level       level
+		words       string
+	}{
+		{"", "", fine, "Set base_url or allowed_hosts"},
+		{"http://192.168.1.7:8420", "", fine, "Set base_url or allowed_hosts"},
+		{"http://music.example.org", "", fine, "and to music.example.org."},
+		{"http://music.example.org", "a.example, b.example", fine, "and to music.example.org, a.example, b.example."},
+		{"", "*", warn, "answers to every name"},
+	} {
+		d := newDoctor(Options{Config: config.Config{Listen: "127.0.0.1:0", BaseURL: c.base,
+			AllowedHosts: strings.FieldsFunc(c.hosts, func(r rune) bool { return strings.ContainsRune(", ", r) })}})
+		found := d.names()
+		require.Equal(t, c.level, found.level, c)
+		require.Contains(t, found.text, c.words)
+	}
+}

@@ -6,8 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,24 @@ func (d *doctor) listening(ctx context.Context) finding {
 		return found(fine, "Reprise is running, and answers on %s.", d.c.Listen)
 	}
 	return found(problem, "%s.", err)
+}
+
+// names says by which names the server may be asked.
+func (d *doctor) names() finding {
+	if slices.Contains(d.c.AllowedHosts, "*") {
+		return found(warn, "The server answers to every name, because allowed_hosts is \"*\". A web page elsewhere "+
+			"can use that to read what a visitor's browser reaches here. List the names that you use instead.")
+	}
+	all := slices.Clone(d.c.AllowedHosts)
+	if u, err := url.Parse(d.c.BaseURL); err == nil && resilience.IsPublicHost(u.Host) {
+		all = append([]string{u.Hostname()}, all...)
+	}
+	if len(all) == 0 {
+		return found(fine, "The server answers to IP addresses and to names of the home network. Set base_url or "+
+			"allowed_hosts to reach it by another name.")
+	}
+	return found(fine, "The server answers to IP addresses, to names of the home network, and to %s.",
+		strings.Join(all, ", "))
 }
 
 // isReprise reports whether Reprise answers at an address.

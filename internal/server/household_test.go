@@ -207,7 +207,8 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	connections := syncer.NewConnections(guard, pull, carried, db, bus)
 	h.gone = removal.New(db, bus, log, connections, courier, carried)
 	h.Config = Config{Accounts: people, Courier: courier, Removals: h.gone, BaseURL: "http://127.0.0.1:8420",
-		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
+		OwnNames: []string{"example.com"},
+		Metrics:  http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
 		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),

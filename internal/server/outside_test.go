@@ -192,3 +192,24 @@ func TestLocalhostRedirectsToTheAddress(t *testing.T) {
 		require.Equal(t, want, w.Header().Get("Location"))
 	}
 }
+
+func TestHeadersKeepOtherSitesOut(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	for _, path := range []string{"/", "/static/app.css", "/api/v1/connections", "/nowhere", "/livez", "/sw.js"} {
+		header := h.knock(http.MethodGet, path).Header()
+		for name, want := range map[string]string{
+			"Content-Security-Policy":      "default-src 'none'",
+			"X-Content-Type-Options":       "nosniff",
+			"Referrer-Policy":              "same-origin",
+			"Cross-Origin-Opener-Policy":   "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Cross-Origin-Embedder-Policy": "require-corp",
+			"Permissions-Policy":           " camera=(), ",
+		} {
+			require.Contains(t, header.Get(name), want, "%s of %s", name, path)
+		}
+		require.Empty(t, header.Get("Server"), "nobody is told what to look for")
+		require.Empty(t, header.Get("X-Powered-By"))
+	}
+}

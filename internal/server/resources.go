@@ -99,7 +99,8 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 			Breakers: breakers,
 		}),
 		feed: feed.New(feed.Options{
-			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses, Hosts: []string{base.Host},
+			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
+			Hosts:   patterns(base.Host, c.AllowedHosts),
 			Streams: streams, Closing: closing,
 		}),
 		resources: []resource{

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -12,6 +14,7 @@ import (
 
 	files "reprise/internal/imports"
 	"reprise/internal/server/core"
+	"reprise/internal/server/edge"
 	"reprise/internal/server/imports"
 	"reprise/web"
 )
@@ -20,6 +23,13 @@ import (
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 	"connect-src 'self'; " +
 	"manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// permissions takes from the pages what none of them needs.
+const permissions = "" +
+	"accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), " +
+	"geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), " +
+	"microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), screen- " +
+	"wake-lock=(), serial=(), storage-access=(), usb=(), window-management=(), xr-spatial-tracking=()"
 
 // maxBody is the most that a form or a call may send, unless it carries a file to import.
 const maxBody = "256K"
@@ -35,11 +45,13 @@ func (r *resources) routes() (*echo.Echo, error) {
 	e.IPExtractor = extract
 	protection := http.NewCrossOriginProtection()
 	// A reverse proxy may ask by another name than the one by which browsers know this server.
-	if err := protection.AddTrustedOrigin(r.base.Scheme + "://" + r.base.Host); err != nil {
-		return nil, err
+	for _, origin := range r.origins() {
+		if err := protection.AddTrustedOrigin(origin); err != nil {
+			return nil, err
+		}
 	}
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: imports.TakesFiles})
-	e.Use(r.core.RecoverPanic, secure(r.base, protection), limit)
+	e.Use(r.core.RecoverPanic, r.secure(protection), limit)
 
 	r.probeRoutes(e)
 	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
@@ -88,7 +100,8 @@ func serviceWorker(c echo.Context) error {
 // secure is middleware that sets the headers that keep other sites out, and refuses requests that another site
 // made a
 // browser send.
-func secure(base *url.URL, protection *http.CrossOriginProtection) echo.MiddlewareFunc {
+func (r *resources) secure(protection *http.CrossOriginProtection) echo.MiddlewareFunc {
+	base, hosts := r.base, edge.NewHosts(slices.Concat(r.AllowedHosts, r.OwnNames, []string{r.base.Host})...)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			h := c.Response().Header()
@@ -96,8 +109,14 @@ func secure(base *url.URL, protection *http.CrossOriginProtection) echo.Middlewa
 			h.Set("X-Content-Type-Options", "nosniff")
 			h.Set("Referrer-Policy", "same-origin")
 			h.Set("Cross-Origin-Opener-Policy", "same-origin")
+			h.Set("Cross-Origin-Resource-Policy", "same-origin")
+			h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+			h.Set("Permissions-Policy", permissions)
 			if base.Scheme == "https" {
 				h.Set("Strict-Transport-Security", "max-age=31536000")
+			}
+			if !hosts.Allow(c.Request().Host) {
+				return wrongHost(c.Request().Host)
 			}
 			if err := protection.Check(c.Request()); err != nil {
 				return &core.Problem{Status: http.StatusForbidden, Title: "Not from here",
@@ -109,6 +128,28 @@ func secure(base *url.URL, protection *http.CrossOriginProtection) echo.Middlewa
 			return next(c)
 		}
 	}
+}
+
+// longestHost is how much of a wrong name is shown, in bytes.
+const longestHost = 100
+
+// wrongHost returns the problem of a request that names a host which is not ours.
+func wrongHost(host string) *core.Problem {
+	host = strings.ToValidUTF8(host[:min(len(host), longestHost)], "")
+	return &core.Problem{Status: http.StatusMisdirectedRequest, Title: "Another name",
+		Detail: fmt.Sprintf("This server does not answer as %q. If the name is yours, the administrator puts it "+
+			"into the setting allowed_hosts, or the whole address into base_url, and starts Reprise again.", host)}
+}
+
+// origins returns where our own pages may come from when a reverse proxy asks by another name than browsers do.
+func (r *resources) origins() []string {
+	all := []string{r.base.Scheme + "://" + r.base.Host}
+	for _, name := range r.AllowedHosts {
+		if name != edge.AnyHost {
+			all = append(all, "https://"+name, "http://"+name)
+		}
+	}
+	return all
 }
 
 // elsewhere says whether a page was asked for by the name localhost while base is a loopback IP: a session's
@@ -145,6 +186,17 @@ func prefixes(networks []string) (all []netip.Prefix) {
 	for _, n := range networks {
 		if p, err := netip.ParsePrefix(n); err == nil {
 			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// patterns returns the hosts of our own pages as a websocket's handshake compares them.
+func patterns(base string, allowed []string) []string {
+	all := []string{base}
+	for _, name := range allowed {
+		if name != edge.AnyHost {
+			all = append(all, name, name+":*")
 		}
 	}
 	return all

@@ -45,6 +45,8 @@ import (
 // Config is what the server needs to know and to work with.
 type Config struct {
 	BaseURL        string   // as browsers reach it, without a trailing slash
+	AllowedHosts   []string // names by which browsers may ask, beside BaseURL's; "*" for all
+	OwnNames       []string // the machine's own names, which are also allowed
 	TrustedProxies []string // networks whose X-Forwarded-For is believed
 	Version        string
 	SetupCode      string            // one-time code in the first account's link; empty when there is an account

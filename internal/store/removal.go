@@ -47,6 +47,7 @@ var belongings = []belonging{
 	{"notifications", []string{"id"}},
 	{"tokens", []string{"id"}},
 	{"links", []string{"id"}},
+	{"sessions", []string{"id"}},
 	{"activity", []string{"id"}},
 }
 
@@ -129,6 +130,7 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 		for _, step := range []string{
 			"DELETE FROM tokens WHERE user_id = $1",
 			"DELETE FROM links WHERE user_id = $1 OR made_by = $1",
+			"DELETE FROM sessions WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",
 			"DELETE FROM pending_connections WHERE user_id = $1",
 			"DELETE FROM forwarding WHERE user_id = $1",

@@ -83,7 +83,7 @@ func (m *connector) connect(
 	}
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
-	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
+	c.AccountID, c.Account, c.CreatedAt = library.ID(account.ID), library.Name(account.Name), time.Now()
 	old, err := m.store.Connection(ctx, c.User, c.ID)
 	switch {
 	case err == nil && old.AccountID != c.AccountID:

@@ -99,7 +99,7 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 			return h.show(c, p.Status, v)
 		}
 		h.core.Sessions.DropLink(ctx)
-		if err := h.core.Sessions.SignIn(ctx, u.ID); err != nil {
+		if err := h.core.SignIn(c, u); err != nil {
 			return err
 		}
 		return c.Redirect(http.StatusSeeOther, "/")

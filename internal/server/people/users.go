@@ -122,7 +122,7 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 	}
 	if err == nil {
 		h.core.Sessions.Recheck(u.ID)
-		h.core.Note(ctx, activity.Entry{User: u.ID, Action: activity.PasswordChanged})
+		h.core.NoteAccess(c, "password changed", activity.Entry{User: u.ID, Action: activity.PasswordChanged})
 	}
 	if errors.Is(err, accounts.ErrWrong) {
 		return accounts.InputError("The old password is not right. Nothing was changed.")
