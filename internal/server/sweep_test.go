@@ -99,6 +99,8 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 				}
 				require.Equal(t, referrer, head.Get("Referrer-Policy"), name)
 				require.Equal(t, "same-origin", head.Get("Cross-Origin-Opener-Policy"), name)
+				require.Equal(t, "same-origin", head.Get("Cross-Origin-Resource-Policy"), name)
+				require.Contains(t, head.Get("Permissions-Policy"), "camera=()", name)
 				require.Empty(t, head.Get("Access-Control-Allow-Origin"), name)
 				if w.Body.Len() > 0 {
 					require.Regexp(t, `^(text/.+; charset=(utf|UTF)-8|application/|image/)`,
@@ -118,4 +120,31 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestEveryPageOffersToSignOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		walked := 0
+		h.eachRoute(func(name, _ string, w *httptest.ResponseRecorder) {
+			if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") ||
+				slices.Contains(openToAll, name) {
+				return
+			}
+			walked++
+			require.Contains(t, w.Body.String(), `action="/logout"`, name)
+		})
+		require.GreaterOrEqual(t, walked, 10)
+	})
+}
+
+func TestNoFolderIsListed(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	for _, path := range []string{"/static/", "/static", "/static/../static/", "/static/%2e%2e/", "/art/",
+		"/.git/config", "/static/../templates/layout.html"} {
+		w := h.do(http.MethodGet, path, "", "")
+		require.NotEqual(t, http.StatusOK, w.Code, path)
+		require.NotContains(t, w.Body.String(), "app.css</a>", path)
+	}
 }
