@@ -335,8 +335,8 @@ func layouts() map[string][]any {
 					"Until": nil}},
 			"Tokens": []object{token("read", nil, nil, false), token("operate", stamp, stamp, false),
 				token("admin", stamp, stamp, true)},
-			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.",
-			"Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
+			"Enrichment": enrichment(), "Form": "token", "Name": "Ann", "Role": "admin", "Problem": "No.",
+			"Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback",
 					"Missing": []string{"providers.spotify.client_id"}, "Connections": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil,
@@ -397,6 +397,7 @@ func TestEveryPageRenders(t *testing.T) {
 	paths, err := fs.Glob(files, "templates/pages/*.html")
 	require.NoError(t, err)
 	filled := layouts()
+	maps.Copy(filled, peoplePages())
 	require.Len(t, paths, len(filled), "every page has its data here")
 	for name, all := range filled {
 		for _, page := range all {
