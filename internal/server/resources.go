@@ -20,6 +20,7 @@ import (
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
 	"reprise/internal/server/playlists"
+	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
 	"reprise/internal/server/tokens"
 )
@@ -80,6 +81,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 	access := tokens.New(k, c.Store, c.Bus)
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
+	signedIn := sessions.New(k)
 	users := people.NewUsers(k, c.Store, c.Accounts)
 	entry := people.New(people.Options{
 		Core: k, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
@@ -91,7 +93,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 		people: entry,
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
-			Breakers: breakers,
+			Breakers: breakers, Sessions: signedIn,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
@@ -117,6 +119,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 			entry,
 			users,
 			access,
+			signedIn,
 			keys,
 			breakers,
 		},
