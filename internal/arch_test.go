@@ -132,7 +132,7 @@ var arrows = map[string][]string{
 	"internal/server/notifications": {"internal/notify", "internal/server/core"},
 	"internal/server/people": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
-		"internal/server/core",
+		"internal/removal", "internal/server/core",
 	},
 	"internal/server/playlists": {
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",

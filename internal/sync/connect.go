@@ -75,7 +75,7 @@ func (m *connector) connect(
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name), nil)
+	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name))
 	account, err := adapter.Prove(proving)
 	end()
 	if err != nil {

@@ -34,6 +34,7 @@ const bySession accounts.Scope = "session"
 // exceptions are the calls that need another scope than their method and path imply.
 var exceptions = map[string]accounts.Scope{
 	"DELETE /api/v1/session": bySession,
+	"DELETE /api/v1/account": bySession,
 	"POST /api/v1/tokens":    bySession, // a token that makes tokens could never be revoked for good
 	"GET /api/v1/tokens":     accounts.Operate,
 }

@@ -165,6 +165,10 @@ var known = []struct {
 		Detail: "The name or the password is wrong."}},
 	{accounts.ErrUnknown, Problem{Status: http.StatusUnauthorized, Title: "Not signed in",
 		Detail: "Sign in first: POST /api/v1/session, or open the page."}},
+	{accounts.ErrLastAdmin, Problem{Status: http.StatusConflict, Title: "The last administrator",
+		Detail: "Nobody else administers this server. Make another person an administrator first."}},
+	{accounts.ErrLink, Problem{Status: http.StatusGone, Title: "This link does not work any more",
+		Detail: "It has been used, taken back, or has expired. Ask the administrator for a new one."}},
 	{accounts.ErrNotFirst, Problem{Status: http.StatusConflict, Title: "Set up already",
 		Detail: "The first account has been made already. Sign in, or ask the administrator for an account."}},
 	{library.ErrNotFound, Problem{Status: http.StatusNotFound, Title: "Not found",
@@ -256,6 +260,7 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 		return
 	}
 	p := k.Problem(c, err)
+	k.refusedAccess(c, p.Status)
 	if p.challenge != "" {
 		c.Response().Header().Set("WWW-Authenticate", p.challenge)
 	}
