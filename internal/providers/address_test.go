@@ -14,7 +14,8 @@ import (
 func FuzzServerAddress(f *testing.F) {
 	for _, typed := range []string{"https://music.example.org", "music.example.org/path/", "192.168.1.5:4533",
 		"[::1]:80", "localhost", "HTTP://Example.org:80", "https://user:secret@host", "ftp://x", "https://",
-		"https://a b", "[fe80::1%25eth0]", "https://h:443:443", "https://h:/", "https://%41", "https://h/%2e%2e/", "https://h/a?b#c", "https://日本.example"} {
+		"https://a b", "[fe80::1%25eth0]", "https://h:443:443", "https://h:/", "https://%41",
+		"https://h/%2e%2e/", "https://h/a?b#c", "https://日本.example"} {
 		f.Add(typed)
 	}
 	f.Fuzz(func(t *testing.T, typed string) {
