@@ -61,7 +61,8 @@ func tells(err error) bool {
 		return e.State.Category == CircuitOpen && !e.Offline && !e.Busy
 	}
 	if e, ok := errors.AsType[*AnswerError](err); ok {
-		spoken := e.Code != "" || e.Message != ""
+		ours := e.Meaning != nil && e.Meaning.Category == Contract // and so the code may be
+		spoken := e.Message != "" || e.Code != "" && !ours
 		moved := e.Status >= http.StatusMultipleChoices && e.Status < http.StatusBadRequest
 		return e.HTML || e.unread || moved || !spoken
 	}

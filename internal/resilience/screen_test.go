@@ -24,7 +24,9 @@ func hidden() map[string]error {
 		"elsewhere": &AnswerError{Endpoint: "GET /", Status: 301, Message: "redirects to another address"},
 		"nonsense":  &ContractError{Endpoint: "GET /", What: "no JSON"},
 		"advised":   Advised(&ContractError{Endpoint: "GET /", What: "no JSON"}, "This is no server."),
-		"broken":    Advised(&AnswerError{Endpoint: "GET /", Status: 502}, "This is no server."),
+		"our code": &AnswerError{Endpoint: "GET /", Status: 404, Code: "no_such_route",
+			Meaning: &Meaning{Category: Contract, Advice: "There is no server."}},
+		"broken": Advised(&AnswerError{Endpoint: "GET /", Status: 502}, "This is no server."),
 	}
 }
 
