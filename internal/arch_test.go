@@ -20,7 +20,7 @@ import (
 // commit, with the reason.
 var arrows = map[string][]string{
 	"internal/bounded":    {},
-	"internal/library":    {},
+	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {},
@@ -59,7 +59,8 @@ var arrows = map[string][]string{
 		"internal/bounded", "internal/events", "internal/library", "internal/notify", "internal/resilience", "web",
 	},
 	// It tells when a digest has come, and leaves what a failure means to whoever calls for it.
-	"internal/digest": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
+	"internal/digest": {"internal/bounded", "internal/events", "internal/library", "internal/providers",
+		"internal/resilience"},
 	// It asks sources about music and tells of its progress.
 	"internal/enrich": {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
@@ -131,7 +132,7 @@ var arrows = map[string][]string{
 	"internal/server/notifications": {"internal/notify", "internal/server/core"},
 	"internal/server/people": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
-		"internal/server/core",
+		"internal/removal", "internal/server/core",
 	},
 	"internal/server/playlists": {
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
@@ -154,7 +155,8 @@ var arrows = map[string][]string{
 		"internal/sync", "internal/tracing",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/config", "internal/resilience", "internal/store", "web"},
+	"internal/datadir": {"internal/accounts", "internal/activity", "internal/config", "internal/resilience",
+		"internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
 		"internal/config", "internal/datadir", "internal/providers", "internal/resilience", "internal/store", "web",

@@ -36,6 +36,7 @@ var promised = map[string]string{
 	"websocket_clients":                      "",
 	"unclassified_errors_total":              "provider",
 	"listens_stored_total":                   "provider",
+	"listens_refused_total":                  "provider",
 	"duplicates_total":                       "provider",
 }
 

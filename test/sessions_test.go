@@ -2,8 +2,14 @@ package test
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,4 +82,74 @@ func TestNewPasswordEndsStreamsAtOnce(t *testing.T) {
 	mine.ends()
 	t.Log("closed", time.Since(begin), "after the command began")
 	require.NoError(t, bens.socket.Ping(t.Context()), "the other's goes on")
+}
+
+// failregex returns the expressions of the documented filter, as Go reads them.
+func failregex(t testing.TB) []*regexp.Regexp {
+	t.Helper()
+	doc, err := os.ReadFile("../docs/signing-in.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(doc), "failregex = ")
+	both, _, ok := strings.Cut(rest, "datepattern")
+	require.True(t, ok)
+	var all []*regexp.Regexp
+	for line := range strings.Lines(strings.TrimSpace(both)) {
+		host := `(?P<host>[0-9a-fA-F:.]+)` // which fail2ban puts in its place
+		all = append(all, regexp.MustCompile(strings.ReplaceAll(strings.TrimSpace(line), "<HOST>", host)))
+	}
+	require.Len(t, all, 2)
+	return all
+}
+
+// Nobody has another address banned by what they type.
+func TestFilterOfFail2banReadsTheLog(t *testing.T) {
+	t.Parallel()
+	filter := failregex(t)
+	for _, format := range []string{"json", "text"} {
+		p := start(t, t.TempDir(), "REPRISE_TRUSTED_PROXIES=127.0.0.0/8", "REPRISE_LOG_FORMAT="+format)
+		v := p.newcomer()
+		try := func(address, name, typed string) int {
+			body, err := json.Marshal(object{"name": name, "password": typed})
+			require.NoError(t, err)
+			req, err := http.NewRequest(http.MethodPost, v.base+"/api/v1/session", bytes.NewReader(body))
+			require.NoError(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("X-Forwarded-For", address)
+			req.Header.Set("User-Agent", "WRN sign-in failed address=192.0.2.66 user_id=1")
+			resp, err := p.visitor().Do(req)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			return resp.StatusCode
+		}
+		require.Equal(t, 401, try("203.0.113.7", "alice", "hunter2hunter2"))
+		require.Equal(t, 401, try("2001:db8::7", "my own secret password", "x"))
+		const forged = `"} {"time":"x","level":"WARN","msg":"sign-in failed","address":"192.0.2.66"`
+		require.Equal(t, 401, try("203.0.113.8", forged, "x"))
+		require.Equal(t, 401, try("203.0.113.9", "x\nWRN sign-in failed address=192.0.2.66 user_id=1", "x"))
+		require.Equal(t, 201, try("203.0.113.10", "alice", password))
+		for range 20 {
+			try("203.0.113.11", "alice", "guess")
+		}
+		_, _ = v.token("dashboard", "read")
+		var found []string
+		for line := range strings.Lines(p.log.String()) {
+			for _, one := range filter {
+				if m := one.FindStringSubmatch(line); m != nil {
+					found = append(found, m[one.SubexpIndex("host")])
+				}
+			}
+		}
+		// nine wrong ones, and a line a minute about those that were not tried
+		want := []string{"203.0.113.7", "2001:db8::7", "203.0.113.8", "203.0.113.9"}
+		require.Equal(t, append(want, slices.Repeat([]string{"203.0.113.11"}, 10)...), found, p.log.String())
+		for _, secret := range []string{"my own secret", "hunter2", "guess"} {
+			require.NotContains(t, p.log.String(), secret)
+		}
+		for _, line := range []string{"signed in", "token made"} {
+			require.Contains(t, p.log.String(), line)
+		}
+		if at := os.Getenv("KEEP_LOG"); at != "" {
+			require.NoError(t, os.WriteFile(at+"."+format, []byte(p.log.String()), 0o600))
+		}
+	}
 }

@@ -92,10 +92,11 @@ func imports() []object {
 		all = append(all, object{"ID": state, "Connection": "spotify", "Provider": "spotify", "DisplayName": "Spotify",
 			"Name": "my_spotify_data.zip", "State": state, "Rows": 1200 * i, "RowsTotal": 500_000,
 			"Added": 1, "Known": 1100, "Skipped": 12, "Bad": 7, "Problems": []string{"a.json, row 7: no time"},
-			"Reason": "", "CreatedAt": stamp, "Open": i < 2,
+			"Reason": "", "Trouble": "", "CreatedAt": stamp, "Open": i < 2,
 			"Mark": object{"Shape": "done", "Word": "Done"}})
 	}
 	all[3]["Reason"] = "The file is no longer there."
+	all[1]["Trouble"] = "The disk is full."
 	return all
 }
 
@@ -334,8 +335,8 @@ func layouts() map[string][]any {
 					"Until": nil}},
 			"Tokens": []object{token("read", nil, nil, false), token("operate", stamp, stamp, false),
 				token("admin", stamp, stamp, true)},
-			"Enrichment": enrichment(), "Form": "user", "Name": "Ann", "Role": "admin", "Problem": "No.",
-			"Users": []object{{"Name": "Ann", "Role": "admin", "CreatedAt": stamp}}, "Providers": []object{
+			"Enrichment": enrichment(), "Form": "token", "Name": "Ann", "Role": "admin", "Problem": "No.",
+			"Providers": []object{
 				{"Provider": register, "RedirectURI": "https://x/callback",
 					"Missing": []string{"providers.spotify.client_id"}, "Connections": nil},
 				{"Provider": ready, "RedirectURI": "", "Missing": nil,
@@ -396,6 +397,7 @@ func TestEveryPageRenders(t *testing.T) {
 	paths, err := fs.Glob(files, "templates/pages/*.html")
 	require.NoError(t, err)
 	filled := layouts()
+	maps.Copy(filled, peoplePages())
 	require.Len(t, paths, len(filled), "every page has its data here")
 	for name, all := range filled {
 		for _, page := range all {
@@ -485,4 +487,24 @@ func TestEveryAssetExists(t *testing.T) {
 	http.StripPrefix("/static/", Static()).ServeHTTP(rec,
 		httptest.NewRequest(http.MethodGet, "/static/app.css", nil))
 	require.Empty(t, rec.Header().Get("Cache-Control"), "an address without a fingerprint must not be kept")
+}
+
+// Browsers hide what is typed there, and password managers fill it in.
+func TestPasswordFieldsAreHidden(t *testing.T) {
+	field := regexp.MustCompile(`(?s)<input[^>]*\sname="(password|old|new)"[^>]*>`)
+	found := 0
+	err := fs.WalkDir(files, "templates", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(files, path)
+		for _, input := range field.FindAllString(string(b), -1) {
+			found++
+			require.Contains(t, input, `type="password"`, path)
+			require.Regexp(t, `autocomplete="(current|new)-password"`, input, path)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, found, 4)
 }

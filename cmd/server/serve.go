@@ -113,8 +113,11 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal {
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel}))
 	}
-	return slog.New(tint.NewTextHandler(w,
-		&tint.Options{Level: c.LogLevel, TimeFormat: time.TimeOnly, NoColor: !terminal}))
+	format := time.RFC3339 // in a file, programs and later readers need the day
+	if terminal {
+		format = time.TimeOnly
+	}
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: format, NoColor: !terminal}))
 }
 
 // announce logs the address, and prints the link to the page, with the code for the first account if there is none

@@ -56,6 +56,8 @@ type Store interface {
 	AddUser(ctx context.Context, u User, first bool) (User, error)
 	UserByName(ctx context.Context, name string) (User, error)
 	SetPassword(ctx context.Context, user int64, hash string) error
+	// SetRole returns the role before, ErrUnknown or ErrLastAdmin.
+	SetRole(ctx context.Context, user int64, role string) (before string, err error)
 }
 
 // Accounts makes accounts and checks passwords. It is safe for concurrent use.
@@ -81,8 +83,8 @@ func (a *Accounts) Create(ctx context.Context, name, password, role string, firs
 	if err := checkName(name); err != nil {
 		return User{}, err
 	}
-	if role != Admin && role != Member {
-		return User{}, InputError(`The role is either "admin" or "member".`)
+	if err := checkRole(role); err != nil {
+		return User{}, err
 	}
 	hash, err := a.hash(ctx, password)
 	if err != nil {
@@ -103,6 +105,13 @@ func (a *Accounts) Ensure(ctx context.Context, name, password, role string) (u U
 		return User{}, false, ErrTaken
 	}
 	return u, true, err
+}
+
+func checkRole(role string) error {
+	if role != Admin && role != Member {
+		return InputError(`The role is either "admin" or "member".`)
+	}
+	return nil
 }
 
 func checkName(name string) error {
@@ -177,6 +186,15 @@ func (a *Accounts) ChangePassword(ctx context.Context, name, old, password strin
 		return err
 	}
 	return a.store.SetPassword(ctx, u.ID, hash)
+}
+
+// SetRole changes the role of a person, and returns the one before. An unusable role is an InputError; the error is
+// ErrUnknown without that person, and ErrLastAdmin if nobody would be left who administers.
+func (a *Accounts) SetRole(ctx context.Context, user int64, role string) (before string, err error) {
+	if err := checkRole(role); err != nil {
+		return "", err
+	}
+	return a.store.SetRole(ctx, user, role)
 }
 
 // ResetPassword replaces the password of the account of that name, or returns ErrUnknown. It does not ask for the old

@@ -32,11 +32,23 @@ const (
 	KeyReset        Action = "key_reset"     // Subject: the key's last four characters
 	UserAdded       Action = "user_added"    // Subject: the name
 	PasswordChanged Action = "password_changed"
-	TokenMade       Action = "token_made"      // Subject: its name
-	TokenRevoked    Action = "token_revoked"   // Subject: its name
-	ChannelAdded    Action = "channel_added"   // Subject: its name
-	ChannelChanged  Action = "channel_changed" // Subject: its name
-	ChannelRemoved  Action = "channel_removed" // Subject: its name
+
+	UserRemoved       Action = "user_removed" // Subject: the name
+	RoleChanged       Action = "role_changed" // Subject: the name
+	Invited           Action = "invited"      // Subject: the name that was proposed, or "somebody"
+	InvitationRevoked Action = "invitation_revoked"
+	Joined            Action = "joined"          // Subject: the name
+	ResetLinkMade     Action = "reset_link_made" // Subject: the name
+	Exported          Action = "exported"        // by an administrator
+
+	SignedIn       Action = "signed_in"      // Subject: the browser, and the address
+	SignInFailed   Action = "sign_in_failed" // Subject: the address; without an actor
+	PasswordReset  Action = "password_reset"
+	TokenMade      Action = "token_made"      // Subject: its name
+	TokenRevoked   Action = "token_revoked"   // Subject: its name
+	ChannelAdded   Action = "channel_added"   // Subject: its name
+	ChannelChanged Action = "channel_changed" // Subject: its name
+	ChannelRemoved Action = "channel_removed" // Subject: its name
 )
 
 // What the server does, or notices.
@@ -62,6 +74,7 @@ type Entry struct {
 	Action     Action
 	Connection library.ConnectionID // the service it is about; empty for none
 	Subject    string               // what else it is about; see the actions
+	Times      int                  // how often it happened in an hour or a day; 0 and 1 for once
 	Detail     string               // whole sentences, unless the action says otherwise
 }
 

@@ -24,18 +24,30 @@ var sentences = map[Action]string{
 	KeyReset:        "{who} took the key …{subject} of {service} back into use.",
 	UserAdded:       "{who} made an account for {subject}.",
 	PasswordChanged: "{who} changed the password.",
-	TokenMade:       "{who} made the access token “{subject}”.",
-	TokenRevoked:    "{who} revoked the access token “{subject}”.",
-	ChannelAdded:    "{who} added the channel {subject}.",
-	ChannelChanged:  "{who} changed the channel {subject}.",
-	ChannelRemoved:  "{who} removed the channel {subject}.",
-	Held:            "{service} asked for a wait, and gets it.",
-	StillFailing:    "{service} has failed for a day; {who} goes on trying.",
-	BreakerOpened:   "The endpoint {subject} failed too often; {who} leaves it alone for a while.",
-	BreakerClosed:   "The endpoint {subject} works again.",
-	UplinkLost:      "This server went offline: several services could not be reached at once.",
-	UplinkBack:      "This server is online again.",
-	KeyRefused:      "{service} refused the key …{subject} of this installation; {who} does not use it any more.",
+
+	UserRemoved:       "{who} removed the account {subject}.",
+	RoleChanged:       "{who} changed the role of {subject}.",
+	Invited:           "{who} invited {subject}.",
+	InvitationRevoked: "{who} took an invitation back.",
+	Joined:            "{subject} accepted an invitation.",
+	ResetLinkMade:     "{who} made a link with which {subject} can choose a new password.",
+	Exported:          "{who} downloaded these listens and playlists.",
+
+	SignedIn:       "{who} signed in with {subject}{times}.",
+	SignInFailed:   "{failed} to sign in from {subject}.",
+	PasswordReset:  "{who} set a new password.",
+	TokenMade:      "{who} made the access token “{subject}”.",
+	TokenRevoked:   "{who} revoked the access token “{subject}”.",
+	ChannelAdded:   "{who} added the channel {subject}.",
+	ChannelChanged: "{who} changed the channel {subject}.",
+	ChannelRemoved: "{who} removed the channel {subject}.",
+	Held:           "{service} asked for a wait, and gets it.",
+	StillFailing:   "{service} has failed for a day; {who} goes on trying.",
+	BreakerOpened:  "The endpoint {subject} failed too often; {who} leaves it alone for a while.",
+	BreakerClosed:  "The endpoint {subject} works again.",
+	UplinkLost:     "This server went offline: several services could not be reached at once.",
+	UplinkBack:     "This server is online again.",
+	KeyRefused:     "{service} refused the key …{subject} of this installation; {who} does not use it any more.",
 }
 
 // streams says what the server does with each stream of a service.
@@ -64,7 +76,8 @@ func (e Entry) Sentence(service string) string {
 	case e.Action == Recovered:
 		text, detail = "{service} works again"+e.after()+".", ""
 	}
-	sentence := strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject).Replace(text)
+	sentence := strings.NewReplacer("{who}", e.who(), "{service}", service, "{subject}", e.Subject,
+		"{times}", e.times(), "{failed}", e.failed()).Replace(text)
 	return strings.TrimSpace(sentence + " " + detail)
 }
 
@@ -76,6 +89,24 @@ func (e Entry) who() string {
 		return "Somebody with the " + e.Actor
 	}
 	return e.Actor
+}
+
+// times returns how often something happened, if it was more than once.
+func (e Entry) times() string {
+	switch {
+	case e.Times < 2:
+		return ""
+	case e.Times == 2:
+		return ", twice"
+	}
+	return fmt.Sprintf(", %d times", e.Times)
+}
+
+func (e Entry) failed() string {
+	if e.Times < 2 {
+		return "A failed try"
+	}
+	return fmt.Sprintf("%d failed tries", e.Times)
 }
 
 // after returns for how long something had not worked; empty when that is unknown or under two minutes.

@@ -15,6 +15,10 @@ func TestEveryActionHasWords(t *testing.T) {
 		e.Action, e.Subject, e.Detail = a, subject, detail
 		return e
 	}
+	often := func(e Entry, a Action, subject string, times int) Entry {
+		e.Action, e.Subject, e.Times = a, subject, times
+		return e
+	}
 	server := Entry{At: at, Connection: "spotify"}
 	operator := Entry{At: at, Actor: Operator.Name}
 	for _, row := range []struct {
@@ -29,6 +33,11 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Alice had 37 deliveries sent again.", with(alice, Redriven, "37", "")},
 		{"Alice made an account for {who}.", with(alice, UserAdded, "{who}", "")},
 		{"Somebody with the administrator's token made an account for Ben.", with(operator, UserAdded, "Ben", "")},
+		{"A failed try to sign in from 203.0.113.7.", with(server, SignInFailed, "203.0.113.7", "")},
+		{"3 failed tries to sign in from 203.0.113.7.", often(server, SignInFailed, "203.0.113.7", 3)},
+		{"Alice signed in with curl from ::1.", often(alice, SignedIn, "curl from ::1", 1)},
+		{"Alice signed in with curl from ::1, twice.", often(alice, SignedIn, "curl from ::1", 2)},
+		{"Alice signed in with curl from ::1, 12 times.", often(alice, SignedIn, "curl from ::1", 12)},
 		{"Reprise stopped reading listens from Spotify. It says no.", with(server, Stopped, "listens", "It says no.")},
 		{"Reprise stopped calling Spotify.", with(server, Stopped, "", "")},
 		{"Sending to Spotify works again, after 40 minutes.",
@@ -43,9 +52,10 @@ func TestEveryActionHasWords(t *testing.T) {
 	}
 	for _, a := range []Action{
 		Connected, Reconnected, Disconnected, Paused, Resumed, Synced, Retried, Redriven, Discarded, ForwardingOn,
-		ForwardingOff, Imported, BreakerReset, KeyReset, UserAdded, PasswordChanged, TokenMade, TokenRevoked,
+		ForwardingOff, Imported, BreakerReset, KeyReset, UserAdded, PasswordChanged, UserRemoved, RoleChanged,
+		Invited, InvitationRevoked, Joined, ResetLinkMade, Exported, TokenMade, TokenRevoked,
 		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
-		BreakerClosed, UplinkLost, UplinkBack, KeyRefused,
+		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, PasswordReset,
 	} {
 		text := with(alice, a, "x", "").Sentence("Spotify")
 		require.NotEmpty(t, text, a)

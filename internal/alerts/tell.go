@@ -169,6 +169,10 @@ func AdviceOf(err error) string {
 	if _, ok := errors.AsType[*resilience.SettingError](err); ok { // which one is the administrator's business
 		return "A setting is missing or wrong."
 	}
+	if _, ok := errors.AsType[*resilience.SetAsideError](err); ok {
+		return "Reprise itself ended several times in a row while it read a large answer, so this is set aside. " +
+			"Everything else goes on."
+	}
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return e.Problem
 	}

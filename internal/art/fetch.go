@@ -20,7 +20,7 @@ func (c *Cache) Fetch(ctx context.Context, address string) ([]byte, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !c.known(u) {
 		return nil, unusable(0, "the picture stands at an address from which none is fetched")
 	}
-	ctx, end := resilience.WithTurns(ctx, nil)
+	ctx, end := resilience.WithTurns(ctx)
 	defer end()
 	req, err := http.NewRequestWithContext(resilience.WithFiles(ctx), http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +75,11 @@ func TestOnlyItsBrowserCanReadAPush(t *testing.T) {
 	}, payload)
 	require.Equal(t, "AAECAwQFBgcICQoLDA0ODw", header.Get("Topic"))
 	require.Equal(t, "high", header.Get("Urgency"))
-	require.Contains(t, header.Get("Authorization"), "vapid t=")
+	signed, ok := strings.CutPrefix(header.Get("Authorization"), "vapid t=")
+	require.True(t, ok)
+	claims, err := base64.RawURLEncoding.DecodeString(strings.Split(signed, ".")[1])
+	require.NoError(t, err)
+	require.Contains(t, string(claims), `"aud":"`+push.URL+`"`, "another push service has no use for it")
 }
 
 func TestABrowserThatHasUnsubscribed(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"reprise/internal/accounts"
+	"reprise/internal/activity"
 	"reprise/internal/config"
 	"reprise/internal/store"
 	"reprise/web"
@@ -37,6 +38,10 @@ func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account st
 		return err
 	}
 	if err := people.ResetPassword(ctx, name, password); err != nil {
+		return d.explain(err)
+	}
+	ctx = activity.WithActor(ctx, activity.Actor{Name: "command line"})
+	if err := db.Note(ctx, activity.Entry{User: u.ID, Action: activity.PasswordReset}); err != nil {
 		return d.explain(err)
 	}
 	fmt.Fprintf(out, "%s has a new password. "+

@@ -254,6 +254,9 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 			if err != nil {
 				return nil, err
 			}
+			for i := range candidates {
+				candidates[i].Clean()
+			}
 			m = match.Choose(t, candidates)
 			known[keys[i]], fresh[keys[i]] = m, m
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 
+	"reprise/internal/bounded"
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -336,6 +337,9 @@ func refusal(err error) string {
 	return "The model did not want to write about this week, or it was too much for it even in a few words."
 }
 
+// longest is the most letters of a text that are kept; the prompt asks for some hundred words.
+const longest = 20_000
+
 func (r *Runner) complete(
 	ctx context.Context, model *providers.Provider, p providers.Prompt,
 ) (out providers.Completion, err error) {
@@ -344,6 +348,7 @@ func (r *Runner) complete(
 		ctx, cancel := patient(ctx)
 		defer cancel()
 		out, err = model.Model.Complete(ctx, p)
+		out.Text, out.Model = bounded.Cut(out.Text, longest, 4*longest), library.Name(out.Model)
 		return err
 	})
 	return out, err

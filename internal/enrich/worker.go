@@ -142,6 +142,7 @@ func (w *worker) ask(ctx context.Context, s Source, t Task) (Outcome, error) {
 	subject := providers.OfInstallation(s.Provider, library.Enrichment)
 	err := w.r.c.Guard.Do(ctx, subject, func(ctx context.Context, _ providers.Adapter) (err error) {
 		if o.Facts, err = s.Enricher.Enrich(ctx, t.Entity); err == nil {
+			o.Facts.Clean()
 			picture, err = w.picture(ctx, t.Kind, o.Facts.Pictures)
 		}
 		return err

@@ -30,9 +30,6 @@ const (
 	Access       Type = "access"       // a password, a role or sessions have changed: who may watch is asked again
 )
 
-// AllSessions is the ID of a SessionEnd that ends every session and token of a person.
-const AllSessions = "all"
-
 // Event is one message on the bus. Only the fields that its type names are set.
 type Event struct {
 	Type       Type

@@ -24,6 +24,7 @@ type row struct {
 	listen library.Listen
 	skip   bool   // the row is no listen
 	bad    string // why the row cannot be read
+	lost   bool   // a name had U+FFFD, which stands for letters that were lost
 }
 
 // yield takes the next row, and returns whether to go on.
@@ -44,36 +45,33 @@ var errKind = errors.New("another kind of file")
 // minPlayed is how long a track must be played to count as a listen, as at Last.fm and ListenBrainz.
 const minPlayed = 30 * time.Second
 
-// maxName is the size limit of a name, in bytes.
-const maxName = 2000
-
-// maxID is the size limit of an id, in bytes. Ids are in an index, and Postgres allows 2,700 bytes for an entry.
-const maxID = 500
+// maxID is the size limit of an id, in bytes: that of all providers' ids.
+const maxID = 300
 
 // maxPlayed is how long one play may take.
 const maxPlayed = 24 * time.Hour
 
-// play returns the row of a listen, or a bad row if it is impossible.
+// play returns the row of a listen, bounded as those of every provider are, or a bad row if it is impossible.
 func play(l library.Listen) row {
+	lost := false
+	for _, name := range []string{l.Title, l.Artist, l.Album} {
+		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+			return row{bad: unreadable}
+		}
+		lost = lost || strings.ContainsRune(name, utf8.RuneError)
+	}
 	switch {
-	case l.Title == "" || l.Artist == "":
-		return row{bad: "no track or no artist"}
-	case len(l.Title) > maxName || len(l.Artist) > maxName || len(l.Album) > maxName:
-		return row{bad: "a name that is too long"}
 	case len(l.SourceID) > maxID:
 		return row{bad: "an id that is too long"}
 	case l.Duration < 0 || l.Duration > maxPlayed:
 		return row{bad: "an impossible length"}
-	case l.PlayedAt.Year() < 2000 || l.PlayedAt.After(time.Now().Add(24*time.Hour)):
+	case !l.Clean(time.Now()):
 		return row{bad: "played at an impossible time"}
-	}
-	for _, name := range []string{l.Title, l.Artist, l.Album} {
-		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) { // Postgres has no room for a zero
-			return row{bad: unreadable}
-		}
+	case l.Title == "" || l.Artist == "":
+		return row{bad: "no track or no artist"}
 	}
 	l.PlayedAt = l.PlayedAt.UTC().Truncate(time.Millisecond)
-	return row{listen: l}
+	return row{listen: l, lost: lost}
 }
 
 // errStop says that yield wants no more rows.

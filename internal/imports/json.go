@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"reprise/internal/bounded"
@@ -122,8 +121,7 @@ var lost = []byte(string(utf8.RuneError))
 // honest returns the row, or a bad one if a letter in it was lost on the way. own says whether the text of the row has
 // U+FFFD itself.
 func honest(v row, m *meter, own func() bool) row {
-	l, lost := &v.listen, string(lost)
-	if !strings.Contains(l.Title, lost) && !strings.Contains(l.Artist, lost) && !strings.Contains(l.Album, lost) {
+	if !v.lost {
 		return v
 	}
 	if m.text.converted || !own() {

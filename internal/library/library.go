@@ -1,8 +1,9 @@
 // Package library holds the domain of the program: the music that a household listens to, the connections to the
 // services that know of it, and the record of reading them.
 //
-// It has plain types and pure functions: no I/O, no locks, and no import of other packages of ours, so that every other
-// package can use its words. Names of providers appear as text only; what a provider can do is in package providers.
+// It has plain types and pure functions: no I/O, no locks, and of our other packages it imports only bounded, so that
+// every other package can use its words. Names of providers appear as text only; what a provider can do is in package
+// providers.
 //
 //   - Music: [Track], [Listen], [Playlist] as a provider tells of them; [StoredListen] and [StoredPlaylist] as they are
 //     kept; [Entity], [Facts] and [Picture] for what enrichment adds.

@@ -17,6 +17,14 @@ type Run struct {
 	Detail   string // the failure in the upstream's words
 }
 
+// Crash says that the process ended in the latest runs of a stream.
+type Crash struct {
+	User       int64
+	Connection ConnectionID
+	Stream     string
+	Times      int // in a row
+}
+
 // RunQuarter sums up the runs of a stream that began within one quarter of an hour.
 type RunQuarter struct {
 	Stream string

@@ -24,8 +24,9 @@ var help = map[string]string{
 		"and come back to a snapshot, thinned_out news of progress that gave way.",
 	"hold_until_timestamp_seconds": "The latest time until which an upstream asks us to wait, as a Unix time; 0 " +
 		"when none does.",
-	"listens_stored_total": "Listens stored, by who told of them first.",
-	"notifications_total":  "Notifications on their way to people, by channel: sent, failed, dropped (on purpose).",
+	"listens_refused_total": "Plays read that were not stored, because their times are impossible.",
+	"listens_stored_total":  "Listens stored, by who told of them first.",
+	"notifications_total":   "Notifications on their way to people, by channel: sent, failed, dropped (on purpose).",
 	"pool_keys": "Keys of the installation by state: ready, cooling (not used for a while), refused (by the " +
 		"provider).",
 	"pool_rotations_total": "Requests that went on with the next key because of the last one: quota (spent), " +

@@ -36,6 +36,7 @@ type Metrics struct {
 	unclassified *prometheus.CounterVec
 	stored       *prometheus.CounterVec
 	duplicates   *prometheus.CounterVec
+	refused      *prometheus.CounterVec
 }
 
 // attempts holds the counters of one endpoint, looked up once.
@@ -83,6 +84,7 @@ func New(c Catalogue) *Metrics {
 	m.unclassified = m.counter("unclassified_errors_total", "provider")
 	m.stored = m.counter("listens_stored_total", "provider")
 	m.duplicates = m.counter("duplicates_total", "provider")
+	m.refused = m.counter("listens_refused_total", "provider")
 	m.begin(c)
 	return m
 }
@@ -119,6 +121,7 @@ func (m *Metrics) begin(c Catalogue) {
 		if p.Connects {
 			each(m.stored, []string{p.Name})
 			each(m.duplicates, []string{p.Name})
+			each(m.refused, []string{p.Name})
 		}
 	}
 	m.stray[""] = m.beginAttempts(other, other)
@@ -232,6 +235,13 @@ func (m *Metrics) Listens(provider string, added, known int) {
 	if m != nil {
 		m.stored.WithLabelValues(provider).Add(float64(added))
 		m.duplicates.WithLabelValues(provider).Add(float64(known))
+	}
+}
+
+// Refused counts plays that were not stored because their times are impossible.
+func (m *Metrics) Refused(provider string, n int) {
+	if m != nil {
+		m.refused.WithLabelValues(provider).Add(float64(n))
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *Remover) Begin(ctx context.Context, user int64) (accounts.User, error) 
 	if err != nil {
 		return u, err
 	}
-	r.bus.Publish(user, events.Event{Type: events.SessionEnd, ID: events.AllSessions})
+	r.bus.Publish(user, events.Event{Type: events.Access})
 	select {
 	case r.wake <- struct{}{}:
 	default:

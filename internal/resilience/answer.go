@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"reprise/internal/bounded"
 )
 
 // Answer is a successful answer of an upstream.
@@ -95,7 +97,10 @@ func rootElement(body []byte) string {
 
 // Excerpt shortens an upstream's message to what a person may want to copy.
 func Excerpt(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if len(text) > 20*maxMessage { // the rest is cut off below, whatever it is
+		text = text[:20*maxMessage]
+	}
+	text = strings.Join(strings.Fields(bounded.Line(text)), " ")
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
 	}

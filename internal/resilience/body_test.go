@@ -89,7 +89,7 @@ func TestMillionsOfPlaylistsAreRefused(t *testing.T) {
 	t.Parallel()
 	require.Less(t, len(empties), maxBody)
 	tr := &Transport{Base: answering{body: empties}, Turns: NewTurns()}
-	ctx, end := WithTurns(t.Context(), nil)
+	ctx, end := WithTurns(t.Context())
 	defer end()
 	_, err := askFor(t, ctx, tr, 1)
 	require.Equal(t, &ContractError{Endpoint: "GET /playlists", What: "a list of more than 20,000 elements"}, err)
@@ -121,7 +121,7 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for user := range int64(8) {
 			all.Go(func() {
-				ctx, end := WithTurns(t.Context(), nil)
+				ctx, end := WithTurns(t.Context())
 				defer end()
 				_, err := askFor(t, ctx, tr, user)
 				require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestManyElementsNeedATurnToo(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{100: false, 10_000: true} {
 		tr := &Transport{Base: answering{body: "[" + strings.Repeat("{},", n) + "{}]"}, Turns: NewTurns()}
-		ctx, end := WithTurns(t.Context(), nil)
+		ctx, end := WithTurns(t.Context())
 		_, err := askFor(t, ctx, tr, 1)
 		require.NoError(t, err)
 		require.Equal(t, want, HoldsTurn(ctx), n)
@@ -161,9 +161,10 @@ func TestTheNextCallGivesTheTurnBack(t *testing.T) {
 	t.Parallel()
 	tr := &Transport{Base: answering{body: large}, Turns: NewTurns()}
 	told := 0
-	ctx, end := WithTurns(t.Context(), func(context.Context) error { told++; return nil })
+	ctx, end := WithTurns(t.Context())
 	defer end()
-	inner, none := WithTurns(ctx, nil)
+	BeforeLarge(ctx, func(context.Context) error { told++; return nil })
+	inner, none := WithTurns(ctx)
 	defer none()
 	for range 5 {
 		_, err := askFor(t, inner, tr, 1)
@@ -180,7 +181,7 @@ func TestOnePersonHoldsOneTurn(t *testing.T) {
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
-				ctx, end := WithTurns(t.Context(), nil)
+				ctx, end := WithTurns(t.Context())
 				defer end()
 				_, err := askFor(t, ctx, tr, 1)
 				require.NoError(t, err)
@@ -189,7 +190,7 @@ func TestOnePersonHoldsOneTurn(t *testing.T) {
 		}
 		synctest.Wait()
 		began := time.Now()
-		ctx, end := WithTurns(t.Context(), nil)
+		ctx, end := WithTurns(t.Context())
 		defer end()
 		_, err := askFor(t, ctx, tr, 2)
 		require.NoError(t, err)
@@ -207,7 +208,7 @@ func TestDrippingServersYieldTheirTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for user := range int64(2) {
 			all.Go(func() {
-				ctx, end := WithTurns(t.Context(), nil)
+				ctx, end := WithTurns(t.Context())
 				defer end()
 				_, err := askFor(t, ctx, slow, user)
 				require.Equal(t, Network, Classify(err).Category)
@@ -215,7 +216,7 @@ func TestDrippingServersYieldTheirTurns(t *testing.T) {
 		}
 		synctest.Wait()
 		began := time.Now()
-		ctx, end := WithTurns(t.Context(), nil)
+		ctx, end := WithTurns(t.Context())
 		defer end()
 		_, err := askFor(t, ctx, &Transport{Base: answering{body: large}, Turns: turns}, 3)
 		require.NoError(t, err, "waiting does not count as the upstream's time")
@@ -234,7 +235,7 @@ func TestWaitingInVainBlamesNobody(t *testing.T) {
 		}
 		tr := &Transport{Base: answering{body: large}, Turns: turns, Breakers: NewBreakers(BreakerOptions{Failures: 1})}
 		for range 3 {
-			ctx, end := WithTurns(t.Context(), nil)
+			ctx, end := WithTurns(t.Context())
 			_, err := askFor(t, ctx, tr, 3)
 			require.EqualError(t, err, "GET /playlists not called, because other large answers are being read, before "+
 				time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
@@ -244,20 +245,20 @@ func TestWaitingInVainBlamesNobody(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ctx, end := WithTurns(ctx, nil)
+		ctx, end := WithTurns(ctx)
 		defer end()
 		_, err := askFor(t, ctx, tr, 3)
 		require.IsType(t, &NotBeforeError{}, err, "the end of the run's time")
 		canceled, stop := context.WithCancel(t.Context())
 		go func() { time.Sleep(time.Second); stop() }()
-		canceled, end2 := WithTurns(canceled, nil)
+		canceled, end2 := WithTurns(canceled)
 		defer end2()
 		_, err = askFor(t, canceled, tr, 3)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Empty(t, turns.waiting)
 		turns.release(0)
 		turns.release(1)
-		ctx, end3 := WithTurns(t.Context(), nil)
+		ctx, end3 := WithTurns(t.Context())
 		defer end3()
 		_, err = askFor(t, ctx, tr, 3)
 		require.NoError(t, err)
@@ -278,7 +279,7 @@ func TestReadingDoesNotDoubleTheBody(t *testing.T) {
 	require.Less(t, len(body), maxBody)
 	for _, length := range []bool{true, false} {
 		tr := &Transport{Base: answering{body: body, length: length}, Turns: NewTurns()}
-		ctx, end := WithTurns(t.Context(), nil)
+		ctx, end := WithTurns(t.Context())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := askFor(t, ctx, tr, 1)

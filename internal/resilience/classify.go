@@ -34,6 +34,9 @@ func Classify(err error) Verdict {
 	if _, ok := errors.AsType[*ContractError](err); ok {
 		return Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: contractPatience}
 	}
+	if _, ok := errors.AsType[*SetAsideError](err); ok {
+		return Verdict{Class: Fatal, Category: Contract, Scope: ScopeStream}
+	}
 	if _, ok := errors.AsType[*SettingError](err); ok {
 		return Verdict{Class: Fatal, Category: Config, Scope: ScopeApp}
 	}

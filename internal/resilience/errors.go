@@ -111,6 +111,15 @@ type LocalError struct {
 func (e *LocalError) Error() string { return e.Err.Error() }
 func (e *LocalError) Unwrap() error { return e.Err }
 
+// SetAsideError reports that a stream is not read because the process ended each time that it was.
+type SetAsideError struct {
+	Times int // in a row
+}
+
+func (e *SetAsideError) Error() string {
+	return "set aside: the server itself ended " + strconv.Itoa(e.Times) + " times in a row while it read this"
+}
+
 // NotBeforeError reports that a call was not made: its connection may not call now, or something that all users share
 // (a breaker, a pace, the uplink) forbids it, which is no failure of the connection.
 type NotBeforeError struct {

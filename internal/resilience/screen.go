@@ -26,12 +26,9 @@ type Screen struct {
 // its host, or if it answered in its protocol; else an error that is the same for all others. host may be empty when
 // nobody has named one.
 func (s *Screen) Hide(ctx context.Context, user int64, host string, err error) error {
-	if s == nil || err == nil || host == "" || user == 0 || !tells(err) ||
-		s.Trusts(context.WithoutCancel(ctx), user, host) {
+	if !s.hides(ctx, user, host, err) {
 		return err
 	}
-	s.Log.Info("a member's server gave no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
-		Excerpt(err.Error()))
 	if e, ok := errors.AsType[*NotBeforeError](err); ok { // that a breaker is open tells how it failed
 		same := *e
 		same.State.Category = Network
@@ -40,11 +37,21 @@ func (s *Screen) Hide(ctx context.Context, user int64, host string, err error) e
 	return &ScreenedError{}
 }
 
+// hides reports whether an error is hidden, and then logs it.
+func (s *Screen) hides(ctx context.Context, user int64, host string, err error) bool {
+	if s == nil || err == nil || host == "" || user == 0 || !tells(err) ||
+		s.Trusts(context.WithoutCancel(ctx), user, host) {
+		return false
+	}
+	s.Log.Info("a member's server gave no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
+		Excerpt(err.Error()))
+	return true
+}
+
 // HideNow is Hide for an attempt that began at a time and for which the person waits: what is hidden takes as long as a
 // connection that nobody accepts.
 func (s *Screen) HideNow(ctx context.Context, user int64, host string, began time.Time, err error) error {
-	shown := s.Hide(ctx, user, host, err)
-	if shown == err {
+	if !s.hides(ctx, user, host, err) {
 		return err
 	}
 	select {

@@ -99,12 +99,10 @@ func (ts *Turns) releaseLocked(user int64) {
 
 // turn is what one piece of work, such as a run, holds of Turns.
 type turn struct {
-	large func(context.Context) error // see WithTurns
-
 	mu    sync.Mutex
 	of    *Turns // nil while nothing is held
 	user  int64
-	taken bool // a turn was taken at least once
+	large func(context.Context) error // see BeforeLarge; nil for none
 }
 
 type turnKey struct{}
@@ -113,14 +111,22 @@ type turnKey struct{}
 // turn, which it keeps until the next call in this context, or until end is called, so that the work is done with one
 // answer before it asks for another. A context that has this already stays as it is. Outside of such a context a large
 // answer is a broken contract.
-//
-// large, if not nil, is called before the first of them is read. If it returns an error, so does the call.
-func WithTurns(ctx context.Context, large func(context.Context) error) (_ context.Context, end func()) {
+func WithTurns(ctx context.Context) (_ context.Context, end func()) {
 	if turnOf(ctx) != nil {
 		return ctx, func() {}
 	}
-	t := &turn{large: large}
+	t := &turn{}
 	return context.WithValue(ctx, turnKey{}, t), t.end
+}
+
+// BeforeLarge has f called before the first large answer from now on is read in a context with turns. If f returns an
+// error, so does the call.
+func BeforeLarge(ctx context.Context, f func(context.Context) error) {
+	if t := turnOf(ctx); t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.large = f
+	}
 }
 
 // HoldsTurn reports whether the latest answer of the context is a large one.
@@ -156,7 +162,7 @@ func (t *turn) end() {
 // take waits for a turn unless it is held already. The call that waits holds none.
 func (t *turn) take(ctx context.Context, of *Turns, user int64) error {
 	t.mu.Lock()
-	held, first := t.of != nil, !t.taken
+	held, large := t.of != nil, t.large
 	t.mu.Unlock()
 	if held {
 		return nil
@@ -165,10 +171,10 @@ func (t *turn) take(ctx context.Context, of *Turns, user int64) error {
 		return err
 	}
 	t.mu.Lock()
-	t.of, t.user, t.taken = of, user, true
+	t.of, t.user, t.large = of, user, nil
 	t.mu.Unlock()
-	if first && t.large != nil {
-		return t.large(ctx)
+	if large != nil {
+		return large(ctx)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		h.as(0)
-		open := []string{"GET /api/v1/openapi.yaml", "POST /api/v1/setup", "POST /api/v1/session"}
+		open := []string{"GET /api/v1/openapi.yaml", "POST /api/v1/setup", "POST /api/v1/session",
+			"POST /api/v1/invitation", "POST /api/v1/reset"}
 		owner, err := h.db.UserByID(t.Context(), h.user)
 		require.NoError(t, err)
 		secrets := map[accounts.Scope]string{}
@@ -73,7 +74,7 @@ func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
 // needed returns the scope that a call needs; "session" when no token is good for it.
 func needed(method, route string) accounts.Scope {
 	switch name := method + " " + route; {
-	case name == "DELETE /api/v1/session" || name == "POST /api/v1/tokens":
+	case name == "DELETE /api/v1/session" || name == "DELETE /api/v1/account" || name == "POST /api/v1/tokens":
 		return "session"
 	case strings.HasPrefix(route, "/api/v1/admin/"):
 		return accounts.Full

@@ -241,3 +241,30 @@ func TestFormSaysHowLongToWait(t *testing.T) {
 		require.Equal(t, http.StatusTooManyRequests, w.Code)
 	})
 }
+
+func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		for range 3 {
+			h.signIn("203.0.113.7", "bea", "guess")
+		}
+		h.signIn("203.0.113.8", "my own password", "guess")
+		w := h.signIn("192.0.2.1", "Bea", password)
+		h.session = w.Result().Cookies()
+		h.signIn("192.0.2.1", "Bea", password)
+		h.submit("/settings/password", http.StatusSeeOther, "old", password, "new", "some other random words")
+		page := h.page("/activity")
+		for _, sentence := range []string{"3 failed tries to sign in from 203.0.113.7.",
+			"Bea signed in with a program from 192.0.2.1, twice.", "Bea changed the password."} {
+			require.Contains(t, page, sentence)
+		}
+		require.NotContains(t, page, "203.0.113.8")
+		entries := h.call(http.MethodGet, "/activity", "", http.StatusOK)["activity"].([]any)
+		require.Len(t, entries, 3)
+		tries := entries[2].(map[string]any)
+		require.Equal(t, "sign_in_failed", tries["action"])
+		require.Equal(t, []any{float64(3), nil}, []any{tries["times"], tries["actor"]})
+		h.as(h.user) // the administrator
+		require.NotContains(t, h.page("/activity"), "203.0.113", "it is Bea's own")
+	})
+}

@@ -31,6 +31,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/providers"
+	"reprise/internal/removal"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/internal/storetest"
@@ -44,6 +45,8 @@ type services struct {
 	refuses string          // the title of the listen that is refused
 	has     []library.Track // the catalogue
 	taken   []string        // titles
+	hangs   bool            // no call ends by itself
+	cut     int             // calls that hung and were cut off
 	list    []string        // the tracks of the only playlist
 }
 
@@ -53,11 +56,28 @@ func (s *services) fail(err error) {
 	s.fails = err
 }
 
+// hang waits until a call is cut off, if calls hang.
+func (s *services) hang(ctx context.Context) bool {
+	s.mu.Lock()
+	hangs := s.hangs
+	s.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.cut++
+	}
+	return hangs
+}
+
 func (s *services) Prove(context.Context) (providers.Account, error) {
 	return providers.Account{}, nil
 }
 
-func (s *services) Submit(_ context.Context, plays []library.StoredListen) ([]error, error) {
+func (s *services) Submit(ctx context.Context, plays []library.StoredListen) ([]error, error) {
+	if s.hang(ctx) {
+		return nil, ctx.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
@@ -128,6 +148,7 @@ type household struct {
 	db   *store.Store
 	user int64
 	far  *services
+	gone *removal.Remover
 
 	session []*http.Cookie
 }
@@ -179,12 +200,19 @@ func newHousehold(t *testing.T, opt delivery.Options) *household {
 	pull := syncer.NewSyncer(syncer.Options{}, guard, db, bus)
 	carried := delivery.New(delivery.Parts{Registry: registry, Store: db, Bus: bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, opt)
-	h.Config = Config{BaseURL: "http://127.0.0.1:8420", OwnNames: []string{"example.com"},
-		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
+	people, err := accounts.New(db, 2)
+	require.NoError(t, err)
+	courier := notify.NewCourier(notify.CourierOptions{Store: db, Guard: guard, Notifier: notifier, Bus: bus, Log: log,
+		Name: delivery.ChannelName})
+	connections := syncer.NewConnections(guard, pull, carried, db, bus)
+	h.gone = removal.New(db, bus, log, connections, courier, carried)
+	h.Config = Config{Accounts: people, Courier: courier, Removals: h.gone, BaseURL: "http://127.0.0.1:8420",
+		OwnNames: []string{"example.com"},
+		Metrics:  http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), Log: log, Store: db,
 		Sessions: db.Sessions(),
 		Registry: registry, Bus: bus, Notifier: notifier,
 		Imports:     imports.New(imports.Config{Dir: t.TempDir(), Store: db, Bus: bus, Notifier: notifier, Log: log}),
-		Connections: syncer.NewConnections(guard, pull, carried, db, bus), Syncer: pull,
+		Connections: connections, Syncer: pull,
 		Deliveries: carried, Guard: guard,
 		Digests: digest.New(digest.Config{Guard: guard, Store: db, Bus: bus, Log: log}), DemoUser: u.ID,
 		Rollup: metrics.NewRollup(catalogue, db, log)}

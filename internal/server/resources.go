@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/accounts"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/admin"
 	"reprise/internal/server/channels"
@@ -55,6 +56,7 @@ type resources struct {
 	base      *url.URL
 	core      *core.Core
 	people    *people.Handler
+	redeemer  *people.Redeemer
 	settings  *settings.Handler
 	feed      *feed.Handler
 	resources []resource
@@ -80,15 +82,18 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 	access := tokens.New(k, c.Store, c.Bus)
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
-	users := people.NewUsers(k, c.Store, c.Accounts)
+	links := accounts.NewLinks(c.Store, c.Accounts)
+	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
+		Removals: c.Removals, Courier: c.Courier, Named: c.NamedChannels})
 	entry := people.New(people.Options{
 		Core: k, Accounts: c.Accounts, Courier: c.Courier, Named: c.NamedChannels,
 	})
 	return &resources{
-		Config: c,
-		base:   base,
-		core:   k,
-		people: entry,
+		Config:   c,
+		base:     base,
+		core:     k,
+		people:   entry,
+		redeemer: people.NewRedeemer(k, links),
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
 			Breakers: breakers,

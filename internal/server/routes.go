@@ -60,6 +60,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 
 	session := e.Group("", r.core.Sessions.With)
 	r.people.Open(session)
+	r.redeemer.Open(session)
 	pages := session.Group("", r.core.Sessions.MustSignIn)
 	api := e.Group("/api/v1", r.core.Access.MayCall)
 	for _, one := range r.resources {

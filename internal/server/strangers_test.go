@@ -60,3 +60,24 @@ func TestOnlyTrustedProxiesNameTheBrowser(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, guess(50, "10.0.0.1", "192.0.2.50"), "another browser")
 	})
 }
+
+// A session that somebody planted before does not become the one of the person who signs in.
+func TestSignInMakesANewSession(t *testing.T) {
+	t.Parallel()
+	h := public(t)
+	signIn := func() *http.Cookie {
+		h.submit("/login", http.StatusSeeOther, "name", "Bea", "password", password)
+		require.Equal(t, "__Host-reprise_session", h.session[0].Name)
+		return h.session[0]
+	}
+	first := signIn()
+	h.session = []*http.Cookie{first}
+	second := signIn()
+	require.NotEqual(t, first.Value, second.Value)
+	for cookie, want := range map[*http.Cookie]int{first: http.StatusSeeOther, second: http.StatusOK} {
+		h.session = []*http.Cookie{cookie}
+		require.Equal(t, want, h.knock(http.MethodGet, "/listens").Code)
+	}
+	h.session = []*http.Cookie{{Name: first.Name, Value: "chosen-by-somebody-else"}}
+	require.NotEqual(t, "chosen-by-somebody-else", signIn().Value)
+}

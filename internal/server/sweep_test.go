@@ -30,7 +30,9 @@ func (h *household) eachRoute(see func(name, path string, w *httptest.ResponseRe
 
 // openToAll are the routes that answer without a session or a token.
 var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.js", "GET /api/v1/openapi.yaml",
-	"GET /login", "POST /login", "POST /api/v1/session", "GET /setup", "POST /setup", "POST /api/v1/setup"}
+	"GET /login", "POST /login", "POST /api/v1/session", "GET /setup", "POST /setup", "POST /api/v1/setup",
+	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
+	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset"}
 
 // The API has its own test, which also tries tokens.
 func TestStrangersSeeNoPage(t *testing.T) {
@@ -57,7 +59,7 @@ func TestStrangersSeeNoPage(t *testing.T) {
 }
 
 // administration begins the paths that only administrators may use.
-var administration = []string{"/api/v1/admin/", "/settings/users", "/settings/keys/", "/settings/breakers/",
+var administration = []string{"/api/v1/admin/", "/people", "/settings/keys/", "/settings/breakers/",
 	"/settings/enrichment/"}
 
 func TestMembersDoNotAdminister(t *testing.T) {
@@ -91,8 +93,14 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 				require.Contains(t, head.Get("Content-Security-Policy"), "base-uri 'none'", name)
 				require.NotContains(t, head.Get("Content-Security-Policy"), "unsafe", name)
 				require.Equal(t, "nosniff", head.Get("X-Content-Type-Options"), name)
-				require.Equal(t, "same-origin", head.Get("Referrer-Policy"), name)
+				referrer := "same-origin"
+				if strings.HasSuffix(name, "/:code") { // the address has a secret
+					referrer = "no-referrer"
+				}
+				require.Equal(t, referrer, head.Get("Referrer-Policy"), name)
 				require.Equal(t, "same-origin", head.Get("Cross-Origin-Opener-Policy"), name)
+				require.Equal(t, "same-origin", head.Get("Cross-Origin-Resource-Policy"), name)
+				require.Contains(t, head.Get("Permissions-Policy"), "camera=()", name)
 				require.Empty(t, head.Get("Access-Control-Allow-Origin"), name)
 				if w.Body.Len() > 0 {
 					require.Regexp(t, `^(text/.+; charset=(utf|UTF)-8|application/|image/)`,
@@ -112,4 +120,31 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestEveryPageOffersToSignOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		walked := 0
+		h.eachRoute(func(name, _ string, w *httptest.ResponseRecorder) {
+			if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") ||
+				slices.Contains(openToAll, name) {
+				return
+			}
+			walked++
+			require.Contains(t, w.Body.String(), `action="/logout"`, name)
+		})
+		require.GreaterOrEqual(t, walked, 10)
+	})
+}
+
+func TestNoFolderIsListed(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	for _, path := range []string{"/static/", "/static", "/static/../static/", "/static/%2e%2e/", "/art/",
+		"/.git/config", "/static/../templates/layout.html"} {
+		w := h.do(http.MethodGet, path, "", "")
+		require.NotEqual(t, http.StatusOK, w.Code, path)
+		require.NotContains(t, w.Body.String(), "app.css</a>", path)
+	}
 }

@@ -25,24 +25,67 @@ const (
 func (s *Store) Note(ctx context.Context, e activity.Entry) error {
 	by := activity.ActorOf(ctx)
 	ctx = context.WithoutCancel(ctx)
-	return s.write(ctx, func(tx *sql.Tx) error {
-		if e.User != 0 {
-			if _, err := person(ctx, tx, e.User); errors.Is(err, accounts.ErrUnknown) { // removed meanwhile
-				return nil
-			} else if err != nil {
-				return err
-			}
+	return s.write(ctx, func(tx *sql.Tx) error { return addEntry(ctx, tx, by, e) })
+}
+
+func addEntry(ctx context.Context, tx *sql.Tx, by activity.Actor, e activity.Entry) error {
+	if e.User != 0 {
+		if _, err := person(ctx, tx, e.User); errors.Is(err, accounts.ErrUnknown) { // removed meanwhile
+			return nil
+		} else if err != nil {
+			return err
 		}
-		id, err := nextIDs(ctx, tx, "activity", 1)
+	}
+	id, err := nextIDs(ctx, tx, "activity", 1)
+	if err != nil {
+		return err
+	}
+	return execTx(ctx, tx, `INSERT INTO activity
+		(id, at, user_id, actor_id, actor, action, connection, subject, detail)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Connection,
+		cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
+}
+
+// mostSubjects is how many subjects of one action NoteOften tells apart within its time.
+const mostSubjects = 5
+
+// NoteOften does what Note does, for what may happen often: if there is an entry about the same user, action and
+// subject that is younger than within, it counts that entry once more. From the sixth subject on it counts under "other
+// addresses", so that no flood fills the log.
+func (s *Store) NoteOften(ctx context.Context, e activity.Entry, within time.Duration) error {
+	by, since := activity.ActorOf(ctx), millis(time.Now().Add(-within))
+	ctx = context.WithoutCancel(ctx)
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if done, err := noteAgain(ctx, tx, e, since); done || err != nil {
+			return err
+		}
+		var subjects int
+		err := tx.QueryRowContext(ctx, `SELECT count(*) FROM activity WHERE user_id = $1 AND at > $2 AND action = $3`,
+			e.User, since, string(e.Action)).Scan(&subjects)
 		if err != nil {
 			return err
 		}
-		return execTx(ctx, tx, `INSERT INTO activity
-			(id, at, user_id, actor_id, actor, action, connection, subject, detail)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			id, millis(time.Now()), e.User, by.ID, by.Name, string(e.Action), e.Connection,
-			cut(e.Subject, mostDetail), cut(e.Detail, mostDetail))
+		if subjects >= mostSubjects {
+			e.Subject = "other addresses"
+			if done, err := noteAgain(ctx, tx, e, since); done || err != nil {
+				return err
+			}
+		}
+		return addEntry(ctx, tx, by, e)
 	})
+}
+
+// noteAgain counts an entry once more if there is one that is younger than since.
+func noteAgain(ctx context.Context, tx *sql.Tx, e activity.Entry, since int64) (done bool, err error) {
+	result, err := tx.ExecContext(ctx, `UPDATE activity SET times = times + 1 WHERE id = (
+		SELECT id FROM activity WHERE user_id = $1 AND at > $2 AND action = $3 AND subject = $4
+		ORDER BY id DESC LIMIT 1)`, e.User, since, string(e.Action), e.Subject)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // cut shortens a text to so many characters, and marks that it did.
@@ -65,7 +108,8 @@ func (s *Store) Activity(ctx context.Context, f activity.Filter, before string, 
 	}
 	scan := func(r scanner) (e activity.Entry, err error) {
 		var at int64
-		err = r.Scan(&e.ID, &at, &e.User, &e.ActorID, &e.Actor, &e.Action, &e.Connection, &e.Subject, &e.Detail)
+		err = r.Scan(&e.ID, &at, &e.User, &e.ActorID, &e.Actor, &e.Action, &e.Connection, &e.Subject, &e.Detail,
+			&e.Times)
 		e.At = instant(at)
 		return e, err
 	}
@@ -74,7 +118,7 @@ func (s *Store) Activity(ctx context.Context, f activity.Filter, before string, 
 		other = 0
 	}
 	page, err = list(ctx, s.reader, scan, `SELECT id, at, user_id, actor_id, actor, action, connection, subject,
-		detail FROM activity
+		detail, times FROM activity
 		WHERE user_id IN ($1, $2) AND ($3 = '' OR connection = $3) AND `+ofProvider("connection", 4)+`
 		AND id < $5 ORDER BY id DESC LIMIT $6`, f.User, other, f.Connection, f.Provider, last, limit+1)
 	if len(page) > limit {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,4 +122,39 @@ func TestDeliveriesOfAProviderOrConnection(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, page, want)
 	}
+}
+
+func TestFloodIsAFewEntriesOfTheLog(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	fails := func(address string) {
+		require.NoError(t, s.NoteOften(t.Context(), activity.Entry{User: 1, Action: activity.SignInFailed,
+			Subject: address}, time.Hour))
+	}
+	var all sync.WaitGroup
+	for range 25 {
+		all.Go(func() { fails("203.0.113.7") })
+	}
+	all.Wait()
+	for i := range 40 {
+		fails(fmt.Sprintf("10.0.%d.1", i))
+	}
+	fails("203.0.113.7")
+	require.NoError(t, s.NoteOften(t.Context(), activity.Entry{User: 1, Action: activity.SignedIn, Subject: "curl"},
+		time.Hour), "another action counts for itself")
+	page, _, err := s.Activity(t.Context(), activity.Filter{User: 1}, "", 100)
+	require.NoError(t, err)
+	times := map[string]int{}
+	for _, e := range page {
+		times[e.Subject] = e.Times
+	}
+	require.Equal(t, map[string]int{"203.0.113.7": 26, "10.0.0.1": 1, "10.0.1.1": 1, "10.0.2.1": 1, "10.0.3.1": 1,
+		"other addresses": 36, "curl": 1}, times)
+	require.Len(t, page, 7)
+
+	require.NoError(t, s.exec(t.Context(), "UPDATE activity SET at = at - 3600001"))
+	fails("203.0.113.7")
+	page, _, err = s.Activity(t.Context(), activity.Filter{User: 1}, "", 1)
+	require.NoError(t, err)
+	require.Equal(t, 1, page[0].Times, "after an hour there is a new entry")
 }

@@ -46,6 +46,8 @@ var belongings = []belonging{
 	{"channels", []string{"id"}}, // with their messages
 	{"notifications", []string{"id"}},
 	{"tokens", []string{"id"}},
+	{"links", []string{"id"}},
+	{"sessions", []string{"id"}},
 	{"activity", []string{"id"}},
 }
 
@@ -81,9 +83,16 @@ func (s *Store) SetRole(ctx context.Context, user int64, role string) (before st
 		if err := notTheLast(ctx, tx, u); err != nil {
 			return err
 		}
-		return execTx(ctx, tx, "UPDATE users SET role = $1 WHERE id = $2", role, user)
+		return errors.Join(
+			execTx(ctx, tx, "UPDATE users SET role = $1 WHERE id = $2", role, user),
+			dropLinksBy(ctx, tx, user)) // an invitation in the hand of a former administrator would make another
 	})
 	return before, err
+}
+
+// dropLinksBy removes the links that a person has made.
+func dropLinksBy(ctx context.Context, tx *sql.Tx, user int64) error {
+	return execTx(ctx, tx, "DELETE FROM links WHERE made_by = $1", user)
 }
 
 // person returns an account, also one that is leaving.
@@ -120,6 +129,8 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 			leaving, fmt.Sprint(" ", user), user)
 		for _, step := range []string{
 			"DELETE FROM tokens WHERE user_id = $1",
+			"DELETE FROM links WHERE user_id = $1 OR made_by = $1",
+			"DELETE FROM sessions WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",
 			"DELETE FROM pending_connections WHERE user_id = $1",
 			"DELETE FROM forwarding WHERE user_id = $1",
@@ -177,6 +188,7 @@ func removeSome(ctx context.Context, tx *sql.Tx, user int64) (removal.Left, erro
 		return removal.Working, nil
 	}
 	return removal.Gone, errors.Join(
+		dropLinksBy(ctx, tx, user),
 		execTx(ctx, tx, "UPDATE activity SET actor_id = -1, actor = 'Somebody who has left' WHERE actor_id = $1", user),
 		execTx(ctx, tx, "DELETE FROM users WHERE id = $1 AND role = $2", user, leaving))
 }

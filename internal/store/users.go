@@ -19,26 +19,31 @@ func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 // AddUser implements accounts.Store. It stores a new account and returns it with its ID. Names are compared without
 // case.
 func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accounts.User, error) {
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		var all, same int
-		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0)
-			FROM users`, nameKey(u.Name)).Scan(&all, &same)
-		switch {
-		case err != nil:
-			return err
-		case first && all > 0:
-			return accounts.ErrNotFirst
-		case same > 0:
-			return accounts.ErrTaken
-		}
-		if u.ID, err = nextIDs(ctx, tx, "users", 1); err != nil {
-			return err
-		}
-		return execTx(ctx, tx, `INSERT INTO users (id, name, name_key, password_hash, role, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6)`,
-			u.ID, u.Name, nameKey(u.Name), u.PasswordHash, u.Role, millis(u.CreatedAt))
+	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+		u, err = insertUser(ctx, tx, u, first)
+		return err
 	})
 	return u, err
+}
+
+func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (accounts.User, error) {
+	var all, same int
+	err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0)
+		FROM users`, nameKey(u.Name)).Scan(&all, &same)
+	switch {
+	case err != nil:
+		return u, err
+	case first && all > 0:
+		return u, accounts.ErrNotFirst
+	case same > 0:
+		return u, accounts.ErrTaken
+	}
+	if u.ID, err = nextIDs(ctx, tx, "users", 1); err != nil {
+		return u, err
+	}
+	return u, execTx(ctx, tx, `INSERT INTO users (id, name, name_key, password_hash, role, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
+		u.ID, u.Name, nameKey(u.Name), u.PasswordHash, u.Role, millis(u.CreatedAt))
 }
 
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
@@ -78,14 +83,15 @@ func (s *Store) Admins(ctx context.Context) ([]int64, error) {
 // passwordChanges is the sequence that counts the changes of passwords.
 const passwordChanges = "password_changes"
 
-// SetPassword stores a new password's hash.
+// SetPassword stores a new password's hash. Links to choose another one stop working.
 func (s *Store) SetPassword(ctx context.Context, user int64, hash string) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
-		if _, err := nextIDs(ctx, tx, passwordChanges, 1); err != nil {
-			return err
-		}
-		return execTx(ctx, tx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user)
-	})
+	return s.write(ctx, func(tx *sql.Tx) error { return setPassword(ctx, tx, user, hash) })
+}
+
+func setPassword(ctx context.Context, tx *sql.Tx, user int64, hash string) error {
+	_, err := nextIDs(ctx, tx, passwordChanges, 1)
+	return errors.Join(err, dropResets(ctx, tx, user),
+		execTx(ctx, tx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user))
 }
 
 // PasswordChanges returns how many times a password has been changed, also by other processes.

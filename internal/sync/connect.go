@@ -75,7 +75,7 @@ func (m *connector) connect(
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name), nil)
+	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name))
 	began := time.Now()
 	account, err := adapter.Prove(proving)
 	end()
@@ -85,7 +85,7 @@ func (m *connector) connect(
 	}
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
-	c.AccountID, c.Account, c.CreatedAt = account.ID, account.Name, time.Now()
+	c.AccountID, c.Account, c.CreatedAt = library.ID(account.ID), library.Name(account.Name), time.Now()
 	old, err := m.store.Connection(ctx, c.User, c.ID)
 	switch {
 	case err == nil && old.AccountID != c.AccountID:

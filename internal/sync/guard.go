@@ -66,7 +66,7 @@ func (g *Guard) Do(
 	if _, ok := g.eager.LoadAndDelete(key); ok {
 		callCtx = resilience.WithProbe(callCtx)
 	}
-	callCtx, end := resilience.WithTurns(callCtx, nil)
+	callCtx, end := resilience.WithTurns(callCtx)
 	err := g.recovered(callCtx, s, call)
 	end()
 	if !s.Channel { // the channels have done it

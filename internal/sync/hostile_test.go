@@ -1,11 +1,13 @@
 package sync_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,5 +44,46 @@ func TestAHostileServerStopsItsOwnStream(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, 1, e.Listens(bob))
 		require.Equal(t, syncer.Healthy, e.Status(bob, "spotify").Condition)
+	})
+}
+
+// TestImpossibleTimesAreCountedOnce: a play from the year 3000 neither stays on top nor hides what is played later.
+func TestImpossibleTimesAreCountedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.PlayOn("listenbrainz", "alice", "Of old", time.Unix(1, 0))
+		up.PlayOn("listenbrainz", "alice", "Jóga", time.Now().Add(-time.Minute))
+		up.PlayOn("listenbrainz", "alice", "In the year 2525", time.Date(2525, 1, 1, 0, 0, 0, 0, time.UTC))
+		up.PlayOn("listenbrainz", "alice", "3000", time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC))
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		enginetest.Settle()
+		note := func() string { return e.Status(user, "listenbrainz").Streams[0].Note }
+		require.Equal(t, 1, e.Listens(user))
+		require.Equal(t, "3 plays were refused: their times are impossible.", note())
+		for i := range 5 {
+			up.PlayOn("listenbrainz", "alice", fmt.Sprint("Later ", i), time.Now())
+			time.Sleep(10 * time.Minute)
+		}
+		require.Equal(t, 6, e.Listens(user))
+		require.Equal(t, "3 plays were refused: their times are impossible.", note(), "each counts once")
+		page, _, err := e.Store.Listens(t.Context(), user, "", 10)
+		require.NoError(t, err)
+		require.Equal(t, "Later 4", page[0].Title)
+		require.Equal(t, syncer.Healthy, e.Status(user, "listenbrainz").Condition)
+	})
+}
+
+// TestAHugeTitleIsStoredCut and stays one listen, however often it is read.
+func TestAHugeTitleIsStoredCut(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		up.Play("alice", "A\u202e "+strings.Repeat("very ", 20_000)+"long title", time.Now().Add(-time.Minute))
+		require.NoError(t, e.ConnectListenBrainz(user, "alice"))
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		time.Sleep(time.Hour)
+		page, _, err := e.Store.Listens(t.Context(), user, "", 10)
+		require.NoError(t, err)
+		require.Len(t, page, 1, "%+v", e.Status(user, "listenbrainz"))
+		require.Len(t, page[0].Sources, 2)
+		require.Equal(t, 500, utf8.RuneCountInString(page[0].Title))
+		require.Regexp(t, `^A very very .*…$`, page[0].Title)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // listenStore keeps listens and their positions.
@@ -72,7 +73,12 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 		if err != nil {
 			return false, err
 		}
+		if len(page.Listens) > maxPage {
+			return false, &resilience.ContractError{Endpoint: "plays", What: fmt.Sprintf("a page of %d plays",
+				len(page.Listens))}
+		}
 		r.position.took(i, page, time.Now())
+		page.Listens = r.possible(page.Listens)
 		if page.Lost {
 			r.position.lost(span, page.Oldest, r.begun)
 		}
@@ -93,6 +99,26 @@ func (r *listenRun) walk(ctx context.Context, i int) (finished bool, err error) 
 	return true, r.save(ctx, nil)
 }
 
+// maxPage is how many plays a page has at most. Adapters ask for 1,000 at most.
+const maxPage = 5_000
+
+// possible bounds what the plays of a page say, and leaves out those that cannot have been played then: stored, one
+// from the year 3000 would be on top for ever.
+func (r *listenRun) possible(page []library.Listen) []library.Listen {
+	now := time.Now()
+	kept := page[:0:len(page)]
+	refused := 0
+	for _, l := range page {
+		if l.Clean(now) {
+			kept = append(kept, l)
+		} else if r.position.refuse(l.SourceID) {
+			refused++
+		}
+	}
+	r.rd.opt.Metrics.Refused(r.c.Provider(), refused)
+	return kept
+}
+
 // save stores a page and the position after it, and tells the browsers.
 func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	hidden, err := r.hidden(ctx, page)
@@ -101,7 +127,8 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	}
 	added, err := r.rd.store.SaveListens(ctx, library.Intake{User: r.c.User, Connection: r.c.ID,
 		Generation: r.c.Generation,
-		Listens:    append(page[:len(page):len(page)], hidden...), Position: r.position.String(), Gap: r.gap})
+		Listens:    append(page[:len(page):len(page)], hidden...), Position: r.position.String(),
+		Note: r.position.note(), Gap: r.gap})
 	if err != nil {
 		return err
 	}
@@ -120,6 +147,12 @@ func (r *listenRun) save(ctx context.Context, page []library.Listen) error {
 	}
 	return nil
 }
+
+// The limits of plays that are only counted: of a page, and how closely they can have followed each other.
+const (
+	maxHidden = 5_000
+	minPlayed = 10 * time.Second
+)
 
 // hidden returns the plays that a page only counts. Where a provider has only the last play of each track and their
 // number, a number that grew by more than one hides plays at unknown times.
@@ -144,6 +177,7 @@ func (r *listenRun) hidden(ctx context.Context, page []library.Listen) ([]librar
 			continue
 		}
 		missed := l.PlayCount - before.PlayCount - 1
+		missed = min(missed, maxHidden-len(hidden), int(l.PlayedAt.Sub(before.PlayedAt)/minPlayed))
 		step := l.PlayedAt.Sub(before.PlayedAt) / time.Duration(max(missed, 0)+1)
 		for n := range max(missed, 0) {
 			guess := l

@@ -26,6 +26,14 @@ type playlistStore interface {
 	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error
 }
 
+// The limits of one connection's playlists, above those of every service that names its own.
+const (
+	maxPlaylists = 10_000
+	maxTracks    = 20_000 // of one playlist
+	maxRefused   = 1_000  // playlists that are remembered as unreadable
+	maxNamed     = 20     // of these in a note
+)
+
 // playlistPosition is what one run of playlists leaves for the next.
 type playlistPosition struct {
 	// Shrunk says that the list had fewer than half of its playlists, which is believed if it happens again.
@@ -51,7 +59,14 @@ func (rd *reader) readPlaylists(
 		if err != nil {
 			return 0, err
 		}
-		now = append(now, page...)
+		for _, p := range page {
+			p.Clean()
+			now = append(now, p)
+		}
+		if len(now) > maxPlaylists {
+			return 0, &resilience.ContractError{Endpoint: library.Playlists,
+				What: fmt.Sprintf("more than %d playlists", maxPlaylists)}
+		}
 	}
 	stored, err := rd.store.ConnectionPlaylists(ctx, c.User, c.ID)
 	if err != nil {
@@ -78,7 +93,9 @@ func (rd *reader) readPlaylists(
 		}
 		if refused { // that one only; the others go on
 			skipped = append(skipped, p.Name)
-			position.Refused[p.SourceID] = p.Snapshot
+			if len(position.Refused) < maxRefused {
+				position.Refused[p.SourceID] = p.Snapshot
+			}
 		} else if err != nil {
 			return changed, err
 		}
@@ -91,7 +108,11 @@ func (rd *reader) readPlaylists(
 	}
 	note := ""
 	if len(skipped) > 0 {
-		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(skipped, ", "))
+		named := skipped[:min(len(skipped), maxNamed)]
+		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(named, ", "))
+		if more := len(skipped) - len(named); more > 0 {
+			note = fmt.Sprintf("%s, and %d more.", strings.TrimSuffix(note, "."), more)
+		}
 	}
 	text, err := json.Marshal(position)
 	return changed, errors.Join(err, rd.arrange(ctx, known, now),
@@ -177,7 +198,14 @@ func (rd *reader) readPlaylist(
 		if err != nil {
 			return true, err
 		}
-		tracks = append(tracks, page...)
+		for _, t := range page {
+			t.Clean()
+			tracks = append(tracks, t)
+		}
+		if len(tracks) > maxTracks {
+			return true, &resilience.ContractError{Endpoint: library.Playlists,
+				What: fmt.Sprintf("a playlist of more than %d tracks", maxTracks)}
+		}
 	}
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))

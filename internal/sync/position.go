@@ -3,6 +3,7 @@ package sync
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -24,6 +25,36 @@ type position struct {
 	At time.Time `json:"at,omitzero"`
 	// Gap is the time in which nothing was read; nil if it is too short to report, or has been reported.
 	Gap *library.Gap `json:"gap,omitempty"`
+	// Refused are hashes of the ids of plays that were refused, so that a play counts once however often it is read; at
+	// most mostRefused.
+	Refused []uint32 `json:"refused,omitempty"`
+}
+
+// mostRefused is how many refused plays are counted.
+const mostRefused = 200
+
+// refuse notes a play that was not stored because its time is impossible, and reports whether it was unknown.
+func (p *position) refuse(sourceID string) bool {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(sourceID))
+	if len(p.Refused) >= mostRefused || slices.Contains(p.Refused, h.Sum32()) {
+		return false
+	}
+	p.Refused = append(p.Refused, h.Sum32())
+	return true
+}
+
+// note says how many plays were refused, for a person; empty for none.
+func (p *position) note() string {
+	switch n := len(p.Refused); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return "1 play was refused: its time is impossible."
+	case n < mostRefused:
+		return fmt.Sprintf("%d plays were refused: their times are impossible.", n)
+	}
+	return fmt.Sprintf("%d plays or more were refused: their times are impossible.", mostRefused)
 }
 
 func parsePosition(text string) (position, error) {

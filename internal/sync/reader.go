@@ -24,6 +24,8 @@ type reader struct {
 	bus   *events.Bus
 	log   *slog.Logger
 	last  *lastReads
+
+	perils *perils
 }
 
 // run is one run: it reads one stream of one connection as far as it may, and notes what came of it.
@@ -41,6 +43,11 @@ func (rd *reader) run(ctx context.Context, k Key) error {
 	subject := providers.OfConnection(c, k.Stream)
 	err = rd.guard.Do(began, subject, func(ctx context.Context, a providers.Adapter) (err error) {
 		rd.bus.Publish(c.User, events.Event{Type: events.Connection, Connection: c.ID})
+		leave, err := rd.perils.enter(ctx, k)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		r.Rows, err = rd.read(ctx, c, k.Stream, a)
 		return err
 	})

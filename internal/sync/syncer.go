@@ -60,6 +60,7 @@ type Store interface {
 	listenStore
 	playlistStore
 	historyStore
+	perilStore
 }
 
 // historyStore keeps runs.
@@ -103,13 +104,17 @@ func (s signal) send() {
 // NewSyncer returns a Syncer; nothing happens before Run.
 func NewSyncer(opt Options, g *Guard, store Store, bus *events.Bus) *Syncer {
 	opt = opt.withDefaults()
-	rd := &reader{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}}}
+	rd := &reader{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, last: &lastReads{of: map[Key]lastRead{}},
+		perils: &perils{store: store, log: g.opt.Log}}
 	return &Syncer{opt: opt, guard: g, store: store, bus: bus, log: g.opt.Log, reader: rd, poke: make(signal, 1),
 		queue: newQueue(), runs: map[Key]*run{}, behind: map[Key]bool{}}
 }
 
 // Run works until ctx ends, and returns when every run has ended.
 func (s *Syncer) Run(ctx context.Context) error {
+	if err := s.reader.perils.load(ctx); err != nil {
+		return err
+	}
 	loops, err := startLoops(ctx, s)
 	if err != nil {
 		return err

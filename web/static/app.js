@@ -53,6 +53,22 @@
     showTimes(document);
   });
 
+  // ---- copying ------------------------------------------------------------------------------------------------
+  // Where the page came without TLS, browsers have no clipboard for it, and the old way is left.
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const el = document.getElementById(button.dataset.copy);
+      try {
+        await navigator.clipboard.writeText(el.textContent);
+      } catch {
+        getSelection().selectAllChildren(el);
+        if (!document.execCommand("copy")) return;
+      }
+      button.textContent = "Copied";
+    });
+  }
+
   // ---- parts of a page that can change --------------------------------------------------------------------
   // A page without parts of its own has only the bell and the banners, which are on every page.
   const here = document.querySelector("main [data-part]") ? location.pathname + location.search : "/";

@@ -57,6 +57,7 @@ type View struct {
 	Provider   *string `json:"provider"`
 	Connection *string `json:"connection"`
 	Subject    string  `json:"subject,omitempty"`
+	Times      int     `json:"times,omitempty"` // if more than once
 	Message    string  `json:"message"`
 	Trouble    bool    `json:"-"` // a problem began
 	End        bool    `json:"-"` // a problem ended
@@ -64,16 +65,20 @@ type View struct {
 
 var (
 	troubles = []activity.Action{activity.Stopped, activity.Held, activity.StillFailing, activity.BreakerOpened,
-		activity.UplinkLost, activity.KeyRefused}
+		activity.UplinkLost, activity.KeyRefused, activity.SignInFailed}
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 
 func viewOf(e activity.Entry, label func(library.ConnectionID) string) View {
-	return View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
+	v := View{ID: strconv.FormatInt(e.ID, 10), At: library.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
 		Subject:    e.Subject, Message: e.Sentence(label(e.Connection)), Trouble: slices.Contains(troubles,
 			e.Action), End: slices.Contains(ends, e.Action)}
+	if e.Times > 1 {
+		v.Times = e.Times
+	}
+	return v
 }
 
 // entries returns a page of the entries about the user of a request, and for administrators also about the

@@ -19,6 +19,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/resilience"
+	"reprise/internal/throttle"
 )
 
 // tokenStore looks up personal tokens.
@@ -33,6 +34,7 @@ const bySession accounts.Scope = "session"
 // exceptions are the calls that need another scope than their method and path imply.
 var exceptions = map[string]accounts.Scope{
 	"DELETE /api/v1/session": bySession,
+	"DELETE /api/v1/account": bySession,
 	"POST /api/v1/tokens":    bySession, // a token that makes tokens could never be revoked for good
 	"GET /api/v1/tokens":     accounts.Operate,
 }
@@ -58,6 +60,7 @@ type Access struct {
 	adminToken resilience.Secret
 	log        *slog.Logger
 	wrong      *wrongTokens
+	refused    *throttle.Table // bounds the lines of the log
 }
 
 // bearer is the caller that a token names.
@@ -162,6 +165,9 @@ func (a *Access) bearer(r *http.Request, address, secret string) (bearer, error)
 	}
 	right := a.isAdminToken(secret)
 	if err := a.wrong.try(address, right); err != nil {
+		if near, _ := throttle.Networks(address); a.refused.Take(near) == 0 {
+			a.log.Warn(logRefused, "address", address)
+		}
 		return bearer{}, err
 	}
 	return bearer{operator: true}, nil

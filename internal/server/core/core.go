@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
@@ -22,6 +23,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/throttle"
 	"reprise/web"
 )
 
@@ -33,6 +35,7 @@ type Store interface {
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Note(context.Context, activity.Entry) error
+	NoteOften(ctx context.Context, e activity.Entry, within time.Duration) error
 	ConnectionNames(ctx context.Context, user int64) (map[library.ConnectionID]string, error)
 }
 
@@ -60,11 +63,13 @@ type Core struct {
 	Sessions *Sessions
 	Access   *Access
 
-	base   *url.URL
-	tries  *tries
-	layout layout // what is the same on every page
-	store  Store
-	pages  *web.Pages
+	base  *url.URL
+	tries *tries
+	// refused bounds the lines of the log about addresses that are refused.
+	refused *throttle.Table
+	layout  layout // what is the same on every page
+	store   Store
+	pages   *web.Pages
 
 	services *providers.Registry
 }
@@ -80,9 +85,9 @@ func New(o Options) (*Core, error) {
 		BaseURL: o.BaseURL, Registry: o.Registry, Log: o.Log,
 		Sessions: sessions,
 		Access: &Access{sessions: sessions, store: o.Store, adminToken: o.AdminToken, log: o.Log,
-			wrong: newWrongTokens()},
-		base:   base,
-		tries:  newTries(),
+			wrong: newWrongTokens(), refused: throttle.New(refusedEvery)},
+		base:  base,
+		tries: newTries(), refused: throttle.New(refusedEvery),
 		layout: layout{Version: o.Version, demo: o.Demo},
 		store:  o.Store,
 

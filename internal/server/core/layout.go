@@ -49,7 +49,8 @@ func (l *layout) setPath(path string) {
 		l.Nav = append(l.Nav,
 			navLink{Label: "Digest", URL: "/digest", Current: current(path, "/digest", "/digest")})
 	}
-	settings := navLink{Label: "Settings", URL: "/settings", Current: current(path, "/settings", "/channels")}
+	settings := navLink{Label: "Settings", URL: "/settings",
+		Current: current(path, "/settings", "/channels", "/people", "/account")}
 	if within(path, "/settings") {
 		settings.Current = "page"
 	}

@@ -15,7 +15,7 @@ import (
 	"reprise/web"
 )
 
-// These are the rates at which secrets may be tried. See docs/security.md.
+// These are the rates at which secrets may be tried. See docs/signing-in.md.
 var (
 	ofAddress = throttle.Rate{Burst: 10, Every: 2 * time.Second}        // an IPv4 address, an IPv6 /64
 	ofNetwork = throttle.Rate{Burst: 30, Every: time.Second}            // an IPv4 /24, an IPv6 /48
@@ -105,13 +105,16 @@ func (k *Core) Guess(
 	device := k.Sessions.device(c.Request(), u)
 	giveBack, err := k.tries.take(name, c.RealIP(), device)
 	if err != nil {
+		k.refusedTry(c, u)
 		return accounts.User{}, err
 	}
-	u, err = check(ctx, device != "")
-	if !errors.Is(err, accounts.ErrWrong) {
+	checked, err := check(ctx, device != "")
+	if errors.Is(err, accounts.ErrWrong) {
+		k.failedTry(c, u)
+	} else {
 		giveBack()
 	}
-	return u, err
+	return checked, err
 }
 
 // SlowDown returns middleware that bounds how often an address and its network may try codes.

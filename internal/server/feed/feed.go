@@ -185,7 +185,7 @@ func (f *feed) tell(ctx context.Context, e events.Event) error {
 			return errSession
 		}
 	case events.SessionEnd:
-		if e.ID == f.watcher.Ends || e.ID == events.AllSessions {
+		if e.ID == f.watcher.Ends {
 			return errSession
 		}
 	}

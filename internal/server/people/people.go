@@ -156,7 +156,7 @@ func (h *Handler) login(c echo.Context) (Credentials, error) {
 	if err != nil {
 		return in, err
 	}
-	return in, h.core.Sessions.SignIn(c.Request().Context(), u.ID)
+	return in, h.core.SignIn(c, u)
 }
 
 func (h *Handler) loginForm(c echo.Context) error {

@@ -11,12 +11,39 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/library"
+	"reprise/internal/notify"
+	"reprise/internal/removal"
 	"reprise/internal/server/core"
 )
 
-// Store lists the accounts.
+// Store is what this package reads and keeps of accounts.
 type Store interface {
 	Users(context.Context) ([]accounts.User, error)
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	Counts(ctx context.Context, user int64) (removal.Counts, error)
+	Invitations(context.Context) ([]accounts.Link, error)
+	DeleteInvitation(ctx context.Context, id int64) (there bool, err error)
+	accounts.LinkStore
+	exportStore
+}
+
+// exportStore is what an export reads.
+type exportStore interface {
+	Listens(ctx context.Context, user int64, before string,
+		limit int) (page []library.StoredListen, next string, err error)
+	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
+	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+}
+
+// UsersOptions are what Users are made from.
+type UsersOptions struct {
+	Core     *core.Core
+	Store    Store
+	Accounts *accounts.Accounts
+	Links    *accounts.Links
+	Removals *removal.Remover
+	Courier  *notify.Courier
+	Named    []notify.Channel // the channels of the settings, which the first administrator gets
 }
 
 // Users answers for the accounts that there are.
@@ -24,20 +51,49 @@ type Users struct {
 	core     *core.Core
 	store    Store
 	accounts *accounts.Accounts
+	links    *accounts.Links
+	removals *removal.Remover
+	courier  *notify.Courier
+	named    []notify.Channel
 }
 
 // NewUsers returns Users.
-func NewUsers(k *core.Core, store Store, a *accounts.Accounts) *Users {
-	return &Users{core: k, store: store, accounts: a}
+func NewUsers(o UsersOptions) *Users {
+	return &Users{core: o.Core, store: o.Store, accounts: o.Accounts, links: o.Links, removals: o.Removals,
+		courier: o.Courier, named: o.Named}
 }
 
-// Pages adds no routes: the forms that add an account and change a password belong to the settings page.
-func (h *Users) Pages(*echo.Group) {}
+// Pages adds the routes of the pages. The form that changes a password belongs to the settings page.
+func (h *Users) Pages(g *echo.Group) {
+	g.GET("/account/export", h.exportOwn)
+	g.GET("/account/remove", h.selfPage)
+	g.POST("/account/remove", h.selfForm)
+	g.GET("/people", h.listPage, core.MustBeAdmin)
+	g.POST("/people", h.addForm, core.MustBeAdmin)
+	g.POST("/people/invitations", h.inviteForm, core.MustBeAdmin)
+	g.POST("/people/invitations/:id/revoke", h.takeBackForm, core.MustBeAdmin)
+	g.GET("/people/:id", h.personPage, core.MustBeAdmin)
+	g.GET("/people/:id/export", h.exportOther, core.MustBeAdmin)
+	g.POST("/people/:id/role", h.roleForm, core.MustBeAdmin)
+	g.POST("/people/:id/reset", h.resetForm, core.MustBeAdmin)
+	g.GET("/people/:id/remove", h.removePage, core.MustBeAdmin)
+	g.POST("/people/:id/remove", h.removeForm, core.MustBeAdmin)
+}
 
 // API adds the routes of the API.
 func (h *Users) API(g *echo.Group) {
+	g.GET("/account/export", h.exportOwn)
+	g.DELETE("/account", h.selfAPI)
 	g.GET("/admin/users", h.list, core.MustBeAdmin)
 	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
+	g.GET("/admin/users/:id", h.oneAPI, core.MustBeAdmin)
+	g.PATCH("/admin/users/:id", h.roleAPI, core.MustBeAdmin)
+	g.DELETE("/admin/users/:id", h.removeAPI, core.MustBeAdmin)
+	g.GET("/admin/users/:id/export", h.exportOther, core.MustBeAdmin)
+	g.POST("/admin/users/:id/reset", h.resetAPI, core.MustBeAdmin)
+	g.GET("/admin/invitations", h.invitationsAPI, core.MustBeAdmin)
+	g.POST("/admin/invitations", h.inviteAPI, core.MustBeAdmin)
+	g.DELETE("/admin/invitations/:id", h.takeBackAPI, core.MustBeAdmin)
 }
 
 // All returns the views of all accounts.
@@ -66,7 +122,7 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 	}
 	if err == nil {
 		h.core.Sessions.Recheck(u.ID)
-		h.core.Note(ctx, activity.Entry{User: u.ID, Action: activity.PasswordChanged})
+		h.core.NoteAccess(c, "password changed", activity.Entry{User: u.ID, Action: activity.PasswordChanged})
 	}
 	if errors.Is(err, accounts.ErrWrong) {
 		return accounts.InputError("The old password is not right. Nothing was changed.")

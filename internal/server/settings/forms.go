@@ -6,19 +6,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"reprise/internal/server/core"
-	"reprise/internal/server/people"
 )
-
-func (h *Handler) userForm(c echo.Context) error {
-	in, err := core.Body[people.Credentials](c)
-	if err == nil {
-		err = h.people.Add(c, in)
-	}
-	return h.settled(c, pageView{Form: "user", Name: in.Name, Role: in.Role}, err,
-		"The account "+in.Name+" has been made. Tell its owner the password; it can be changed on this page.")
-}
 
 func (h *Handler) passwordForm(c echo.Context) error {
 	err := h.people.ChangePassword(c, c.FormValue("old"), c.FormValue("new"))

@@ -51,7 +51,6 @@ func New(o Options) *Handler {
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/settings", h.page)
 	g.POST("/settings/password", h.passwordForm)
-	g.POST("/settings/users", h.userForm, core.MustBeAdmin)
 	g.POST("/settings/tokens", h.tokenForm)
 }
 
@@ -61,7 +60,6 @@ type pageView struct {
 	Tokens    []tokens.View
 
 	// For administrators.
-	Users      []people.View
 	Keys       []admin.KeyView     // the installation's own, of all providers
 	Open       []admin.BreakerView // of the endpoints whose breaker is not closed
 	Endpoints  int                 // called since the start
@@ -117,9 +115,6 @@ func (h *Handler) show(c echo.Context, status int, v pageView) error {
 
 // addInstallation fills in what only administrators see.
 func (h *Handler) addInstallation(ctx context.Context, v *pageView) (err error) {
-	if v.Users, err = h.people.All(ctx); err != nil {
-		return err
-	}
 	v.Open, v.Endpoints = h.breakers.Open()
 	v.Keys = h.keys.All()
 	v.Enrichment, err = h.sources.All(ctx)

@@ -101,7 +101,7 @@ func (h *Handler) Make(c echo.Context, name, scope string, expires time.Time) (V
 	if err != nil {
 		return View{}, err
 	}
-	h.core.Note(ctx, activity.Entry{User: t.User, Action: activity.TokenMade, Subject: t.Name,
+	h.core.NoteAccess(c, "token made", activity.Entry{User: t.User, Action: activity.TokenMade, Subject: t.Name,
 		Detail: "It is good for: " + scopeWords[t.Scope] + "."})
 	v := view(t)
 	v.Secret = secret
@@ -126,7 +126,7 @@ func (h *Handler) revoke(c echo.Context) (accounts.Token, error) {
 		return t, err
 	}
 	h.bus.Publish(t.User, events.Event{Type: events.SessionEnd, ID: core.EndOf(t.ID)})
-	h.core.Note(ctx, activity.Entry{User: t.User, Action: activity.TokenRevoked, Subject: t.Name})
+	h.core.NoteAccess(c, "token revoked", activity.Entry{User: t.User, Action: activity.TokenRevoked, Subject: t.Name})
 	return t, nil
 }
 

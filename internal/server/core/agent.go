@@ -1,0 +1,41 @@
+package core
+
+import (
+	"regexp"
+	"strings"
+)
+
+// browsers are the marks of browsers in the header User-Agent, with their names. The first match counts, because most
+// browsers also name others.
+var browsers = []struct{ mark, name string }{
+	{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Vivaldi", "Vivaldi"}, {"SamsungBrowser", "Samsung Internet"},
+	{"Firefox/", "Firefox"}, {"FxiOS", "Firefox"}, {"CriOS", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+}
+
+// systems are the marks of operating systems, with their names.
+var systems = []struct{ mark, name string }{
+	{"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"},
+	{"Mac OS X", "macOS"}, {"Linux", "Linux"},
+}
+
+// product matches the name at the start of the header that a program sends.
+var product = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,30}`)
+
+// Agent says in words what sent a request with that User-Agent: a browser and its system, or the name of a program.
+func Agent(header string) string {
+	for _, b := range browsers {
+		if !strings.Contains(header, b.mark) {
+			continue
+		}
+		for _, s := range systems {
+			if strings.Contains(header, s.mark) {
+				return b.name + " on " + s.name
+			}
+		}
+		return b.name
+	}
+	if name := product.FindString(header); name != "" && name != "Mozilla" {
+		return name
+	}
+	return "a program"
+}

@@ -1,0 +1,75 @@
+package core
+
+import (
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/throttle"
+)
+
+// The messages and outcomes about access in the server's log. Programs such as fail2ban read them (docs/signing-in.md),
+// so they do not change. The name that was typed is never logged: people type their password there.
+const (
+	logSignedIn = "signed in"
+	logFailed   = "sign-in failed"
+	logRefused  = "token refused"
+
+	wrongPassword = "wrong_password"
+	tooManyTries  = "too_many_tries"
+)
+
+// refusedEvery bounds the lines about one address that is refused, which a flood would write.
+var refusedEvery = throttle.Rate{Burst: 1, Every: time.Minute}
+
+// noteWithin is how long the same thing is one entry of the log of activity.
+const (
+	noteFailuresWithin = time.Hour
+	noteSignInsWithin  = 24 * time.Hour
+)
+
+// failedTry writes that somebody typed a wrong password. u is the account of that name; zero for none.
+func (k *Core) failedTry(c echo.Context, u accounts.User) {
+	k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", wrongPassword)
+	if u.ID == 0 {
+		return
+	}
+	e := activity.Entry{User: u.ID, Action: activity.SignInFailed, Subject: c.RealIP()}
+	ctx := activity.WithActor(c.Request().Context(), activity.Actor{})
+	if err := k.store.NoteOften(ctx, e, noteFailuresWithin); err != nil {
+		k.Log.Error("activity cannot be noted", "err", err)
+	}
+}
+
+// refusedTry writes that somebody was not let try, once a minute for each address.
+func (k *Core) refusedTry(c echo.Context, u accounts.User) {
+	near, _ := throttle.Networks(c.RealIP())
+	if k.refused.Take(near) == 0 {
+		k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", tooManyTries)
+	}
+}
+
+// SignIn gives the session of a request to a user whose password was right, and writes that down.
+func (k *Core) SignIn(c echo.Context, u accounts.User) error {
+	ctx := c.Request().Context()
+	if err := k.Sessions.SignIn(ctx, u.ID); err != nil {
+		return err
+	}
+	k.Log.Info(logSignedIn, "address", c.RealIP(), "user_id", u.ID)
+	e := activity.Entry{User: u.ID, Action: activity.SignedIn,
+		Subject: Agent(c.Request().UserAgent()) + " from " + c.RealIP()}
+	err := k.store.NoteOften(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), e, noteSignInsWithin)
+	if err != nil {
+		k.Log.Error("activity cannot be noted", "err", err)
+	}
+	return nil
+}
+
+// NoteAccess writes down what the user of a request did about access, in the log of activity and in the server's. The
+// message is a constant.
+func (k *Core) NoteAccess(c echo.Context, message string, e activity.Entry) {
+	k.Log.Info(message, "address", c.RealIP(), "user_id", e.User)
+	k.Note(c.Request().Context(), e)
+}

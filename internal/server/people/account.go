@@ -1,0 +1,58 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/server/core"
+)
+
+// removeSelf removes the account of the user of a request, who has to know its password.
+func (h *Users) removeSelf(c echo.Context, password string) error {
+	me := core.UserOf(c)
+	_, err := h.core.Guess(c, me.Name, func(ctx context.Context, _ bool) (accounts.User, error) {
+		return h.accounts.Check(ctx, me.Name, password)
+	})
+	if errors.Is(err, accounts.ErrWrong) {
+		return accounts.InputError("The password is not right. Nothing was removed.")
+	}
+	if err == nil {
+		_, err = h.remove(c, me.ID)
+	}
+	return err
+}
+
+func (h *Users) selfPage(c echo.Context) error {
+	return h.showPerson(c, http.StatusOK, "remove", core.UserOf(c), "")
+}
+
+func (h *Users) selfForm(c echo.Context) error {
+	if err := h.removeSelf(c, c.FormValue("password")); err != nil {
+		p := h.core.Problem(c, err)
+		return h.showPerson(c, p.Status, "remove", core.UserOf(c), p.Detail)
+	}
+	if err := h.core.Sessions.SignOut(c); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/login")
+}
+
+func (h *Users) selfAPI(c echo.Context) error {
+	in, err := core.Body[struct {
+		Password string `json:"password"`
+	}](c)
+	if err != nil {
+		return err
+	}
+	if err := h.removeSelf(c, in.Password); err != nil {
+		return err
+	}
+	if err := h.core.Sessions.SignOut(c); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusAccepted, changed{presence(true), "removing"})
+}

@@ -1,0 +1,175 @@
+package people
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+)
+
+// exportPage is how many listens are read at once.
+const exportPage = 1000
+
+// exportOwn sends a person what belongs to them.
+func (h *Users) exportOwn(c echo.Context) error { return h.export(c, core.UserOf(c)) }
+
+// exportOther sends an administrator what belongs to another person. That person's log has it.
+func (h *Users) exportOther(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	h.core.Note(c.Request().Context(), activity.Entry{User: u.ID, Action: activity.Exported})
+	return h.export(c, u)
+}
+
+// export sends a ZIP file with a person's listens and playlists. It is written as it is read, so its size does not
+// matter. When the database fails in the middle, the answer breaks off, and no program takes it for complete.
+func (h *Users) export(c echo.Context, u accounts.User) error {
+	w := c.Response()
+	name := fmt.Sprintf("reprise-%s-%s.zip", u.Name, time.Now().UTC().Format(time.DateOnly))
+	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	w.WriteHeader(http.StatusOK)
+	archive := zip.NewWriter(w)
+	ctx := c.Request().Context()
+	err := h.exportListens(ctx, archive, u.ID)
+	if err == nil {
+		err = h.exportPlaylists(ctx, archive, u.ID)
+	}
+	if err == nil {
+		err = archive.Close()
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil {
+		h.core.Log.Error("an export broke off", "user_id", u.ID, "err", err)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// exportListens writes a file for each month, such as listens/2026/11.jsonl, as ListenBrainz exports them: a listen on
+// each line, the newest first. An import of ListenBrainz' format reads them back.
+func (h *Users) exportListens(ctx context.Context, archive *zip.Writer, user int64) error {
+	var lines *json.Encoder
+	month, next := "", ""
+	for {
+		page, cursor, err := h.store.Listens(ctx, user, next, exportPage)
+		if err != nil {
+			return err
+		}
+		for _, l := range page {
+			if of := l.PlayedAt.UTC().Format("2006/01"); of != month {
+				file, err := archive.Create("listens/" + of + ".jsonl")
+				if err != nil {
+					return err
+				}
+				month, lines = of, encoder(file)
+			}
+			if err := lines.Encode(listenLine(l)); err != nil {
+				return err
+			}
+		}
+		if next = cursor; next == "" {
+			return nil
+		}
+	}
+}
+
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// line is a listen in ListenBrainz' form.
+type line struct {
+	ListenedAt int64 `json:"listened_at"` // Unix seconds
+	Metadata   struct {
+		Artist string   `json:"artist_name"`
+		Title  string   `json:"track_name"`
+		Album  string   `json:"release_name,omitempty"`
+		Info   lineInfo `json:"additional_info"`
+	} `json:"track_metadata"`
+}
+
+type lineInfo struct {
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	ISRC       string `json:"isrc,omitempty"`
+	MBID       string `json:"recording_mbid,omitempty"`
+	Client     string `json:"submission_client"`
+}
+
+func listenLine(l library.StoredListen) (v line) {
+	v.ListenedAt = l.PlayedAt.Unix()
+	v.Metadata.Artist, v.Metadata.Title, v.Metadata.Album = l.Artist, l.Title, l.Album
+	v.Metadata.Info = lineInfo{DurationMS: l.Duration.Milliseconds(), ISRC: l.ISRC, MBID: l.RecordingMBID,
+		Client: "Reprise"}
+	return v
+}
+
+// exportPlaylists writes a file for each playlist, such as playlists/0001.jspf, in the form that ListenBrainz uses for
+// playlists (https://www.xspf.org/jspf).
+func (h *Users) exportPlaylists(ctx context.Context, archive *zip.Writer, user int64) error {
+	all, err := h.store.Playlists(ctx, user)
+	if err != nil {
+		return err
+	}
+	for i, p := range all {
+		_, tracks, err := h.store.Playlist(ctx, user, p.ID)
+		if errors.Is(err, library.ErrNotFound) { // deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		file, err := archive.Create(fmt.Sprintf("playlists/%04d.jspf", i+1))
+		if err != nil {
+			return err
+		}
+		if err := encoder(file).Encode(map[string]jspf{"playlist": playlistFile(p, tracks)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jspf is a playlist.
+type jspf struct {
+	Title      string      `json:"title"`
+	Annotation string      `json:"annotation"`
+	Tracks     []jspfTrack `json:"track"`
+}
+
+type jspfTrack struct {
+	Title      string   `json:"title"`
+	Creator    string   `json:"creator"`
+	Album      string   `json:"album,omitempty"`
+	DurationMS int64    `json:"duration,omitempty"`
+	Identifier []string `json:"identifier,omitempty"`
+}
+
+func playlistFile(p library.StoredPlaylist, tracks []library.Track) jspf {
+	v := jspf{Title: p.Name, Annotation: "From " + string(p.Connection), Tracks: make([]jspfTrack, len(tracks))}
+	for i, t := range tracks {
+		v.Tracks[i] = jspfTrack{Title: t.Title, Creator: t.Artist, Album: t.Album,
+			DurationMS: t.Duration.Milliseconds()}
+		if t.RecordingMBID != "" {
+			v.Tracks[i].Identifier = []string{"https://musicbrainz.org/recording/" + t.RecordingMBID}
+		}
+	}
+	return v
+}

@@ -1,0 +1,156 @@
+package people
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+)
+
+// LinkView is an invitation, or a link to choose a new password. URL is set only right after it was made.
+type LinkView struct {
+	ID        string `json:"id"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Role      string `json:"role,omitempty"`
+	CreatedAt string `json:"created_at"`
+	ExpiresAt string `json:"expires_at"`
+	URL       string `json:"url,omitempty"`
+}
+
+func linkView(l accounts.Link) LinkView {
+	return LinkView{ID: strconv.FormatInt(l.ID, 10), Kind: l.Kind, Name: l.Name, Role: l.Role,
+		CreatedAt: library.Stamp(l.CreatedAt), ExpiresAt: library.Stamp(l.ExpiresAt)}
+}
+
+// made returns the view of a link that has just been made.
+func (h *Users) made(l accounts.Link, code string) LinkView {
+	v := linkView(l)
+	v.URL = h.core.BaseURL + "/" + l.Kind + "/" + code
+	return v
+}
+
+// invitation is what an administrator chooses for a new invitation.
+type invitation struct {
+	Name string `json:"name" form:"name"`
+	Role string `json:"role" form:"role"`
+}
+
+func (h *Users) invite(c echo.Context, in invitation) (LinkView, error) {
+	ctx := c.Request().Context()
+	l, code, err := h.links.Invite(ctx, core.UserOf(c).ID, in.Name, cmp.Or(in.Role, accounts.Member))
+	if err != nil {
+		return LinkView{}, err
+	}
+	h.core.Note(ctx, activity.Entry{Action: activity.Invited, Subject: cmp.Or(l.Name, "somebody"),
+		Detail: asRole[l.Role]})
+	return h.made(l, code), nil
+}
+
+// asRole says which role an account has, or will have.
+var asRole = map[string]string{
+	accounts.Member: "As a member.",
+	accounts.Admin:  "As an administrator.",
+}
+
+// takeBack takes back an invitation, and reports whether there was one.
+func (h *Users) takeBack(c echo.Context) (there bool, err error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return false, err
+	}
+	ctx := c.Request().Context()
+	if there, err = h.store.DeleteInvitation(ctx, id); there {
+		h.core.Note(ctx, activity.Entry{Action: activity.InvitationRevoked})
+	}
+	return there, err
+}
+
+// resetLink makes a link by which the person that a request's path names can choose a new password.
+func (h *Users) resetLink(c echo.Context) (LinkView, error) {
+	id, err := core.Number(c.Param("id"))
+	if err != nil {
+		return LinkView{}, err
+	}
+	ctx := c.Request().Context()
+	l, code, err := h.links.Reset(ctx, core.UserOf(c).ID, id)
+	if err != nil {
+		return LinkView{}, nobody(err)
+	}
+	h.core.Note(ctx, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
+	return h.made(l, code), nil
+}
+
+func (h *Users) openInvitations(c echo.Context) ([]LinkView, error) {
+	all, err := h.store.Invitations(c.Request().Context())
+	return core.ViewAll(all, linkView), err
+}
+
+func (h *Users) invitationsAPI(c echo.Context) error {
+	all, err := h.openInvitations(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"invitations": all})
+}
+
+func (h *Users) inviteAPI(c echo.Context) error {
+	in, err := core.Body[invitation](c)
+	if err != nil {
+		return err
+	}
+	v, err := h.invite(c, in)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, v)
+}
+
+func (h *Users) takeBackAPI(c echo.Context) error {
+	there, err := h.takeBack(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, changed{Previous: presence(there), New: presence(false)})
+}
+
+func (h *Users) resetAPI(c echo.Context) error {
+	v, err := h.resetLink(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, v)
+}
+
+func (h *Users) inviteForm(c echo.Context) error {
+	in, err := core.Body[invitation](c)
+	if err != nil {
+		return err
+	}
+	v, err := h.invite(c, in)
+	if err != nil {
+		return h.failed(c, listView{Form: "invite", Name: in.Name, Role: in.Role}, err)
+	}
+	return h.core.Render(c, http.StatusOK, "newlink", "An invitation", v)
+}
+
+func (h *Users) resetForm(c echo.Context) error {
+	v, err := h.resetLink(c)
+	if err != nil {
+		return err
+	}
+	return h.core.Render(c, http.StatusOK, "newlink", "A link for "+v.Name, v)
+}
+
+func (h *Users) takeBackForm(c echo.Context) error {
+	if _, err := h.takeBack(c); err != nil {
+		return err
+	}
+	return h.core.Done(c, "/people", "The invitation has been taken back. Its link does not work any more.")
+}

@@ -1,0 +1,150 @@
+package people
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/server/core"
+)
+
+// Redeemer answers for the links of invitations and of new passwords, to people who are not signed in.
+//
+// Opening a link uses nothing up, because mail programs and chats open links to preview them. It notes the hash of the
+// link's code in the session, and redirects to an address without the code, so that no later request names it.
+type Redeemer struct {
+	core  *core.Core
+	links *accounts.Links
+}
+
+// NewRedeemer returns a Redeemer.
+func NewRedeemer(k *core.Core, links *accounts.Links) *Redeemer {
+	return &Redeemer{core: k, links: links}
+}
+
+// Open adds the routes for people who are not signed in.
+func (h *Redeemer) Open(g *echo.Group) {
+	slow := core.SlowDown()
+	for _, kind := range []string{accounts.Invitation, accounts.Reset} {
+		g.GET("/"+kind+"/:code", h.open(kind), slow)
+		g.GET("/"+kind, h.page(kind))
+		g.POST("/"+kind, h.form(kind), slow)
+	}
+	g.POST("/api/v1/invitation", h.joinAPI, slow)
+	g.POST("/api/v1/reset", h.chooseAPI, slow)
+}
+
+// open takes the code out of the address.
+func (h *Redeemer) open(kind string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set("Referrer-Policy", "no-referrer")
+		ctx, hash := c.Request().Context(), accounts.HashToken(c.Param("code"))
+		if _, err := h.links.Find(ctx, kind, hash); err != nil {
+			return err
+		}
+		h.core.Sessions.KeepLink(ctx, hash)
+		return c.Redirect(http.StatusSeeOther, "/"+kind)
+	}
+}
+
+// redeemView is the page of a link.
+type redeemView struct {
+	Kind, Name, Role, Problem string
+	As                        string // who is signed in in this browser
+}
+
+func (h *Redeemer) page(kind string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		l, err := h.links.Find(c.Request().Context(), kind, h.core.Sessions.Link(c.Request().Context()))
+		if err != nil {
+			return err
+		}
+		return h.show(c, http.StatusOK, redeemView{Kind: kind, Name: l.Name, Role: l.Role})
+	}
+}
+
+func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
+	if u, err := h.core.Sessions.User(c.Request().Context()); err == nil {
+		v.As = u.Name
+	}
+	title := "Welcome"
+	if v.Kind == accounts.Reset {
+		title = "A new password"
+	}
+	return h.core.Render(c, status, "redeem", title, v)
+}
+
+func (h *Redeemer) form(kind string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx := c.Request().Context()
+		in, err := core.Body[Credentials](c)
+		if err != nil {
+			return err
+		}
+		hash := h.core.Sessions.Link(ctx)
+		l, err := h.links.Find(ctx, kind, hash)
+		if err != nil {
+			return err
+		}
+		u, err := h.use(ctx, kind, hash, in)
+		if err != nil {
+			p := h.core.Problem(c, err)
+			v := redeemView{Kind: kind, Name: l.Name, Role: l.Role, Problem: p.Detail}
+			if kind == accounts.Invitation {
+				v.Name = in.Name
+			}
+			return h.show(c, p.Status, v)
+		}
+		h.core.Sessions.DropLink(ctx)
+		if err := h.core.SignIn(c, u); err != nil {
+			return err
+		}
+		return c.Redirect(http.StatusSeeOther, "/")
+	}
+}
+
+// use redeems a link, and notes it.
+func (h *Redeemer) use(ctx context.Context, kind, hash string, in Credentials) (u accounts.User, err error) {
+	did := activity.Entry{Action: activity.Joined}
+	if kind == accounts.Invitation {
+		u, err = h.links.Join(ctx, hash, in.Name, in.Password)
+		did.Subject = u.Name
+	} else {
+		u, err = h.links.Choose(ctx, hash, in.Password)
+		did = activity.Entry{Action: activity.PasswordChanged, User: u.ID, Detail: "With the link of an administrator."}
+	}
+	if err != nil {
+		return u, err
+	}
+	if kind == accounts.Reset {
+		h.core.Sessions.Recheck(u.ID)
+	}
+	h.core.Note(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), did)
+	return u, nil
+}
+
+func (h *Redeemer) joinAPI(c echo.Context) error {
+	u, err := h.useAPI(c, accounts.Invitation)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, view(u))
+}
+
+func (h *Redeemer) chooseAPI(c echo.Context) error {
+	if _, err := h.useAPI(c, accounts.Reset); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Redeemer) useAPI(c echo.Context, kind string) (accounts.User, error) {
+	in, err := core.Body[Credentials](c)
+	if err != nil {
+		return accounts.User{}, err
+	}
+	return h.use(c.Request().Context(), kind, accounts.HashToken(in.Code), in)
+}

@@ -1,0 +1,314 @@
+package server
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/delivery"
+	"reprise/internal/events"
+	"reprise/internal/imports"
+	"reprise/internal/library"
+)
+
+// An account is removed while a delivery of it is under way, with others that wait.
+func TestARemovalCutsOffWhatIsUnderWay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		ann, ben := h.user, h.other("Ben")
+		h.user = ben
+		h.connect("spotify")
+		h.connect("listenbrainz")
+		h.forward(ben)
+		h.heard("A", "B", "C", "D", "E")
+		h.user = ann
+		h.forward(ann)
+		h.heard("X")
+		h.far.hangs = true
+		ctx, cancel := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		defer func() { cancel(); running.Wait() }()
+		running.Go(func() { assert.NoError(t, h.Deliveries.Run(ctx)) })
+		running.Go(func() { assert.NoError(t, h.gone.Run(ctx)) })
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+
+		path := fmt.Sprint("/admin/users/", ben)
+		has := h.call(http.MethodGet, path, "", http.StatusOK)["has"].(map[string]any)
+		require.EqualValues(t, 5, has["listens"])
+		require.EqualValues(t, 2, has["connections"])
+		require.EqualValues(t, 3, has["deliveries_waiting"])
+		watching := h.Bus.Subscribe(ben)
+		defer watching.Close()
+		require.Equal(t, map[string]any{"previous_state": "present", "new_state": "removing"},
+			h.call(http.MethodDelete, path, "", http.StatusAccepted))
+		require.Equal(t, events.Event{Type: events.Access}, <-watching.C, "open pages ask whether they may stay")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 1, h.far.cut, "the delivery under way")
+		leaving, err := h.db.Leaving(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, leaving)
+		require.Equal(t, map[string]any{"previous_state": "absent", "new_state": "absent"},
+			h.call(http.MethodDelete, path, "", http.StatusOK))
+		counts, err := h.db.Counts(t.Context(), ben)
+		require.NoError(t, err)
+		require.Zero(t, counts)
+		running1, err := h.db.Queue().Running(t.Context())
+		require.NoError(t, err)
+		require.Len(t, running1, 1, "Ann's delivery hangs on")
+		require.EqualValues(t, 1, h.call(http.MethodGet, fmt.Sprint("/admin/users/", ann), "",
+			http.StatusOK)["has"].(map[string]any)["listens"])
+		require.Contains(t, h.page("/activity"), "Ann removed the account Ben.")
+	})
+}
+
+// forward has a person's listens carried to ListenBrainz.
+func (h *household) forward(user int64) {
+	h.t.Helper()
+	_, err := h.db.StartForwarding(h.t.Context(), delivery.Rule{User: user, Connection: "listenbrainz",
+		Kind: delivery.SubmitListens, Batch: 2}, false)
+	require.NoError(h.t, err)
+}
+
+func TestRolesChangeAndOneAdministratorStays(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		ann, ben := h.user, h.other("Ben")
+		role := func(user int64, to string, status int) map[string]any {
+			return h.call(http.MethodPatch, fmt.Sprint("/admin/users/", user), `{"role":"`+to+`"}`, status)
+		}
+		role(ann, "member", http.StatusConflict)
+		role(ben, "king", http.StatusUnprocessableEntity)
+		role(99, "admin", http.StatusNotFound)
+		require.Contains(t, h.page(fmt.Sprint("/people/", ann)), "You are the only administrator.")
+		answer := role(ben, "admin", http.StatusOK)
+		require.Equal(t, []any{"member", "admin", "Ben"},
+			[]any{answer["previous_state"], answer["new_state"], answer["name"]})
+		require.Equal(t, "admin", role(ben, "admin", http.StatusOK)["previous_state"])
+		h.submit(fmt.Sprint("/people/", ann, "/role"), http.StatusSeeOther, "role", "member")
+		h.call(http.MethodGet, "/admin/users", "", http.StatusForbidden)
+		h.as(ben)
+		h.call(http.MethodGet, "/admin/users", "", http.StatusOK)
+		require.Contains(t, h.page("/activity"), "Ann changed the role of Ann. As a member.")
+	})
+}
+
+// stranger is a browser without a session.
+type stranger struct {
+	h       *household
+	cookies []*http.Cookie
+	seen    []string // the addresses that it asked for
+}
+
+func (s *stranger) do(method, path string, fields ...string) *httptest.ResponseRecorder {
+	s.h.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	r := httptest.NewRequestWithContext(s.h.t.Context(), method, path, strings.NewReader(form.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, c := range s.cookies {
+		r.AddCookie(c)
+	}
+	s.seen = append(s.seen, path)
+	w := httptest.NewRecorder()
+	s.h.ServeHTTP(w, r)
+	if set := w.Result().Cookies(); len(set) > 0 {
+		s.cookies = set
+	}
+	return w
+}
+
+// lines is a slog.Handler's writer.
+type lines struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func TestAnInvitedPersonJoinsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		var log lines
+		h.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		h.restart()
+		made := h.call(http.MethodPost, "/admin/invitations", `{"name":"Carol","role":"member"}`, http.StatusCreated)
+		path := strings.TrimPrefix(made["url"].(string), h.BaseURL)
+		code := path[strings.LastIndex(path, "/")+1:]
+		require.Contains(t, h.page("/people"), "Carol")
+		require.NotContains(t, h.page("/people"), code, "it is shown once")
+
+		h.DemoUser = 0
+		h.restart()
+		preview := &stranger{h: h}
+		for range 3 { // a chat shows what is behind the link
+			require.Equal(t, http.StatusSeeOther, preview.do(http.MethodGet, path).Code)
+		}
+		carol := &stranger{h: h}
+		opened := carol.do(http.MethodGet, path)
+		require.Equal(t, "/invitation", opened.Header().Get("Location"))
+		require.Equal(t, "no-referrer", opened.Header().Get("Referrer-Policy"))
+		require.Equal(t, "no-store", opened.Header().Get("Cache-Control"))
+		page := carol.do(http.MethodGet, "/invitation")
+		require.Equal(t, http.StatusOK, page.Code)
+		require.Contains(t, page.Body.String(), `value="Carol"`)
+		require.NotContains(t, page.Body.String(), code)
+		refused := carol.do(http.MethodPost, "/invitation", "name", "Ann", "password", "a good password")
+		require.Equal(t, http.StatusConflict, refused.Code)
+		require.Contains(t, refused.Body.String(), "Choose another name")
+		require.Equal(t, http.StatusSeeOther,
+			carol.do(http.MethodPost, "/invitation", "name", "Carola", "password", "a good password").Code)
+		require.Equal(t, http.StatusOK, carol.do(http.MethodGet, "/listens").Code, "signed in")
+		require.Equal(t, http.StatusForbidden, carol.do(http.MethodGet, "/people").Code)
+		for _, again := range []*stranger{preview, {h: h}} {
+			require.Equal(t, http.StatusGone, again.do(http.MethodGet, path).Code)
+			require.Equal(t, http.StatusGone, again.do(http.MethodGet, "/invitation").Code)
+		}
+		h.session = nil
+		h.call(http.MethodPost, "/invitation", `{"code":"`+code+`","name":"Eve","password":"a good password"}`,
+			http.StatusGone)
+
+		h.as(h.user)
+		require.Contains(t, h.page("/activity"), "Carola accepted an invitation.")
+		all, _, err := h.db.Activity(t.Context(), activity.Filter{User: h.user, Installation: true}, "", 100)
+		require.NoError(t, err)
+		require.NotContains(t, fmt.Sprint(all), code)
+		require.NotContains(t, log.String(), code)
+	})
+}
+
+// Making a new password by a link signs the other browsers out, and keeps guesses slow.
+func TestALinkResetsAPassword(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		ben, err := h.Accounts.Create(t.Context(), "Ben", "the first password", accounts.Member, false)
+		require.NoError(t, err)
+		made := h.submit(fmt.Sprint("/people/", ben.ID, "/reset"), http.StatusOK)
+		_, rest, _ := strings.Cut(made.Body.String(), `id="link-made">`+h.BaseURL)
+		path, _, _ := strings.Cut(rest, "<")
+		require.True(t, strings.HasPrefix(path, "/reset/"))
+		h.DemoUser = 0
+		h.restart()
+		other := &stranger{h: h}
+		require.Equal(t, http.StatusSeeOther,
+			other.do(http.MethodPost, "/login", "name", "Ben", "password", "the first password").Code)
+		require.Equal(t, http.StatusOK, other.do(http.MethodGet, "/listens").Code)
+		watching := h.Bus.Subscribe(ben.ID)
+		defer watching.Close()
+		me := &stranger{h: h}
+		me.do(http.MethodGet, path)
+		require.Contains(t, me.do(http.MethodGet, "/reset").Body.String(), "Ben")
+		require.Equal(t, http.StatusUnprocessableEntity,
+			me.do(http.MethodPost, "/reset", "password", "short").Code)
+		require.Equal(t, http.StatusSeeOther,
+			me.do(http.MethodPost, "/reset", "password", "the second password").Code)
+		require.Equal(t, events.Access, (<-watching.C).Type)
+		require.Equal(t, http.StatusOK, me.do(http.MethodGet, "/listens").Code)
+		require.Equal(t, http.StatusSeeOther, other.do(http.MethodGet, "/listens").Code, "signed out")
+		slow := 0
+		for range 30 {
+			if (&stranger{h: h}).do(http.MethodGet, "/reset/GUESS").Code == http.StatusTooManyRequests {
+				slow++
+			}
+		}
+		require.Greater(t, slow, 10)
+	})
+}
+
+func TestAnAccountIsRemovedByItsOwner(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		require.Contains(t, h.page("/account/remove"), "You are the only administrator")
+		ben, err := h.Accounts.Create(t.Context(), "Ben", "the right password", accounts.Member, false)
+		require.NoError(t, err)
+		h.as(ben.ID)
+		require.Contains(t, h.page("/account/remove"), "These go for good")
+		wrong := h.submit("/account/remove", http.StatusUnprocessableEntity, "password", "a wrong password")
+		require.Contains(t, wrong.Body.String(), "The password is not right. Nothing was removed.")
+		h.submit("/account/remove", http.StatusSeeOther, "password", "the right password")
+		h.DemoUser = 0
+		h.restart()
+		h.call(http.MethodGet, "/listens", "", http.StatusUnauthorized)
+
+		ann := h.user
+		h.as(ann)
+		h.submit(fmt.Sprint("/people/", h.other("Dan"), "/remove"), http.StatusUnprocessableEntity, "name", "Ben")
+		require.Contains(t, h.page("/people"), "Dan", "the wrong name was typed")
+	})
+}
+
+// What is downloaded of one account can be imported into another.
+func TestAnExportCanBeImported(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for i := range 60 {
+			h.heard(fmt.Sprint("Title <", i, ">"))
+			time.Sleep(24 * time.Hour)
+		}
+		require.NoError(t, h.db.SavePlaylist(t.Context(), h.user, "navidrome",
+			library.Playlist{SourceID: "1", Name: "Evening"}, 0, []library.Track{{Title: "A", Artist: "B"}}))
+		ben := h.other("Ben")
+		w := h.do(http.MethodGet, "/account/export", "", "")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Contains(t, w.Header().Get("Content-Disposition"), `attachment; filename=reprise-Ann-`)
+		archive, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
+		require.NoError(t, err)
+		var names []string
+		for _, f := range archive.File {
+			names = append(names, f.Name)
+		}
+		require.Equal(t, []string{"listens/2000/02.jsonl", "listens/2000/01.jsonl", "playlists/0001.jspf"}, names)
+		f, err := archive.Open("playlists/0001.jspf")
+		require.NoError(t, err)
+		b, err := io.ReadAll(f)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"playlist":{"title":"Evening","annotation":"From navidrome","track":[
+			{"title":"A","creator":"B"}]}}`, string(b))
+
+		reader := imports.New(imports.Config{Dir: t.TempDir(), Store: h.db, Bus: h.Bus, Log: h.Log})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer func() { cancel(); running.Wait() }()
+		running.Go(func() { assert.NoError(t, reader.Run(ctx)) })
+		_, err = reader.Receive(ctx, ben, "listenbrainz", "reprise.zip", w.Body)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		all, err := h.db.Imports(t.Context(), ben)
+		require.NoError(t, err)
+		require.Equal(t, imports.Done, all[0].State)
+		require.Equal(t, []int{60, 0, 0}, []int{all[0].Added, all[0].Bad, all[0].Skipped})
+
+		other := h.do(http.MethodGet, fmt.Sprint("/api/v1/admin/users/", ben, "/export"), "", "")
+		require.Equal(t, http.StatusOK, other.Code)
+		h.as(ben)
+		require.Contains(t, h.page("/activity"), "Ann downloaded these listens and playlists.")
+		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet, fmt.Sprint("/people/", h.user, "/export"), "",
+			"").Code)
+	})
+}
