@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -16,6 +17,7 @@ const (
 	logSignedIn = "signed in"
 	logFailed   = "sign-in failed"
 	logRefused  = "token refused"
+	logAccess   = "access refused"
 
 	wrongPassword = "wrong_password"
 	tooManyTries  = "too_many_tries"
@@ -48,6 +50,19 @@ func (k *Core) refusedTry(c echo.Context, u accounts.User) {
 	near, _ := throttle.Networks(c.RealIP())
 	if k.refused.Take(near) == 0 {
 		k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", tooManyTries)
+	}
+}
+
+// refusedAccess writes that a request was forbidden, because its sender lacks the right or it came from another site,
+// or that it named another host. It does so once a minute for each address.
+func (k *Core) refusedAccess(c echo.Context, status int) {
+	if status != http.StatusForbidden && status != http.StatusMisdirectedRequest {
+		return
+	}
+	near, _ := throttle.Networks(c.RealIP())
+	if k.refused.Take("access "+near) == 0 {
+		k.Log.Warn(logAccess, "address", c.RealIP(), "user_id", UserOf(c).ID,
+			"endpoint", c.Request().Method+" "+c.Path(), "status", status)
 	}
 }
 

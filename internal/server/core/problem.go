@@ -260,6 +260,7 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 		return
 	}
 	p := k.Problem(c, err)
+	k.refusedAccess(c, p.Status)
 	if p.challenge != "" {
 		c.Response().Header().Set("WWW-Authenticate", p.challenge)
 	}
