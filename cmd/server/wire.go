@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -98,6 +99,9 @@ func wire(
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Bus: b.bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
 	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
+	if err := b.askAgain(ctx, connections, courier); err != nil {
+		return nil, err
+	}
 	files := b.imports(notifier)
 	leave := removal.New(db, b.bus, log, connections, courier, files, deliveries)
 	digests := b.digests(services, guard)
@@ -185,4 +189,10 @@ func ownNames(listen string) (all []string) {
 		all = append(all, host)
 	}
 	return all
+}
+
+// askAgain tells people what they have to enter again after the secret key was lost.
+func (b basics) askAgain(ctx context.Context, c *syncer.Connections, courier *notify.Courier) error {
+	lost, err := b.store.LostChannels(ctx)
+	return errors.Join(err, courier.AskAgain(ctx, lost), c.AskAgain(ctx))
 }

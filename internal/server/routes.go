@@ -36,7 +36,7 @@ const maxBody = "256K"
 func (r *resources) routes() (*echo.Echo, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	e.HTTPErrorHandler = r.core.AnswerError
+	e.HTTPErrorHandler, e.JSONSerializer = r.core.AnswerError, core.JSON{}
 	extract, err := ipExtractor(r.TrustedProxies)
 	if err != nil {
 		return nil, err

@@ -93,6 +93,17 @@ func (g *Guard) Do(
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
 }
 
+// Refuse draws the consequences of a failure without a call, unless the subject may not call anyway.
+func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Verdict, err error) error {
+	permit, _, ok := g.opt.Backoff.Acquire(s.Key(), s.Connection.Generation)
+	if !ok {
+		return nil
+	}
+	f := &resilience.Failure{Verdict: v, Change: permit.Done(v), Err: err}
+	g.report(s, f)
+	return g.opt.Alerts.Failed(ctx, s, f)
+}
+
 // judge returns what an outcome means, and what the backoff learns from that.
 func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Verdict) {
 	if errors.Is(err, library.ErrNotThere) {
