@@ -78,8 +78,8 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
-		"internal/server/playlists", "internal/server/settings", "internal/server/tokens", "internal/sync",
-		"web",
+		"internal/server/playlists", "internal/server/sessions", "internal/server/settings",
+		"internal/server/tokens", "internal/sync", "web",
 	},
 	"internal/server/activity": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
@@ -138,9 +138,13 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
 	},
+	"internal/server/sessions": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/server/core", "web",
+	},
 	"internal/server/settings": {
 		"internal/accounts", "internal/providers", "internal/server/admin", "internal/server/connections",
-		"internal/server/core", "internal/server/music", "internal/server/people", "internal/server/tokens",
+		"internal/server/core", "internal/server/music", "internal/server/people", "internal/server/sessions",
+		"internal/server/tokens",
 	},
 	"internal/server/tokens": {
 		"internal/accounts", "internal/activity", "internal/events", "internal/library",

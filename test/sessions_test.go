@@ -84,6 +84,26 @@ func TestNewPasswordEndsStreamsAtOnce(t *testing.T) {
 	require.NoError(t, bens.socket.Ping(t.Context()), "the other's goes on")
 }
 
+func TestEndingASessionEndsItsStreamsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	v := p.newcomer()
+	mine, _ := v.open()
+	lost, other := p.returning(), p.returning()
+	theirs, _ := lost.open()
+	others, _ := other.open()
+	for _, one := range lost.call("GET", "/sessions", nil, 200)["sessions"].([]any) {
+		if one := one.(object); one["current"] == true {
+			v.call("DELETE", "/sessions/"+one["id"].(string), nil, 204)
+		}
+	}
+	theirs.ends()
+	require.NoError(t, others.socket.Ping(t.Context()))
+	require.EqualValues(t, 1, v.call("DELETE", "/sessions", nil, 200)["ended"])
+	others.ends()
+	require.NoError(t, mine.socket.Ping(t.Context()))
+}
+
 // failregex returns the expressions of the documented filter, as Go reads them.
 func failregex(t testing.TB) []*regexp.Regexp {
 	t.Helper()

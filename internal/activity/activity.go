@@ -44,6 +44,8 @@ const (
 	SignedIn       Action = "signed_in"      // Subject: the browser, and the address
 	SignInFailed   Action = "sign_in_failed" // Subject: the address; without an actor
 	PasswordReset  Action = "password_reset"
+	SessionEnded   Action = "session_ended"   // Subject: the browser, and the address
+	SessionsEnded  Action = "sessions_ended"  // all others
 	TokenMade      Action = "token_made"      // Subject: its name
 	TokenRevoked   Action = "token_revoked"   // Subject: its name
 	ChannelAdded   Action = "channel_added"   // Subject: its name

@@ -36,6 +36,8 @@ var sentences = map[Action]string{
 	SignedIn:       "{who} signed in with {subject}{times}.",
 	SignInFailed:   "{failed} to sign in from {subject}.",
 	PasswordReset:  "{who} set a new password.",
+	SessionEnded:   "{who} signed out {subject}.",
+	SessionsEnded:  "{who} signed out everywhere else.",
 	TokenMade:      "{who} made the access token “{subject}”.",
 	TokenRevoked:   "{who} revoked the access token “{subject}”.",
 	ChannelAdded:   "{who} added the channel {subject}.",

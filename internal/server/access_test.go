@@ -78,7 +78,7 @@ func needed(method, route string) accounts.Scope {
 		return "session"
 	case strings.HasPrefix(route, "/api/v1/admin/"):
 		return accounts.Full
-	case method == http.MethodGet && name != "GET /api/v1/tokens":
+	case method == http.MethodGet && name != "GET /api/v1/tokens" && name != "GET /api/v1/sessions":
 		return accounts.Read
 	}
 	return accounts.Operate

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/server/notifications"
 	"reprise/internal/server/people"
 	"reprise/internal/server/playlists"
+	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
 	"reprise/internal/server/tokens"
 )
@@ -82,6 +83,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 	access := tokens.New(k, c.Store, c.Bus)
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
+	signedIn := sessions.New(k)
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
 		Removals: c.Removals, Courier: c.Courier, Named: c.NamedChannels})
@@ -96,7 +98,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 		redeemer: people.NewRedeemer(k, links),
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Tokens: access, Keys: keys, Sources: sources,
-			Breakers: breakers,
+			Breakers: breakers, Sessions: signedIn,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
@@ -122,6 +124,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 			entry,
 			users,
 			access,
+			signedIn,
 			keys,
 			breakers,
 		},

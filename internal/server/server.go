@@ -20,7 +20,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/errgroup"
 
@@ -37,6 +36,7 @@ import (
 	"reprise/internal/providers"
 	"reprise/internal/removal"
 	"reprise/internal/resilience"
+	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
 	syncer "reprise/internal/sync"
@@ -55,7 +55,7 @@ type Config struct {
 	Store       Store
 	Accounts    *accounts.Accounts
 	Removals    *removal.Remover
-	Sessions    scs.CtxStore
+	Sessions    core.SessionStore
 	Registry    *providers.Registry // the providers that people connect to
 	Services    *providers.Registry // those that only the installation calls; nil: none
 	Connections *syncer.Connections

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
 	"reprise/internal/resilience"
+	"reprise/internal/server/core"
 )
 
 // broken is a store of sessions whose database cannot be used.
 type broken struct {
-	scs.CtxStore
+	core.SessionStore
 	find, commit error
 }
 
@@ -24,14 +24,14 @@ func (b *broken) FindCtx(ctx context.Context, token string) ([]byte, bool, error
 	if b.find != nil {
 		return nil, false, b.find
 	}
-	return b.CtxStore.FindCtx(ctx, token)
+	return b.SessionStore.FindCtx(ctx, token)
 }
 
 func (b *broken) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
 	if b.commit != nil {
 		return b.commit
 	}
-	return b.CtxStore.CommitCtx(ctx, token, data, expiry)
+	return b.SessionStore.CommitCtx(ctx, token, data, expiry)
 }
 
 // The error has the database's own words and a link to try again. It replaces a page that was ready.
@@ -39,12 +39,12 @@ func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		h := newHousehold(t, delivery.Options{})
 		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
-		sessions := &broken{CtxStore: h.db.Sessions()}
+		sessions := &broken{SessionStore: h.db.Sessions()}
 		h.Sessions = sessions
 		h.restart()
 		full := &resilience.LocalError{Problem: "The disk is full. Make room on it.", Err: context.DeadlineExceeded}
 		for _, what := range []string{"looked up", "kept"} {
-			*sessions = broken{CtxStore: h.db.Sessions()}
+			*sessions = broken{SessionStore: h.db.Sessions()}
 			if what == "looked up" {
 				sessions.find = full
 			} else {
@@ -73,7 +73,7 @@ func TestEveryPageSaysThatTheDatabaseFails(t *testing.T) {
 			require.NotEmpty(t, w.Header().Get("Retry-After"), what)
 			require.Equal(t, 1, strings.Count(w.Body.String(), `"status"`), what)
 		}
-		*sessions = broken{CtxStore: h.db.Sessions()}
+		*sessions = broken{SessionStore: h.db.Sessions()}
 		require.Contains(t, h.page("/listens"), "<h1>Listens</h1>")
 	})
 }

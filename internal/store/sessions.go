@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/metrics"
 )
 
@@ -40,6 +41,65 @@ func (t Sessions) CommitCtx(ctx context.Context, token string, b []byte, expiry 
 // DeleteCtx implements scs.CtxStore.
 func (t Sessions) DeleteCtx(ctx context.Context, token string) error {
 	return t.s.exec(ctx, "DELETE FROM sessions WHERE id = $1", fingerprint(token))
+}
+
+// Update stores the data of a session that began earlier. It does nothing if the session has ended meanwhile.
+func (t Sessions) Update(ctx context.Context, token string, b []byte, expiry time.Time) error {
+	return t.s.exec(ctx, "UPDATE sessions SET data = $1, expires_at = $2 WHERE id = $3",
+		base64.StdEncoding.EncodeToString(b), millis(expiry), fingerprint(token))
+}
+
+// Use stores who uses a session, from where and when. If the user has more than most sessions, those that were not used
+// for longest end; 0 for no bound.
+func (t Sessions) Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error {
+	return t.s.write(ctx, func(tx *sql.Tx) error {
+		err := execTx(ctx, tx, `UPDATE sessions SET user_id = $1, agent = $2, address = $3, signed_in_at = $4,
+			seen_at = $5 WHERE id = $6`, user, use.Agent, use.Address, millis(use.SignedInAt), millis(use.UsedAt),
+			fingerprint(token))
+		if err != nil || most == 0 {
+			return err
+		}
+		return execTx(ctx, tx, `DELETE FROM sessions WHERE user_id = $1 AND id NOT IN
+			(SELECT id FROM sessions WHERE user_id = $1 ORDER BY seen_at DESC, id LIMIT $2)`, user, most)
+	})
+}
+
+// sessionID is how many characters of a fingerprint name a session to its owner.
+const sessionID = 16
+
+// Of returns the sessions of a user, the latest sign-in first.
+func (t Sessions) Of(ctx context.Context, user int64) ([]accounts.Session, error) {
+	scan := func(r scanner) (v accounts.Session, err error) {
+		var in, used int64
+		err = r.Scan(&v.ID, &v.Agent, &v.Address, &in, &used)
+		v.SignedInAt, v.UsedAt = instant(in), instant(used)
+		return v, err
+	}
+	return list(ctx, t.s.reader, scan, `SELECT substr(id, 1, $1), agent, address, signed_in_at, seen_at FROM sessions
+		WHERE user_id = $2 AND expires_at > $3 ORDER BY signed_in_at DESC, id`, sessionID, user, millis(time.Now()))
+}
+
+// End ends a session of a user by its ID, or returns library.ErrNotFound.
+func (t Sessions) End(ctx context.Context, user int64, id string) error {
+	return changed(t.s.writer.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1 AND substr(id, 1, $2) = $3",
+		user, sessionID, id))
+}
+
+// EndOthers ends all sessions of a user but that of a token, and returns their number. Sessions that began before an
+// upgrade and were not used since end, too: it is not known whose they are.
+func (t Sessions) EndOthers(ctx context.Context, user int64, token string) (n int, err error) {
+	err = t.s.write(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1 AND id <> $2", user,
+			fingerprint(token))
+		if err != nil {
+			return err
+		}
+		ended, err := result.RowsAffected()
+		n = int(ended)
+		return errors.Join(err,
+			execTx(ctx, tx, "DELETE FROM sessions WHERE user_id = 0 AND id <> $1", fingerprint(token)))
+	})
+	return n, err
 }
 
 // Find implements scs.Store.

@@ -37,6 +37,7 @@ var exceptions = map[string]accounts.Scope{
 	"DELETE /api/v1/account": bySession,
 	"POST /api/v1/tokens":    bySession, // a token that makes tokens could never be revoked for good
 	"GET /api/v1/tokens":     accounts.Operate,
+	"GET /api/v1/sessions":   accounts.Operate,
 }
 
 // needOf returns the scope that a call of the API needs. Every call needs one.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
@@ -48,7 +47,7 @@ type Options struct {
 	Demo       bool              // whether the pages link to the demo
 	DemoUser   int64             // signed in without a password; zero: nobody
 	Store      Store
-	Sessions   scs.CtxStore
+	Sessions   SessionStore
 	Registry   *providers.Registry // the providers that people connect
 	Services   *providers.Registry // those that only the installation calls
 	Bus        *events.Bus

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -34,6 +35,9 @@ type Sessions struct {
 	Setup *setupCode
 
 	manager  *scs.SessionManager
+	rows     SessionStore
+	used     uses
+	log      *slog.Logger
 	prefix   string // of the names of cookies
 	former   string // the name of the cookie before there was TLS or the prefix; empty when it is still in use
 	store    Store
@@ -48,7 +52,7 @@ func newSessions(o Options, tls bool) *Sessions {
 		prefix, former = hostPrefix, sessionCookie
 	}
 	manager := &scs.SessionManager{
-		Store:    o.Sessions,
+		Store:    rows{o.Sessions},
 		Codec:    scs.GobCodec{},
 		Lifetime: sessionLife,
 		Cookie: scs.SessionCookie{
@@ -61,8 +65,8 @@ func newSessions(o Options, tls bool) *Sessions {
 		},
 	}
 	return &Sessions{
-		Setup: &setupCode{code: o.SetupCode}, manager: manager, prefix: prefix, former: former, store: o.Store,
-		bus: o.Bus, demoUser: o.DemoUser,
+		Setup: &setupCode{code: o.SetupCode}, manager: manager, rows: o.Sessions, log: o.Log, prefix: prefix,
+		former: former, store: o.Store, bus: o.Bus, demoUser: o.DemoUser,
 	}
 }
 
@@ -80,7 +84,8 @@ func (s *Sessions) With(next echo.HandlerFunc) echo.HandlerFunc {
 		if moved {
 			s.moveCookie(ctx, w)
 		}
-		ctx = context.WithValue(ctx, visitKey{}, &visit{request: c.Request()})
+		ctx = context.WithValue(ctx, visitKey{}, &visit{request: c.Request(), address: c.RealIP(),
+			loaded: s.manager.Token(ctx)})
 		c.SetRequest(c.Request().WithContext(ctx))
 		writer, headers, stored := w.Writer, w.Header().Clone(), false
 		var trouble error
@@ -116,8 +121,14 @@ func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
+		v := visitOf(ctx)
+		if v.user.ID != 0 {
+			if err := s.use(ctx, v.user.ID); err != nil {
+				return err
+			}
+		}
 		s.manager.WriteSessionCookie(ctx, w, token, expiry)
-		if v, ok := ctx.Value(visitKey{}).(*visit); ok && v.user.ID != 0 && s.demoUser == 0 {
+		if v.user.ID != 0 && s.demoUser == 0 {
 			s.rememberDevice(w, v.request, v.user)
 		}
 	case scs.Destroyed:
@@ -125,14 +136,6 @@ func (s *Sessions) save(ctx context.Context, w http.ResponseWriter) error {
 	}
 	return nil
 }
-
-// visit is a request that has a session, and what became of it.
-type visit struct {
-	request *http.Request
-	user    accounts.User // who signed in with this request; zero for nobody
-}
-
-type visitKey struct{}
 
 // discard is a response writer that drops an answer.
 type discard struct{}
@@ -162,7 +165,7 @@ func (s *Sessions) MustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		c.Response().Header().Set("Cache-Control", "no-store")
+		s.noteUse(ctx, u.ID)
 		c.SetRequest(c.Request().WithContext(as(ctx, u)))
 		return next(c)
 	}
@@ -227,9 +230,7 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.former != "")
-	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
-		v.user = u
-	}
+	visitOf(ctx).user = u
 	return nil
 }
 

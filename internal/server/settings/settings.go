@@ -14,6 +14,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 	"reprise/internal/server/people"
+	"reprise/internal/server/sessions"
 	"reprise/internal/server/tokens"
 )
 
@@ -26,6 +27,7 @@ type Options struct {
 	Keys     *admin.Keys
 	Sources  *music.Sources
 	Breakers *admin.Breakers
+	Sessions *sessions.Handler
 }
 
 // Handler answers for the settings page.
@@ -37,6 +39,7 @@ type Handler struct {
 	keys     *admin.Keys
 	sources  *music.Sources
 	breakers *admin.Breakers
+	sessions *sessions.Handler
 }
 
 // New returns a Handler.
@@ -44,6 +47,7 @@ func New(o Options) *Handler {
 	return &Handler{
 		core: o.Core, statuses: o.Statuses, people: o.People, tokens: o.Tokens,
 		keys: o.Keys, sources: o.Sources, breakers: o.Breakers,
+		sessions: o.Sessions,
 	}
 }
 
@@ -58,6 +62,7 @@ func (h *Handler) Pages(g *echo.Group) {
 type pageView struct {
 	Providers []providerSetting
 	Tokens    []tokens.View
+	Sessions  []sessions.View
 
 	// For administrators.
 	Keys       []admin.KeyView     // the installation's own, of all providers
@@ -103,6 +108,9 @@ func (h *Handler) show(c echo.Context, status int, v pageView) error {
 		v.Providers = append(v.Providers, item)
 	}
 	if v.Tokens, err = h.tokens.All(ctx, user.ID); err != nil {
+		return err
+	}
+	if v.Sessions, err = h.sessions.All(ctx, user.ID); err != nil {
 		return err
 	}
 	if user.Role == accounts.Admin {

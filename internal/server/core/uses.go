@@ -1,0 +1,132 @@
+package core
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"reprise/internal/accounts"
+	"reprise/internal/events"
+)
+
+const (
+	useEvery     = 5 * time.Minute // how often the use of a session is written
+	mostSessions = 50              // of one person
+)
+
+// SessionStore keeps sessions.
+type SessionStore interface {
+	scs.CtxStore
+	// Update stores the data of a session that has not ended.
+	Update(ctx context.Context, token string, b []byte, expiry time.Time) error
+	// Use stores who uses a session. Those that were not used for longest end above most; 0 for no bound.
+	Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error
+	Of(ctx context.Context, user int64) ([]accounts.Session, error)
+	End(ctx context.Context, user int64, id string) error
+	EndOthers(ctx context.Context, user int64, token string) (int, error)
+}
+
+// rows is a SessionStore in which a request stores no session that has ended while the request ran.
+type rows struct{ SessionStore }
+
+// CommitCtx implements scs.CtxStore.
+func (r rows) CommitCtx(ctx context.Context, token string, b []byte, expiry time.Time) error {
+	if visitOf(ctx).loaded == token {
+		return r.Update(ctx, token, b, expiry)
+	}
+	return r.SessionStore.CommitCtx(ctx, token, b, expiry)
+}
+
+// visit is a request that has a session, and what became of it.
+type visit struct {
+	request *http.Request
+	address string        // of the client
+	loaded  string        // the token of the session that it came with; empty for none
+	user    accounts.User // who signed in with this request; zero for nobody
+}
+
+type visitKey struct{}
+
+// visitOf returns the visit of a context; a zero one where there is none.
+func visitOf(ctx context.Context) *visit {
+	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+		return v
+	}
+	return &visit{}
+}
+
+// use stores that a user uses the session of ctx.
+func (s *Sessions) use(ctx context.Context, user int64) error {
+	v, most := visitOf(ctx), mostSessions
+	if s.demoUser != 0 { // who is everybody
+		most = 0
+	}
+	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: Agent(v.request.UserAgent()),
+		Address: v.address, SignedInAt: s.manager.Deadline(ctx).Add(-sessionLife), UsedAt: time.Now()}, most)
+}
+
+// noteUse stores that a user uses the session of ctx, every few minutes and when the address has changed.
+func (s *Sessions) noteUse(ctx context.Context, user int64) {
+	v := visitOf(ctx)
+	if v.loaded == "" || !s.used.due(s.Fingerprint(ctx)+v.address) {
+		return
+	}
+	if err := s.use(ctx, user); err != nil {
+		s.log.Error("use of a session cannot be stored", "err", err)
+	}
+}
+
+// uses knows when the use of each session was written. The zero value is ready to use.
+type uses struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+// due says whether a use is to be written now.
+func (u *uses) due(session string) bool {
+	now := time.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now.Sub(u.at[session]) < useEvery {
+		return false
+	}
+	if u.at == nil || len(u.at) > 10_000 { // some are written once more
+		u.at = map[string]time.Time{}
+	}
+	u.at[session] = now
+	return true
+}
+
+// Of returns the sessions of a user, the latest sign-in first.
+func (s *Sessions) Of(ctx context.Context, user int64) ([]accounts.Session, error) {
+	return s.rows.Of(ctx, user)
+}
+
+// Current returns the ID of the session of a request; empty for a request with a token.
+func (s *Sessions) Current(ctx context.Context) string {
+	if visitOf(ctx).request == nil {
+		return ""
+	}
+	return s.Fingerprint(ctx)
+}
+
+// End ends a session of a user and its streams, or returns library.ErrNotFound.
+func (s *Sessions) End(ctx context.Context, user int64, id string) error {
+	err := s.rows.End(ctx, user, id)
+	if err == nil {
+		s.bus.Publish(user, events.Event{Type: events.SessionEnd, ID: id})
+	}
+	return err
+}
+
+// EndOthers ends all sessions of a user but that of the request, with their streams, and returns their number.
+func (s *Sessions) EndOthers(ctx context.Context, user int64) (int, error) {
+	n, err := s.rows.EndOthers(ctx, user, visitOf(ctx).loaded)
+	if err == nil {
+		s.Recheck(user)
+	}
+	return n, err
+}

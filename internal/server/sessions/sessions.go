@@ -1,0 +1,125 @@
+// Package sessions shows people where they are signed in, and ends that.
+package sessions
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/web"
+)
+
+// Handler answers for the sessions of a person.
+type Handler struct{ core *core.Core }
+
+// New returns a Handler.
+func New(k *core.Core) *Handler { return &Handler{k} }
+
+// Pages adds the routes of the forms, which belong to the settings page.
+func (h *Handler) Pages(g *echo.Group) {
+	g.POST("/settings/sessions/end", h.endOthersForm)
+	g.POST("/settings/sessions/:id/end", h.endForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(g *echo.Group) {
+	g.GET("/sessions", h.list)
+	g.DELETE("/sessions", h.endOthersAPI)
+	g.DELETE("/sessions/:id", h.endAPI)
+}
+
+// View is a session.
+type View struct {
+	ID         string `json:"id"`
+	Browser    string `json:"browser"`
+	Address    string `json:"address"`
+	SignedInAt string `json:"signed_in_at"`
+	LastUsedAt string `json:"last_used_at"`
+	Current    bool   `json:"current"`
+}
+
+// All returns the views of the sessions of a user, the latest sign-in first.
+func (h *Handler) All(ctx context.Context, user int64) ([]View, error) {
+	all, err := h.core.Sessions.Of(ctx, user)
+	current := h.core.Sessions.Current(ctx)
+	return core.ViewAll(all, func(s accounts.Session) View {
+		return View{ID: s.ID, Browser: s.Agent, Address: s.Address, SignedInAt: library.Stamp(s.SignedInAt),
+			LastUsedAt: library.Stamp(s.UsedAt), Current: s.ID == current}
+	}), err
+}
+
+func (h *Handler) list(c echo.Context) error {
+	all, err := h.All(c.Request().Context(), core.UserOf(c).ID)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"sessions": all})
+}
+
+// end ends the session that a request's path names, and returns what it was.
+func (h *Handler) end(c echo.Context) (v View, err error) {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all, err := h.All(ctx, user)
+	if err != nil {
+		return v, err
+	}
+	for _, one := range all {
+		if one.ID == c.Param("id") {
+			v = one
+		}
+	}
+	if err := h.core.Sessions.End(ctx, user, c.Param("id")); err != nil {
+		return v, err
+	}
+	h.core.NoteAccess(c, "session ended", activity.Entry{User: user, Action: activity.SessionEnded,
+		Subject: v.Browser + " at " + v.Address})
+	return v, nil
+}
+
+func (h *Handler) endOthers(c echo.Context) (n int, err error) {
+	user := core.UserOf(c).ID
+	if n, err = h.core.Sessions.EndOthers(c.Request().Context(), user); err == nil {
+		h.core.NoteAccess(c, "sessions ended", activity.Entry{User: user, Action: activity.SessionsEnded})
+	}
+	return n, err
+}
+
+func (h *Handler) endAPI(c echo.Context) error {
+	if _, err := h.end(c); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *Handler) endOthersAPI(c echo.Context) error {
+	n, err := h.endOthers(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]int{"ended": n})
+}
+
+func (h *Handler) endForm(c echo.Context) error {
+	v, err := h.end(c)
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, "/settings#sessions", v.Browser+" is signed out.")
+}
+
+func (h *Handler) endOthersForm(c echo.Context) error {
+	n, err := h.endOthers(c)
+	if err != nil {
+		return err
+	}
+	sentence := "You were signed in nowhere else."
+	if n > 0 {
+		sentence = "You are signed out in " + web.Count(n, "other browser", "other browsers") + "."
+	}
+	return h.core.Done(c, "/settings#sessions", sentence)
+}
