@@ -99,9 +99,9 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/imports",
 		"internal/server/music", "internal/sync", "web",
 	},
-	// It has words for the errors of all packages below it.
+	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
-		"internal/accounts", "internal/activity", "internal/channels", "internal/delivery",
+		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
 		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
 		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "internal/throttle", "web",
 	},

@@ -101,6 +101,9 @@ func run(ctx context.Context, args, environ []string, at console) error {
 		err = dataDir(c).Backup(ctx, o.Operand, at.out)
 	case "rotate-key":
 		err = dataDir(c).RotateKey(ctx, at.out)
+	case "forget-secrets":
+		sure := func() (bool, error) { return cli.Confirm("forget", at.in, at.out) }
+		err = dataDir(c).ForgetSecrets(ctx, sure, at.out)
 	case "reset-password":
 		ask := func(account string) (string, error) { return cli.NewPassword(ctx, account, at.in, at.out) }
 		err = dataDir(c).ResetPassword(ctx, o.Operand, ask, at.out)

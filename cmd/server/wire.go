@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -74,15 +75,17 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
+	screen := b.screen(registry)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
-		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
+		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics,
+		Screen: screen})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
 		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.Began}, guard, db, b.bus)
 	people, err := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	if err != nil {
 		return nil, err
 	}
-	sender, pushKey, err := b.sender(ctx, transport)
+	sender, pushKey, err := b.sender(ctx, transport, screen)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +99,9 @@ func wire(
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Bus: b.bus, Log: log,
 		Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull}}, deliveryOptions(c, n.Metrics))
 	connections := syncer.NewConnections(guard, pull, deliveries, db, b.bus)
+	if err := b.askAgain(ctx, connections, courier); err != nil {
+		return nil, err
+	}
 	files := b.imports(notifier)
 	leave := removal.New(db, b.bus, log, connections, courier, files, deliveries)
 	digests := b.digests(services, guard)
@@ -183,4 +189,10 @@ func ownNames(listen string) (all []string) {
 		all = append(all, host)
 	}
 	return all
+}
+
+// askAgain tells people what they have to enter again after the secret key was lost.
+func (b basics) askAgain(ctx context.Context, c *syncer.Connections, courier *notify.Courier) error {
+	lost, err := b.store.LostChannels(ctx)
+	return errors.Join(err, courier.AskAgain(ctx, lost), c.AskAgain(ctx))
 }

@@ -31,6 +31,7 @@ const Usage = `Reprise keeps a whole copy of your listening history.
   server -version               print the version
   server backup FILE            copy the database, also while the server runs
   server rotate-key             seal every stored secret with a new key; the server must be stopped
+  server forget-secrets         start anew without the secrets, when their key is lost; the server must be stopped
   server reset-password NAME    give an account a new password, also while the server runs
 
   -config FILE        settings as YAML; configs/reprise.yaml lists them all
@@ -39,7 +40,8 @@ const Usage = `Reprise keeps a whole copy of your listening history.
 `
 
 // commands are the words that may follow the program's name, each with the name of its operand, or empty.
-var commands = map[string]string{"backup": "FILE", "rotate-key": "", "reset-password": "NAME"}
+var commands = map[string]string{"backup": "FILE", "rotate-key": "", "forget-secrets": "",
+	"reset-password": "NAME"}
 
 const seeHelp = "\nserver -help lists what there is"
 

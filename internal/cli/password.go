@@ -37,6 +37,16 @@ func NewPassword(ctx context.Context, name string, stdin io.Reader, stdout io.Wr
 	return first, err
 }
 
+// Confirm asks for a word on stdin, and reports whether it came.
+func Confirm(word string, stdin io.Reader, stdout io.Writer) (bool, error) {
+	fmt.Fprintf(stdout, "Type %q to go on: ", word)
+	line, err := bufio.NewReader(stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	return strings.TrimSpace(line) == word, nil
+}
+
 // ask reads a line from the terminal without showing it. When ctx ends first, it restores the terminal.
 func ask(ctx context.Context, f *os.File, stdout io.Writer, prompt string) (string, error) {
 	fd := int(f.Fd())

@@ -6,18 +6,13 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
 	"reprise/internal/providers"
@@ -65,6 +60,7 @@ type Config struct {
 	ArtMaxMiB int
 
 	AllowPrivateUpstreams bool
+	AllowedUpstreams      []string // hosts of which every member may know why they do not answer
 
 	Providers map[string]providers.Settings // by the provider's name, one for every description given to Load
 
@@ -130,19 +126,21 @@ func fromFile(file string, table []setting, values map[string]value) (problems P
 	if file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := readBounded(file, maxFile)
 	if err != nil {
 		return Problems{fmt.Sprintf("The configuration file cannot be read: %v.", err)}
 	}
-	var tree map[string]node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
-		return Problems{fmt.Sprintf("%s is not valid YAML:\n%s", file,
-			strings.TrimSpace(yaml.FormatError(err, false, false)))}
+	return fromText(file, text, table, values)
+}
+
+// fromText reads the text of a file.
+func fromText(file string, text []byte, table []setting, values map[string]value) (problems Problems) {
+	if problem := hostile(text); problem != "" {
+		return Problems{fmt.Sprintf("%s is not valid YAML for settings: %s.", file, problem)}
 	}
-	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return Problems{fmt.Sprintf("%s has more than one part: a line of three hyphens begins another. Put all "+
-			"settings into one.", file)}
+	tree, problem := parse(file, text)
+	if problem != "" {
+		return Problems{problem}
 	}
 	flat := map[string]string{}
 	flatten("", tree, flat)
@@ -252,7 +250,7 @@ func secretFile(variable, file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	content, err := os.ReadFile(file)
+	content, err := readBounded(file, maxFile)
 	if err != nil {
 		return "", Problems{fmt.Sprintf("%s names a file that cannot be read: %v.", variable, err)}
 	}

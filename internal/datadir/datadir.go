@@ -39,6 +39,10 @@ func (d Dir) Place() store.Place {
 func (d Dir) Open(ctx context.Context, opt store.Options) (*store.Store, error) {
 	key, err := d.Key(ctx)
 	if err != nil {
+		// The lost key may have been replaced a moment before the power was cut.
+		if db, finished, e := d.openRotated(ctx, opt); finished || e != nil {
+			return db, e
+		}
 		return nil, err
 	}
 	db, err := store.Open(ctx, d.Place(), key, opt)

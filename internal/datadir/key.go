@@ -42,11 +42,11 @@ func (d Dir) Key(ctx context.Context) (*store.Key, error) {
 		return nil, d.explain(err)
 	case missing && there:
 		return nil, fmt.Errorf("%s is missing, but there is the database %s, whose secrets only that key opens. "+
-			"Put the file back, or set secret_key; nothing was changed", path, d.Place())
+			"Put the file back, or set secret_key; nothing was changed. "+ifLost, path, d.Place())
 	case there:
 		return nil, fmt.Errorf("%s is there, but is empty or cut off. "+
-			"Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed", path,
-			d.Place())
+			"Put back the one that belongs to the database %s, or set secret_key to it; nothing was changed. "+ifLost,
+			path, d.Place())
 	case !missing:
 		return nil, fmt.Errorf("%s is there, but is empty or cut off. Delete it, and a new one is made", path)
 	}
@@ -103,8 +103,8 @@ func (d Dir) openRotated(ctx context.Context, opt store.Options) (db *store.Stor
 }
 
 func (d Dir) wrongKey(err error) error {
-	return fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed",
-		err, d.Place())
+	return fmt.Errorf("%w. Put back the secret.key that belongs to %s, or set secret_key to it; nothing was changed. "+
+		ifLost, err, d.Place())
 }
 
 // writeNew writes a private file so that after a power cut it exists whole or not at all.

@@ -75,11 +75,7 @@ func (d Dir) adoptKey() (old string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the secret key %s cannot be read: %w", path, plain(err))
 	}
-	if err == nil {
-		key, err := store.NewKey(string(b))
-		if err != nil {
-			return "", fmt.Errorf("%s holds no secret key: %w", path, err)
-		}
+	if key, keyErr := store.NewKey(string(b)); err == nil && keyErr == nil { // not empty or cut off
 		old = filepath.Join(d.Path, oldKeyFile+key.ID())
 		if err := writeNew(old, string(b)); err != nil {
 			return "", fmt.Errorf("keep the old secret key: %w", err)

@@ -239,7 +239,8 @@ func (d *doctor) wrongKey(ctx context.Context) finding {
 		}
 	}
 	return found(problem, "The secret key is not the one that this database was written with. "+
-		"Put back the %s that belongs to it, or set secret_key to it.", datadir.KeyFile)
+		"Put back the %s that belongs to it, or set secret_key to it. If it is lost for good, server forget-secrets "+
+		"starts with a new one.", datadir.KeyFile)
 }
 
 // sentenceOf returns an error as a sentence for people.

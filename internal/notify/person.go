@@ -87,6 +87,20 @@ func (c *Courier) Remove(ctx context.Context, user, id int64) error {
 	return errors.Join(c.opt.Store.RemoveChannel(ctx, user, id), c.forget(ctx, ch))
 }
 
+// AddressLost says why a channel is stopped whose address was sealed with a lost key.
+const AddressLost = "This server lost its secret key, and with it the address. Enter it again under Change; " +
+	"a browser is switched on again where you use it."
+
+// AskAgain tells the people of channels whose address was lost that they have to enter it again. Only news are told, so
+// it may be called at every start.
+func (c *Courier) AskAgain(ctx context.Context, lost []Channel) (err error) {
+	for _, ch := range lost {
+		cause := &resilience.LocalError{Problem: AddressLost, Err: errors.New("sealed with a lost secret key")}
+		err = errors.Join(err, c.tell(ctx, ch, Error, cause, stoppedWords(ch, AddressLost)))
+	}
+	return err
+}
+
 // Leave removes the channels of a person whose account is being removed. It may be called again.
 func (c *Courier) Leave(ctx context.Context, user int64) error {
 	all, err := c.opt.Store.Channels(ctx, user)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -133,5 +134,60 @@ func TestAFileWithoutRoomIsRefusedInWords(t *testing.T) {
 			http.StatusInsufficientStorage)
 		require.Contains(t, problem["detail"],
 			"this file needs about 2 MiB, and 65 MiB are free, of which 64 MiB are kept")
+	})
+}
+
+func TestCallsWithBombsAreRefusedInWords(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for _, c := range []struct{ body, why string }{
+			{`{"url":` + strings.Repeat("[", 200_000), "more than 8 levels"},
+			{`{"url":[` + strings.Repeat("[],", 60_000) + `[]]}`, "a list of more than 2,000 elements"},
+			{`{"url":1` + strings.Repeat(`,"x":1`, 30_000) + `}`, "an object of more than 200 fields"},
+			{`{"url":"` + strings.Repeat("x", 100_000) + `"}`, "a text of more than 64 KiB"},
+			{`{"url":"Bj` + "\xf6" + `rk"}`, "not in UTF-8"},
+		} {
+			for _, at := range []string{"PUT /connections/navidrome", "POST /tokens", "PUT /digest"} {
+				method, path, _ := strings.Cut(at, " ")
+				detail := h.call(method, path, c.body, http.StatusBadRequest)["detail"]
+				require.Contains(t, detail, c.why, at)
+			}
+		}
+	})
+}
+
+// endlessParts sends parts of a form, or one with a header, without an end.
+type endlessParts struct {
+	rest string
+	sent int
+}
+
+func (e *endlessParts) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		more := copy(p[n:], e.rest[e.sent%len(e.rest):])
+		n, e.sent = n+more, e.sent+more
+	}
+	return n, nil
+}
+
+func TestAFormWithoutItsFileEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		for name, unit := range map[string]string{
+			"parts":  "--b\r\nContent-Disposition: form-data; name=x\r\n\r\ny\r\n",
+			"header": "--b\r\nContent-Disposition: form-data; name=x; y=" + strings.Repeat("z", 10_000),
+			"fields": "--b\r\n" + strings.Repeat("X-Y: z\r\n", 1000),
+		} {
+			body := &endlessParts{rest: unit}
+			req := httptest.NewRequest(http.MethodPost, "/api/v1/imports?provider=spotify",
+				io.LimitReader(body, 64<<20))
+			req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, req)
+			require.GreaterOrEqual(t, w.Code, 400, name)
+			require.Less(t, w.Code, 500, name)
+			require.Less(t, body.sent, 1<<20, "%s: no more is read than a form can have", name)
+		}
 	})
 }

@@ -15,17 +15,22 @@ type sealedColumn struct {
 	table, column string
 	row           []string
 	mixed         bool // some of its texts are not sealed
+	// blank takes the place of a text whose key is lost; when it is empty, the row goes.
+	blank string
 }
 
 // sealedColumns lists every sealed column. A column that is missing here cannot be sealed, so that a change of the key
 // misses no secret.
 var sealedColumns = []sealedColumn{
 	{table: "facts", column: "value", row: []string{"name"}, mixed: true},
-	{table: "connections", column: "credentials", row: []string{"user_id", "connection"}},
+	{table: "connections", column: "credentials", row: []string{"user_id", "connection"}, blank: "{}"},
 	{table: "pending_connections", column: "credentials", row: []string{"user_id", "connection"}},
-	{table: "channels", column: "url", row: []string{"id"}},
+	{table: "channels", column: "url", row: []string{"id"}, blank: lostAddress},
 	{table: "oauth_states", column: "verifier", row: []string{"id"}},
 }
+
+// lostAddress is the address of a channel whose own one was sealed with a lost key.
+const lostAddress = "lost:"
 
 // mustBeListed panics if the column of a place is not in sealedColumns.
 func mustBeListed(place string) {
@@ -62,24 +67,11 @@ type sealedText struct {
 }
 
 func (s *Store) resealColumn(ctx context.Context, tx *sql.Tx, c sealedColumn, to *Key) (n int, err error) {
-	scan := func(r scanner) (v sealedText, err error) {
-		v.row = make([]any, len(c.row))
-		into := []any{&v.text}
-		for i := range v.row {
-			into = append(into, &v.row[i])
-		}
-		return v, r.Scan(into...)
-	}
-	all, err := list(ctx, tx, scan,
-		fmt.Sprintf("SELECT %s, %s FROM %s", c.column, strings.Join(c.row, ", "), c.table))
+	all, err := c.read(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
-	where := make([]string, len(c.row))
-	for i, name := range c.row {
-		where[i] = fmt.Sprintf("%s = $%d", name, i+2)
-	}
-	update := fmt.Sprintf("UPDATE %s SET %s = $1 WHERE %s", c.table, c.column, strings.Join(where, " AND "))
+	update := fmt.Sprintf("UPDATE %s SET %s = $1 WHERE %s", c.table, c.column, c.where(2))
 	for _, v := range all {
 		if c.mixed && !strings.HasPrefix(v.text, s.key.id+":") {
 			continue
@@ -106,4 +98,26 @@ func (c sealedColumn) place(row []any) string {
 		parts = append(parts, fmt.Sprint(v))
 	}
 	return strings.Join(parts, ".")
+}
+
+// read returns the texts of the column.
+func (c sealedColumn) read(ctx context.Context, tx *sql.Tx) ([]sealedText, error) {
+	scan := func(r scanner) (v sealedText, err error) {
+		v.row = make([]any, len(c.row))
+		into := []any{&v.text}
+		for i := range v.row {
+			into = append(into, &v.row[i])
+		}
+		return v, r.Scan(into...)
+	}
+	return list(ctx, tx, scan, fmt.Sprintf("SELECT %s, %s FROM %s", c.column, strings.Join(c.row, ", "), c.table))
+}
+
+// where returns the condition that selects a row, whose values are the arguments from $first on.
+func (c sealedColumn) where(first int) string {
+	conditions := make([]string, len(c.row))
+	for i, name := range c.row {
+		conditions[i] = fmt.Sprintf("%s = $%d", name, i+first)
+	}
+	return strings.Join(conditions, " AND ")
 }

@@ -115,3 +115,58 @@ func TestRotateIsAtomic(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.checkKey(t.Context()))
 }
+
+// The key is lost: what it sealed goes, and nothing else.
+func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openIn(t, dir)
+	user := addUser(t, s, "Alice", accounts.Admin)
+	sealEverything(t, s, user)
+	require.NoError(t, s.exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
+	save(t, s, user, "spotify", track("A", 1))
+	before := map[string]int{}
+	for table := range schema(t, s) {
+		before[table] = number(t, s, "SELECT count(*) FROM "+table)
+	}
+	require.NoError(t, s.Close())
+	key, kept := testKey(t, "another-key-of-the-tests"), filepath.Join(dir, "before.bak")
+	if postgrestest.On() {
+		kept = ""
+	}
+	forgotten, err := ForgetSecrets(t.Context(), in(t, dir), key, kept)
+	require.NoError(t, err)
+	require.Equal(t, Forgotten{Connections: 2, Channels: 1}, forgotten)
+	forgotten, err = ForgetSecrets(t.Context(), in(t, dir), key, "")
+	require.NoError(t, err)
+	require.Zero(t, forgotten, "may be repeated")
+	if kept != "" {
+		b, err := os.ReadFile(kept)
+		require.NoError(t, err)
+		require.Contains(t, string(b), s.key.id+":", "the copy has everything")
+		b, err = os.ReadFile(filepath.Join(dir, FileName))
+		require.NoError(t, err)
+		require.NotContains(t, string(b), s.key.id+":")
+	}
+
+	again, err := Open(t.Context(), in(t, dir), key, Options{})
+	require.NoError(t, err)
+	defer again.Close()
+	gone := map[string]int{"facts": 1, "pending_connections": 1, "oauth_states": 1} // of facts, the key for pushes
+	for table, n := range before {
+		require.Equal(t, n-gone[table], number(t, again, "SELECT count(*) FROM "+table), table)
+	}
+	all, err := again.Connections(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	for _, c := range all {
+		require.Empty(t, c.Credentials)
+		require.Equal(t, "alice", c.Account)
+	}
+	lost, err := again.LostChannels(t.Context())
+	require.NoError(t, err)
+	require.Len(t, lost, 1)
+	require.Equal(t, notify.AddressLost, lost[0].Reason)
+	require.False(t, lost[0].StoppedAt.IsZero())
+	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))
+}

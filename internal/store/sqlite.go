@@ -91,7 +91,11 @@ func (f sqliteFile) shred(ctx context.Context, writer *sql.DB) error {
 // keep writes a consistent copy of the database to the file <name>.<step>.bak beside it. The file exists only when it
 // is complete. It replaces the copy of an interrupted upgrade.
 func (f sqliteFile) keep(ctx context.Context, writer *sql.DB, step int64) error {
-	path := fmt.Sprintf("%s.%d.bak", f.path, step)
+	return copyTo(ctx, writer, fmt.Sprintf("%s.%d.bak", f.path, step))
+}
+
+// copyTo writes a consistent copy of the database to a private file, which exists only when it is complete.
+func copyTo(ctx context.Context, writer *sql.DB, path string) error {
 	part := path + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -72,6 +72,25 @@ func (m *Connections) Disconnect(ctx context.Context, user int64, conn library.C
 	return err
 }
 
+// AskAgain stops every connection whose credentials were sealed with a lost key, and asks its person to reconnect. Call
+// it before anything runs. Only news are told, so it may be called at every start.
+func (m *Connections) AskAgain(ctx context.Context) error {
+	all, err := m.store.Connections(ctx)
+	for _, c := range all {
+		p := m.guard.opt.Registry.Get(c.Provider())
+		if p == nil || len(c.Credentials) > 0 {
+			continue
+		}
+		s := providers.OfConnection(c, p.Guarded()[0])
+		s.Provider = p
+		v := resilience.Verdict{Class: resilience.Fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
+		err = errors.Join(err, m.guard.Refuse(ctx, s, v, &resilience.LocalError{
+			Problem: "This server lost its secret key, and with it the stored sign-in.",
+			Err:     errors.New("the stored sign-in was sealed with a lost secret key")}))
+	}
+	return err
+}
+
 // Leave disconnects all that a person has connected, whose account is being removed. It may be called again.
 func (m *Connections) Leave(ctx context.Context, user int64) error {
 	all, err := m.store.UserConnections(ctx, user)

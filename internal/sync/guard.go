@@ -27,7 +27,8 @@ type GuardOptions struct {
 	Keys     KeyStore
 	Alerts   *alerts.Alerts
 	Log      *slog.Logger
-	Metrics  *metrics.Metrics // nil for none
+	Metrics  *metrics.Metrics   // nil for none
+	Screen   *resilience.Screen // what a person may read about a server that they have named; nil for everything
 	// FirstDelay is the base of the backoff of deliveries; 0 means that of the Backoff.
 	FirstDelay time.Duration
 }
@@ -68,6 +69,9 @@ func (g *Guard) Do(
 	callCtx, end := resilience.WithTurns(callCtx)
 	err := g.recovered(callCtx, s, call)
 	end()
+	if !s.Channel { // the channels have done it
+		err = g.opt.Screen.Hide(callCtx, key.User, s.Provider.NamedHost(s.Connection.Credentials), err)
+	}
 	v, learned := g.judge(s, err)
 	f := &resilience.Failure{Verdict: v, Change: permit.Done(learned), Err: err}
 	if shared, ok := errors.AsType[*resilience.NotBeforeError](err); ok { // others may hold the same error
@@ -87,6 +91,17 @@ func (g *Guard) Do(
 		return f
 	}
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
+}
+
+// Refuse draws the consequences of a failure without a call, unless the subject may not call anyway.
+func (g *Guard) Refuse(ctx context.Context, s providers.Subject, v resilience.Verdict, err error) error {
+	permit, _, ok := g.opt.Backoff.Acquire(s.Key(), s.Connection.Generation)
+	if !ok {
+		return nil
+	}
+	f := &resilience.Failure{Verdict: v, Change: permit.Done(v), Err: err}
+	g.report(s, f)
+	return g.opt.Alerts.Failed(ctx, s, f)
 }
 
 // judge returns what an outcome means, and what the backoff learns from that.

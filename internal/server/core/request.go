@@ -41,6 +41,9 @@ func Number(text string) (int64, error) {
 // Body reads the JSON or the form that a request carries.
 func Body[T any](c echo.Context) (v T, err error) {
 	if err = c.Bind(&v); err != nil {
+		if p, ok := errors.AsType[*Problem](err); ok {
+			return v, p
+		}
 		status := http.StatusBadRequest
 		if he, ok := errors.AsType[*echo.HTTPError](err); ok {
 			status = he.Code

@@ -182,10 +182,10 @@ func (h *Handler) turn(c echo.Context, on bool) error {
 }
 
 func (h *Handler) switchAPI(c echo.Context) error {
-	var v struct {
+	v, err := core.Body[struct {
 		Enabled *bool `json:"enabled"`
-	}
-	if err := c.Bind(&v); err != nil {
+	}](c)
+	if err != nil {
 		return err
 	}
 	if v.Enabled == nil {

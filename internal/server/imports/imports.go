@@ -131,7 +131,8 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	if err := h.runner.Room(r.ContentLength); err != nil {
 		return v, err
 	}
-	r.Body = &sending{r.Body, http.NewResponseController(c.Response())}
+	body := &sending{r.Body, http.NewResponseController(c.Response()), -1}
+	r.Body = body
 	id, user := library.ConnectionID(c.QueryParam("provider")), core.UserOf(c).ID
 	defer func() {
 		v.Connection = id
@@ -143,6 +144,7 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind != echo.MIMEMultipartForm {
 		return h.runner.Receive(r.Context(), user, id, c.QueryParam("name"), r.Body)
 	}
+	body.before = form
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return v, core.HTTPProblem(http.StatusBadRequest)
@@ -164,6 +166,7 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 			}
 			id = library.ConnectionID(text)
 		case part.FormName() == "file" && part.FileName() != "":
+			body.before = -1
 			return h.runner.Receive(r.Context(), user, id, part.FileName(), part)
 		}
 	}

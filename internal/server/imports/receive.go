@@ -18,12 +18,23 @@ const sendWithin = 30 * time.Second
 type sending struct {
 	io.ReadCloser
 	control *http.ResponseController
+	before  int64 // bytes of a form that may come before its file; negative when the file has begun
 }
 
 // Read implements io.Reader.
 func (b *sending) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // an error means that there is no deadline
+	if b.before == 0 {
+		return 0, &core.Problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large",
+			Detail: "The form has too much in it before the file."}
+	}
+	if b.before > 0 {
+		p = p[:min(int64(len(p)), b.before)]
+	}
 	n, err := b.ReadCloser.Read(p)
+	if b.before > 0 {
+		b.before -= int64(n)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &core.Problem{Status: http.StatusBadRequest, Title: "Not sent whole",
 			Detail: "The file did not arrive whole, and nothing was imported. Please send it once more."}

@@ -1,0 +1,98 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"reprise/internal/store"
+	"reprise/web"
+)
+
+// ifLost ends an error about a key that does not open the database.
+const ifLost = "If the key is lost for good, server forget-secrets starts with a new one: " +
+	"everybody then reconnects their services, and nothing else is lost"
+
+// ForgetSecrets drops what only a lost key opens, and makes a new key, if confirm agrees after out has said what goes.
+// It keeps a copy of the database in the directory beforehand. It may be killed at any moment; the next start, or
+// running it again, completes it.
+func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), out io.Writer) error {
+	if err := d.requireDatabase(ctx); err != nil {
+		return err
+	}
+	unlock, err := d.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := d.requireLost(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "The secrets in %s cannot be read with the key there is.\nIf you go on, these are dropped: the "+
+		"passwords and permissions of all connections, and the addresses of all channels.\n"+
+		"Everybody is asked to reconnect. Accounts, listens, playlists and settings stay.\n", d.Place())
+	keep := ""
+	if d.DatabaseURL == "" {
+		keep = filepath.Join(d.Path, fmt.Sprintf("%s.%s.bak", store.FileName, time.Now().Format("20060102-150405")))
+		fmt.Fprintf(out, "A copy of the database is kept as %s.\n", keep)
+	} else {
+		fmt.Fprint(out, "Make a copy with pg_dump first; this command makes none on Postgres.\n")
+	}
+	if yes, err := confirm(); err != nil || !yes {
+		return errors.Join(err, errors.New("nothing was changed"))
+	}
+	key, err := d.keyInstead()
+	if err != nil {
+		return err
+	}
+	forgotten, err := store.ForgetSecrets(ctx, d.Place(), key, keep)
+	if err != nil {
+		return fmt.Errorf("forget the secrets: %w. Run it again", d.explain(err))
+	}
+	fmt.Fprintf(out, "%s and %s have to be set up again; Reprise says so on its pages.\n",
+		web.Count(forgotten.Connections, "connection", "connections"),
+		web.Count(forgotten.Channels, "channel", "channels"))
+	if d.SecretKey != "" {
+		fmt.Fprintln(out, "From now on the setting secret_key is the key.")
+		return nil
+	}
+	if _, err := d.adoptKey(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "The new key is in %s. Make a backup, and keep the key in another place.\n",
+		filepath.Join(d.Path, KeyFile))
+	return nil
+}
+
+// requireLost returns an error if there is a key that opens the database.
+func (d Dir) requireLost(ctx context.Context) error {
+	key, err := d.Key(ctx)
+	if err != nil {
+		key = nil // it is missing or cut off
+	}
+	look, err := store.LookAt(ctx, d.Place(), false, key)
+	switch {
+	case err != nil:
+		return d.explain(err)
+	case look.Sound && look.Opens:
+		return errors.New("the key opens the secrets, so there is nothing to forget. Start the server")
+	}
+	if next, err := d.NextKey(); err == nil {
+		if look, err := store.LookAt(ctx, d.Place(), false, next); err == nil && look.Opens {
+			return fmt.Errorf("the secrets have been sealed with the key in %s. Start the server, which takes it over",
+				filepath.Join(d.Path, NextKeyFile))
+		}
+	}
+	return nil
+}
+
+// keyInstead returns the key that takes the place of the lost one: that of the settings, or a new one.
+func (d Dir) keyInstead() (*store.Key, error) {
+	if d.SecretKey != "" {
+		return store.NewKey(string(d.SecretKey))
+	}
+	return d.prepareKey()
+}

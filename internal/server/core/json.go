@@ -1,0 +1,38 @@
+package core
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/bounded"
+)
+
+// bodyLimits bounds the JSON that a call carries. The longest list in any call is one of notifications to acknowledge.
+var bodyLimits = bounded.Limits{
+	Depth: 8, Elements: 2000, Fields: 200, String: 64 << 10, InAll: 2000, Values: 4000,
+}
+
+// JSON reads the JSON of calls within limits, and writes that of answers. It is safe for concurrent use.
+type JSON struct{ echo.DefaultJSONSerializer }
+
+// Deserialize implements echo.JSONSerializer.
+func (JSON) Deserialize(c echo.Context, v any) error {
+	text, err := io.ReadAll(c.Request().Body) // has few bytes, by the limit on all bodies
+	if err != nil {
+		return err
+	}
+	refused := func(why string) error {
+		return &Problem{Status: http.StatusBadRequest, Title: "Not as expected", Detail: why}
+	}
+	if err := bounded.JSON(text, bodyLimits); err != nil {
+		return refused("What was sent has " + err.Error() + ".")
+	}
+	if !utf8.Valid(text) {
+		return refused("What was sent is not in UTF-8.")
+	}
+	return json.Unmarshal(text, v)
+}
