@@ -10,14 +10,17 @@ import (
 )
 
 // sender returns what sends messages outside the browser, and the public key by which push services know it.
-func (b basics) sender(ctx context.Context, t *resilience.Transport) (*channels.Channels, string, error) {
+func (b basics) sender(
+	ctx context.Context, t *resilience.Transport, screen *resilience.Screen,
+) (*channels.Channels, string, error) {
 	vapid, err := b.store.Vapid(ctx, channels.NewVapid)
 	if err != nil {
 		return nil, "", err
 	}
 	keys := channels.ReadVapid(vapid)
 	return channels.New(channels.Config{Client: resilience.NewClient(t), Dial: hosts(b.config).Dial(), Vapid: keys,
-		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell}), keys.Public, nil
+		Contact: b.config.Contact, BaseURL: b.config.BaseURL, Told: t.Tell,
+		Screen: screen}), keys.Public, nil
 }
 
 // adopt gives the courier the channels of the settings, and returns them.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -39,6 +40,9 @@ func serve(ctx context.Context, c config.Config, furnish func(context.Context, *
 		return err
 	}
 	defer listener.Close()
+	host, _, _ := net.SplitHostPort(c.Listen)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	c.Listen = net.JoinHostPort(host, port) // the system has chosen the port, if it was 0
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + config.LoopbackFor(listener.Addr().String())
 	}

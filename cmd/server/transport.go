@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"strconv"
 
 	"reprise/internal/alerts"
 	"reprise/internal/config"
@@ -14,7 +16,8 @@ import (
 // hosts returns the policy of the settings. Some services block callers whom they cannot contact; other servers with
 // the same API do not.
 func hosts(c config.Config) resilience.HostPolicy {
-	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact}
+	policy := resilience.HostPolicy{AllowPrivate: c.AllowPrivateUpstreams, Contact: c.Contact,
+		OwnPort: portOf(c.Listen)}
 	for _, d := range registry.Descriptions() {
 		policy.NeedContact = append(policy.NeedContact, d.Contact.Domains...)
 	}
@@ -61,4 +64,11 @@ func (b basics) follow(t *resilience.Transport) func(*providers.Provider) {
 		}
 		b.counts.Follow(p)
 	}
+}
+
+// portOf returns the port of an address; 0 when it has none.
+func portOf(address string) uint16 {
+	_, text, _ := net.SplitHostPort(address)
+	port, _ := strconv.ParseUint(text, 10, 16)
+	return uint16(port)
 }

@@ -75,15 +75,17 @@ func wire(
 	if err != nil {
 		return nil, err
 	}
+	screen := b.screen(registry)
 	guard := syncer.NewGuard(syncer.GuardOptions{Backoff: backoff, Client: client, Tokens: oauth.NewTokens(db, client),
-		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics})
+		Registry: registry, Keys: db, Alerts: raised, Log: log, FirstDelay: c.DeliveryFirstDelay, Metrics: n.Metrics,
+		Screen: screen})
 	pull := syncer.NewSyncer(syncer.Options{ListensEvery: c.ListensEvery, PlaylistsEvery: c.PlaylistsEvery,
 		Workers: c.Workers, RunTimeout: c.RunTimeout, Metrics: n.Metrics, Began: n.Began}, guard, db, b.bus)
 	people, err := accounts.New(db, hashesIn(debug.SetMemoryLimit(-1)))
 	if err != nil {
 		return nil, err
 	}
-	sender, pushKey, err := b.sender(ctx, transport)
+	sender, pushKey, err := b.sender(ctx, transport, screen)
 	if err != nil {
 		return nil, err
 	}

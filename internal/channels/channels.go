@@ -29,6 +29,9 @@ type Config struct {
 	// Told is called after every attempt that does not use Client, that is, after each mail; nil when nobody asks.
 	Told func(ctx context.Context, host, endpoint string, start time.Time, err error)
 
+	// Screen decides what a person may read about a server that they have named; nil for everything.
+	Screen *resilience.Screen
+
 	discordURL, telegramURL string // other addresses of these services, for tests
 }
 
@@ -62,7 +65,15 @@ func (c *Channels) Send(ctx context.Context, kind string, address resilience.Sec
 	if err != nil {
 		return wrong("The address of this channel cannot be read.")
 	}
-	return k.send(ctx, c, to, m)
+	began := time.Now()
+	err = k.send(ctx, c, to, m)
+	if k.fixed {
+		return err
+	}
+	if resilience.IsProbe(ctx) {
+		return c.Screen.HideNow(ctx, resilience.UserOf(ctx), to.Host, began, err)
+	}
+	return c.Screen.Hide(ctx, resilience.UserOf(ctx), to.Host, err)
 }
 
 // wrong returns the error for an address that cannot be used. The problem is a sentence that repeats nothing of it.

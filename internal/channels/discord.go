@@ -21,6 +21,7 @@ var discord = Kind{
 	Help:     "A message in a Discord channel of yours.",
 	Sent:     "Sent. Look at Discord.",
 	Endpoint: discordEndpoint,
+	fixed:    true,
 	Fields: []providers.Field{
 		{Name: "webhook", Label: "Webhook address", Kind: "password",
 			Help: "In Discord: the settings of a channel, Integrations, Webhooks, Copy Webhook URL."},

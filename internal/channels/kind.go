@@ -19,6 +19,8 @@ type Kind struct {
 	Endpoint string            // of its calls, in logs and metrics
 	Fields   []providers.Field // its form; empty for a kind that no form adds
 
+	fixed bool // the kind has one server for all, which no URL names
+
 	// schemes are the URL schemes that mean this kind.
 	schemes []string
 	// recognise reports whether a web address is one of this kind; nil for kinds whose addresses look like any other.

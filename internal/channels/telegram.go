@@ -21,6 +21,7 @@ var telegram = Kind{
 	Help:     "A message from a bot of yours. Make one with @BotFather, and write to it once.",
 	Sent:     "Sent. Look at Telegram.",
 	Endpoint: telegramEndpoint,
+	fixed:    true,
 	Fields: []providers.Field{
 		{Name: "token", Label: "Token of the bot", Kind: "password"},
 		{Name: "chats", Label: "Chat", Kind: "text",

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
 	"regexp"
 	"strings"
 	"unicode"
@@ -52,3 +54,27 @@ func hostNames(to *[]string) func(string) error {
 
 // hostName matches a name as DNS has it, also the encoded form of one with other letters.
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+
+// upstreams returns a setter for a list of hosts of other servers, each a name or an address, with a port or without.
+func upstreams(to *[]string) func(string) error {
+	return func(s string) error {
+		*to = nil
+		for item := range strings.SplitSeq(s, ",") {
+			item = strings.ToLower(strings.TrimSpace(item))
+			if item == "" {
+				continue
+			}
+			host := item
+			if h, _, err := net.SplitHostPort(item); err == nil {
+				host = h
+			}
+			_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+			if item != "*" && err != nil && !hostName.MatchString(host) {
+				return fmt.Errorf("%q is not a host such as nas.lan or 192.168.1.7:4533; write it without http:// "+
+					"and path", item)
+			}
+			*to = append(*to, item)
+		}
+		return nil
+	}
+}

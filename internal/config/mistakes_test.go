@@ -86,6 +86,8 @@ func TestOneMistake(t *testing.T) {
 		{"allowed_hosts", "music.example.org, https://x.example.org", "write only the name"},
 		{"allowed_hosts", "music.example.org:8420", "without https://, port or path"},
 		{"allowed_hosts", "*.example.org", "is not a name such as music.example.org"},
+		{"allowed_upstreams", "nas.lan, http://nas.lan:4533", "is not a host such as nas.lan"},
+		{"allowed_upstreams", "10.0.0.0/8", "write it without http:// and path"},
 		{"trusted_proxies", "10.0.0.0/8, proxy", `"proxy" is neither an IP address nor a network`},
 		{"trusted_proxies", "10.0.0.0/33", "neither an IP address nor a network"},
 		{"allow_private_upstreams", "perhaps", "neither true nor false"},

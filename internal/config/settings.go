@@ -58,6 +58,7 @@ func (c *Config) settings() []setting {
 		{path: "delivery.backlog_limit", def: "5000", set: integer(&c.DeliveryBacklogLimit, 1, 1_000_000)},
 		{path: "notify.urls", secret: true, set: channelURLs(&c.NotifyURLs)},
 		{path: "art.max_mib", def: "512", set: integer(&c.ArtMaxMiB, 0, 1_000_000)},
+		{path: "allowed_upstreams", set: upstreams(&c.AllowedUpstreams)},
 		{path: "allow_private_upstreams", def: "true", set: boolean(&c.AllowPrivateUpstreams)},
 	}
 }

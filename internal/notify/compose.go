@@ -138,6 +138,9 @@ func troubleWith(ch Channel, v resilience.Verdict, err error) string {
 	if e, ok := errors.AsType[*resilience.LocalError](err); ok {
 		return e.Problem
 	}
+	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
+		return "There is no answer that Reprise can use. " + askAbout
+	}
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		if e.Offline {
 			return "This server has no connection to the internet at present."

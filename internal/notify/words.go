@@ -256,6 +256,10 @@ func join(sentences ...string) string {
 	return strings.Join(kept, " ")
 }
 
+// askAbout is the advice about a server of which its person may not know more.
+const askAbout = "Check the address, and that the server is running. The administrator can say more: the log has the " +
+	"reason, and the setting allowed_upstreams shows it here."
+
 // Refused words why new credentials were not accepted.
 func Refused(p *providers.Provider, err error) Words {
 	w := Words{Title: p.DisplayName + " was not connected", Owner: Person}
@@ -266,6 +270,11 @@ func Refused(p *providers.Provider, err error) Words {
 			w.Message = join("The setting "+e.Setting+" is not right.", e.Problem,
 				"The administrator must fix this. Nothing was stored.")
 		}
+		return w
+	}
+	if _, ok := errors.AsType[*resilience.ScreenedError](err); ok {
+		w.Message = "Reprise found no " + p.DisplayName + " that it can use at this address. " + askAbout +
+			" Nothing was stored."
 		return w
 	}
 	advice := ""

@@ -199,3 +199,14 @@ func (d Description) Connects() bool { return d.Enriches == nil && !d.Writes() }
 
 // Writes reports whether the provider is a language model.
 func (d Description) Writes() bool { return slices.Contains(d.Streams, library.Digest) }
+
+// NamedHost returns the host of the server that a person has named in these credentials, with its port if it names one;
+// empty when they have named none.
+func (d Description) NamedHost(credentials library.Credentials) string {
+	for _, f := range d.Fields {
+		if host := resilience.HostOf(credentials[f.Name]); f.Kind == "url" && host != "" {
+			return host
+		}
+	}
+	return ""
+}

@@ -28,6 +28,9 @@ func Classify(err error) Verdict {
 	if e, ok := errors.AsType[*NetworkError](err); ok {
 		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection, FirstDelay: e.FirstDelay}
 	}
+	if _, ok := errors.AsType[*ScreenedError](err); ok {
+		return Verdict{Class: Retriable, Category: Network, Scope: ScopeConnection}
+	}
 	if _, ok := errors.AsType[*ContractError](err); ok {
 		return Verdict{Class: Retriable, Category: Contract, Scope: ScopeStream, FatalAfter: contractPatience}
 	}

@@ -24,6 +24,7 @@ type AnswerError struct {
 	// Meaning is the row of the provider's table that matched; nil leaves it to the general table by status.
 	Meaning *Meaning
 
+	unread bool // it was no answer of the service's kind, and has got advice since
 	header http.Header
 	judged *judged // nil for an answer that no Transport has received
 }
@@ -63,7 +64,8 @@ func Advised(err error, advice string) error {
 	v := VerdictOf(err)
 	e, ok := errors.AsType[*AnswerError](err)
 	if c, broken := errors.AsType[*ContractError](err); !ok && broken {
-		e, ok = &AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What}, true
+		e, ok = &AnswerError{Endpoint: c.Endpoint, Status: http.StatusOK, Message: "unexpected answer: " + c.What,
+			unread: true}, true
 	}
 	if !ok {
 		return err

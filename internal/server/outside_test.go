@@ -209,6 +209,9 @@ func TestHeadersKeepOtherSitesOut(t *testing.T) {
 		} {
 			require.Contains(t, header.Get(name), want, "%s of %s", name, path)
 		}
+		for feature := range strings.SplitSeq(header.Get("Permissions-Policy"), ", ") {
+			require.Regexp(t, `^[a-z]+(-[a-z]+)*=\(\)$`, feature)
+		}
 		require.Empty(t, header.Get("Server"), "nobody is told what to look for")
 		require.Empty(t, header.Get("X-Powered-By"))
 	}

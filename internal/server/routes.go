@@ -25,11 +25,10 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // permissions takes from the pages what none of them needs.
-const permissions = "" +
-	"accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), " +
-	"geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), " +
-	"microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), screen- " +
-	"wake-lock=(), serial=(), storage-access=(), usb=(), window-management=(), xr-spatial-tracking=()"
+const permissions = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), " +
+	"fullscreen=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), " +
+	"microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), " +
+	"screen-wake-lock=(), serial=(), storage-access=(), usb=(), window-management=(), xr-spatial-tracking=()"
 
 // maxBody is the most that a form or a call may send, unless it carries a file to import.
 const maxBody = "256K"

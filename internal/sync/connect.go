@@ -76,8 +76,10 @@ func (m *connector) connect(
 		return c, err
 	}
 	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name))
+	began := time.Now()
 	account, err := adapter.Prove(proving)
 	end()
+	err = m.guard.opt.Screen.HideNow(proving, c.User, p.NamedHost(c.Credentials), began, err)
 	if err != nil {
 		return c, m.Refused(ctx, p, c.Credentials, err)
 	}

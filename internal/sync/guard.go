@@ -27,7 +27,8 @@ type GuardOptions struct {
 	Keys     KeyStore
 	Alerts   *alerts.Alerts
 	Log      *slog.Logger
-	Metrics  *metrics.Metrics // nil for none
+	Metrics  *metrics.Metrics   // nil for none
+	Screen   *resilience.Screen // what a person may read about a server that they have named; nil for everything
 	// FirstDelay is the base of the backoff of deliveries; 0 means that of the Backoff.
 	FirstDelay time.Duration
 }
@@ -68,6 +69,9 @@ func (g *Guard) Do(
 	callCtx, end := resilience.WithTurns(callCtx)
 	err := g.recovered(callCtx, s, call)
 	end()
+	if !s.Channel { // the channels have done it
+		err = g.opt.Screen.Hide(callCtx, key.User, s.Provider.NamedHost(s.Connection.Credentials), err)
+	}
 	v, learned := g.judge(s, err)
 	f := &resilience.Failure{Verdict: v, Change: permit.Done(learned), Err: err}
 	if shared, ok := errors.AsType[*resilience.NotBeforeError](err); ok { // others may hold the same error
