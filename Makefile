@@ -9,7 +9,7 @@ TESTED := ./test ./cmd/server ./internal/store ./internal/sync $(PACKAGES)
 TEST := .ci/in-memory $(GO) test -count=1 -shuffle=on -p 3 -parallel 6
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test quick soak check bench tools
+.PHONY: help demo run build test quick soak fuzz check bench tools
 
 help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,9 @@ quick: ## format, vet and test what changed and what depends on it, for the inne
 
 soak: tools ## all tests, with the endurance tests at full length
 	SOAK=all $(TEST) $(FLAGS) -timeout 60m $(TESTED)
+
+fuzz: ## run every fuzz target for a minute, or for as long as FUZZTIME=10s says
+	.ci/fuzz
 
 check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

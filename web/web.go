@@ -77,7 +77,8 @@ func Static() http.Handler {
 		if r.URL.Query().Has("v") {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		}
-		if name := r.URL.Path; name == "" || strings.HasSuffix(name, "/") { // no list of the files
+		// No list of the files, and no name that no file can have.
+		if name := strings.TrimPrefix(r.URL.Path, "/"); name == "." || !fs.ValidPath(name) {
 			http.NotFound(w, r)
 			return
 		}

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"reprise/internal/resilience"
 )
@@ -23,7 +25,7 @@ func ServerAddress(field, typed string) (*url.URL, error) {
 		typed = "https://" + typed
 	}
 	u, err := url.Parse(typed)
-	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Hostname(), " ,;<>\"'\\|@") || u.Opaque != "" {
+	if err != nil || u.Hostname() == "" || strings.ContainsFunc(u.Hostname(), unlikely) || u.Opaque != "" {
 		return problem("This is not a web address. Enter it as you open it in the browser, for example " +
 			"https://music.example.org.")
 	}
@@ -45,6 +47,11 @@ func ServerAddress(field, typed string) (*url.URL, error) {
 		base.Host = strings.TrimSuffix(strings.TrimSuffix(base.Host, p), ":")
 	}
 	return base, nil
+}
+
+// unlikely reports whether a rune is never in the name of a host.
+func unlikely(r rune) bool {
+	return strings.ContainsRune(" ,;<>\"'\\|@", r) || r == utf8.RuneError || !unicode.IsPrint(r)
 }
 
 // atHome reports whether host is this machine or a literal address of a private network, where TLS is unlikely.
