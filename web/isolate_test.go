@@ -21,7 +21,8 @@ const (
 
 // chosen are the fields of the pages' data that hold what strangers chose.
 var chosen = []string{"Name", "Title", "Track", "Artist", "Album", "Account", "DisplayName", "Subject", "Message",
-	"Detail", "Reason", "Note", "Text", "Words", "Label", "Source", "Owner", "File", "Old", "New", "Problem", "Description",
+	"Detail", "Reason", "Note", "Text", "Words", "Label", "Source", "Owner", "File", "Old", "New", "Problem",
+	"Description",
 	"Answer", "Comment"}
 
 // spoiled returns a copy of a page's data in which strangers have chosen hostile names.
