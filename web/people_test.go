@@ -2,11 +2,11 @@ package web
 
 // peoplePages returns the data of the pages about accounts.
 func peoplePages() map[string][]any {
-	ann := object{"ID": "1", "Name": "Ann", "Role": "admin", "CreatedAt": stamp}
+	ann := object{"ID": "1", "Name": "Ann", "Role": "admin", "CreatedAt": stamp, "LastSeenAt": stamp}
 	has := object{"Listens": 1200, "Playlists": 1, "Connections": 2, "Deliveries": 3, "Imports": 1, "Channels": 2,
 		"Tokens": 1}
 	bob := object{"ID": "2", "Name": "Bob", "Role": "member", "CreatedAt": stamp, "Has": has, "Self": false,
-		"Only": false, "Problem": ""}
+		"Only": false, "Problem": "", "LastSeenAt": nil}
 	self := without(without(bob, "Self", true), "Problem", "No.", "Role", "admin")
 	nothing := object{"Listens": 0, "Playlists": 0, "Connections": 0, "Deliveries": 0, "Imports": 0, "Channels": 0,
 		"Tokens": 0}

@@ -195,6 +195,8 @@ func TestAnInvitedPersonJoinsOnce(t *testing.T) {
 
 		h.as(h.user)
 		require.Contains(t, h.page("/activity"), "Carola accepted an invitation.")
+		users := h.call(http.MethodGet, "/admin/users", "", http.StatusOK)["users"].([]any)
+		require.NotNil(t, users[1].(map[string]any)["last_seen_at"])
 		all, _, err := h.db.Activity(t.Context(), activity.Filter{User: h.user, Installation: true}, "", 100)
 		require.NoError(t, err)
 		require.NotContains(t, fmt.Sprint(all), code)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"time"
 
 	"reprise/internal/accounts"
 )
@@ -72,6 +73,20 @@ func known(err error) error {
 // Users returns all accounts, the oldest first, without those that are being removed.
 func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
 	return list(ctx, s.reader, scanUser, selectUser+"WHERE role <> $1 ORDER BY id", leaving)
+}
+
+// LastSeen returns when people last used a session or a token that still exists.
+func (s *Store) LastSeen(ctx context.Context) (map[int64]time.Time, error) {
+	type row struct{ user, at int64 }
+	scan := func(r scanner) (v row, err error) { return v, r.Scan(&v.user, &v.at) }
+	rows, err := list(ctx, s.reader, scan, `SELECT user_id, max(at) FROM (
+		SELECT user_id, seen_at AS at FROM sessions UNION ALL SELECT user_id, last_used_at FROM tokens) AS used
+		WHERE at > 0 GROUP BY user_id`)
+	seen := make(map[int64]time.Time, len(rows))
+	for _, r := range rows {
+		seen[r.user] = instant(r.at)
+	}
+	return seen, err
 }
 
 // Admins returns the IDs of the administrators.

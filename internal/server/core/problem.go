@@ -290,11 +290,16 @@ func writeProblem(c echo.Context, p *Problem) error {
 	return c.JSON(out.Status, out)
 }
 
-// RecoverPanic is middleware that turns a panic into an error page, and logs its stack.
+// RecoverPanic is middleware that turns a panic into an error page, and logs its stack. It lets http.ErrAbortHandler
+// pass, with which a handler breaks its answer off.
 func (k *Core) RecoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
-			if r := recover(); r != nil {
+			r := recover()
+			if r == http.ErrAbortHandler {
+				panic(r)
+			}
+			if r != nil {
 				k.Log.Error("request panicked", "err", fmt.Sprint(r), "path", c.Path(), "stack",
 					string(debug.Stack()))
 				err = &Problem{Status: http.StatusInternalServerError, Title: "Something went wrong here",

@@ -136,7 +136,7 @@ func (h *Users) removeAPI(c echo.Context) error {
 
 // listView is the page of all people.
 type listView struct {
-	People []View
+	People []SeenView
 	Open   []LinkView
 
 	Form, Problem string // the form that failed, and why

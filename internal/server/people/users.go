@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,6 +21,7 @@ import (
 type Store interface {
 	Users(context.Context) ([]accounts.User, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	LastSeen(context.Context) (map[int64]time.Time, error)
 	Counts(ctx context.Context, user int64) (removal.Counts, error)
 	Invitations(context.Context) ([]accounts.Link, error)
 	DeleteInvitation(ctx context.Context, id int64) (there bool, err error)
@@ -97,9 +99,17 @@ func (h *Users) API(g *echo.Group) {
 }
 
 // All returns the views of all accounts.
-func (h *Users) All(ctx context.Context) ([]View, error) {
+func (h *Users) All(ctx context.Context) ([]SeenView, error) {
 	users, err := h.store.Users(ctx)
-	return core.ViewAll(users, view), err
+	if err != nil {
+		return nil, err
+	}
+	seen, err := h.store.LastSeen(ctx)
+	all := make([]SeenView, len(users))
+	for i, u := range users {
+		all[i] = SeenView{View: view(u), LastSeenAt: core.Moment(seen[u.ID])}
+	}
+	return all, err
 }
 
 // Add adds an account.
@@ -138,18 +148,20 @@ type View struct {
 	CreatedAt string `json:"created_at"`
 }
 
+// SeenView is an account with the time when it was last used; nil when that is not known.
+type SeenView struct {
+	View
+	LastSeenAt *string `json:"last_seen_at"`
+}
+
 func view(u accounts.User) View {
 	return View{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, Role: u.Role, CreatedAt: library.Stamp(u.CreatedAt)}
 }
 
 func (h *Users) list(c echo.Context) error {
-	users, err := h.store.Users(c.Request().Context())
+	views, err := h.All(c.Request().Context())
 	if err != nil {
 		return err
-	}
-	views := make([]View, len(users))
-	for i, u := range users {
-		views[i] = view(u)
 	}
 	return c.JSON(http.StatusOK, map[string]any{"users": views})
 }

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+)
+
+// forgetful is a store whose playlists cannot be read.
+type forgetful struct{ Store }
+
+func (forgetful) Playlists(context.Context, int64) ([]library.StoredPlaylist, error) {
+	return nil, errors.New("the disk is gone")
+}
+
+// A browser that gets half of an export must not take it for all of it.
+func TestABrokenExportIsNotComplete(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t, delivery.Options{})
+	h.heard("One", "Two")
+	h.Store = forgetful{h.db}
+	h.restart()
+	real := httptest.NewServer(h)
+	defer real.Close()
+	resp, err := http.Get(real.URL + "/account/export")
+	if err == nil { // the answer may break off before its first byte
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	require.Error(t, err)
+}
