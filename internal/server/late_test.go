@@ -121,4 +121,3 @@ func TestAnEndedSessionLeavesNothingBehind(t *testing.T) {
 		require.Empty(t, all)
 	})
 }
-
