@@ -254,6 +254,7 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 			if err != nil {
 				return nil, err
 			}
+			candidates = candidates[:min(len(candidates), mostCandidates)]
 			for i := range candidates {
 				candidates[i].Clean()
 			}
@@ -264,6 +265,9 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 	}
 	return all, nil
 }
+
+// mostCandidates is how many tracks a destination may offer for one of ours; see [providers.PlaylistWriter].
+const mostCandidates = 30
 
 // trackKey returns the key of a track for matches, so that the same track is looked for once.
 func trackKey(t library.Track) string {

@@ -344,3 +344,14 @@ func BenchmarkReceive(b *testing.B) {
 		})
 	}
 }
+
+// TestHeadersAreBounded: those of a call are read without a turn.
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]Category{100 << 10: None, 1 << 20: Network} {
+		_, err := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Long", strings.Repeat("a", size))
+		}).get(t, t.Context())
+		require.Equal(t, want, Classify(err).Category, size)
+	}
+}

@@ -18,6 +18,7 @@ const (
 	CallTimeout    = 30 * time.Second
 	maxBody        = 10 << 20  // bytes
 	maxFailure     = 256 << 10 // bytes of a failed answer that are read
+	maxHeader      = 256 << 10 // bytes
 	maxMessage     = 300       // bytes of an upstream's own words that are kept
 )
 
@@ -54,6 +55,8 @@ func NewBase(dial func(context.Context, string, string) (net.Conn, error)) *http
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: ConnectTimeout,
+		// The usual 10 MiB of each call would be memory that no turn bounds.
+		MaxResponseHeaderBytes: maxHeader,
 		// All calls to a host share one HTTP/2 connection. A dead one is dropped on its first failed call, and not
 		// when the system notices a quarter of an hour later.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: CallTimeout / 2, PingTimeout: CallTimeout / 2},

@@ -1,0 +1,95 @@
+package sync
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/events"
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+)
+
+// endless is a service whose lists never end.
+type endless struct{}
+
+func (endless) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
+		for yield(make([]library.Playlist, 100), nil) {
+		}
+	}
+}
+
+func (endless) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
+		for yield(make([]library.Track, 100), nil) {
+		}
+	}
+}
+
+// noted is a store of playlists that keeps the note.
+type noted struct {
+	Store
+	note, position string
+}
+
+func (noted) ConnectionPlaylists(
+	context.Context, int64, library.ConnectionID,
+) ([]library.StoredPlaylist, error) {
+	return nil, nil
+}
+
+func (noted) Position(context.Context, int64, library.ConnectionID, string) (string, error) {
+	return "", nil
+}
+
+func (n *noted) SavePosition(
+	_ context.Context, _ int64, _ library.ConnectionID, _, position, note string,
+) error {
+	n.position, n.note = position, note
+	return nil
+}
+
+func TestEndlessListsBreakTheContract(t *testing.T) {
+	t.Parallel()
+	rd := &reader{store: &noted{}, bus: &events.Bus{}}
+	_, err := rd.readPlaylists(t.Context(), library.Connection{}, endless{})
+	require.Equal(t, &resilience.ContractError{Endpoint: "playlists", What: "more than 10000 playlists"}, err)
+	_, err = rd.readPlaylist(t.Context(), library.Connection{}, endless{}, listed{})
+	require.EqualError(t, err, "playlists: unexpected answer: a playlist of more than 20000 tracks")
+}
+
+// unreadable is a service none of whose many playlists can be read.
+type unreadable struct{ endless }
+
+func (unreadable) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
+		page := make([]library.Playlist, 5000)
+		for i := range page {
+			page[i] = library.Playlist{SourceID: fmt.Sprint(i), Name: strings.Repeat("long ", 1000), Snapshot: "s"}
+		}
+		yield(page, nil)
+	}
+}
+
+func (unreadable) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
+		yield(nil, &resilience.AnswerError{Status: 404})
+	}
+}
+
+// TestThousandsOfRefusedListsAreNamedBriefly: the note is shown on a page.
+func TestThousandsOfRefusedListsAreNamedBriefly(t *testing.T) {
+	t.Parallel()
+	store := &noted{}
+	rd := &reader{store: store, bus: &events.Bus{}}
+	_, err := rd.readPlaylists(t.Context(), library.Connection{}, unreadable{})
+	require.NoError(t, err)
+	require.Contains(t, store.note, ", and 4980 more.")
+	require.Less(t, len(store.note), 15_000)
+	require.Less(t, len(store.position), 30_000)
+}
