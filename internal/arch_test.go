@@ -23,7 +23,8 @@ var arrows = map[string][]string{
 	"internal/library":    {"internal/bounded"}, // how long a stranger's name may be
 	"internal/resilience": {"internal/bounded"},
 	"internal/events":     {"internal/library"},
-	"internal/accounts":   {},
+	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
+	"internal/passwords":  {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves

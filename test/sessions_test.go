@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -172,4 +173,31 @@ func TestFilterOfFail2banReadsTheLog(t *testing.T) {
 			require.NoError(t, os.WriteFile(at+"."+format, []byte(p.log.String()), 0o600))
 		}
 	}
+}
+
+func TestPassphraseIsPraised(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir())
+	page := browser(t)
+	typed := func(text, verdict string) chromedp.Tasks {
+		return chromedp.Tasks{chromedp.Evaluate(`document.querySelector("#password").value = ""`, nil),
+			chromedp.SendKeys(`#password`, text, chromedp.ByQuery), sees("output.verdict", verdict)}
+	}
+	do(t, page, chromedp.Navigate(p.url+"/setup?code="+p.code),
+		typed("Password2", "One more character."), typed("Pass", "6 more characters."),
+		typed("Password2026", "Long enough. A few random words would be better."),
+		typed("a few random words", "Good: long and made of words."),
+		typed("пять слов для теста", "Good: long and made of words."),
+		typed("kV8#pLq2!mZx9@wRt5&n", "Good: long."),
+		typed("Password2026", "Long enough."),
+		chromedp.SendKeys(`input[name=name]`, "Alice", chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		sees("#problem", "one of those that are tried first"),
+	)
+	v := p.newcomer()
+	const words = "tried first"
+	call := func(path string, in object) { require.Contains(t, v.call("POST", path, in, 422)["detail"], words) }
+	call("/admin/users", object{"name": "Ben", "password": "basketball", "role": "member"})
+	said := v.submit("/settings/password", url.Values{"old": {password}, "new": {"basketball"}}, 422)
+	require.Contains(t, said, words)
 }

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
+
+	"reprise/internal/passwords"
 )
 
 // The roles of a user.
@@ -86,7 +88,7 @@ func (a *Accounts) Create(ctx context.Context, name, password, role string, firs
 	if err := checkRole(role); err != nil {
 		return User{}, err
 	}
-	hash, err := a.hash(ctx, password)
+	hash, err := a.hash(ctx, name, password)
 	if err != nil {
 		return User{}, err
 	}
@@ -124,12 +126,16 @@ func checkName(name string) error {
 	return nil
 }
 
-func (a *Accounts) hash(ctx context.Context, password string) (string, error) {
+// hash returns the hash of a new password for the account of a name, or an InputError.
+func (a *Accounts) hash(ctx context.Context, name, password string) (string, error) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < 10:
 		return "", InputError("The password needs at least 10 characters. A few random words make a good one.")
 	case n > 1024:
 		return "", InputError("The password is longer than 1,024 characters.")
+	}
+	if weak := passwords.Weakness(password, name, "reprise"); weak != "" {
+		return "", InputError(weak)
 	}
 	release, err := a.slots.take(ctx)
 	if err != nil {
@@ -181,7 +187,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, name, old, password strin
 	if err != nil {
 		return err
 	}
-	hash, err := a.hash(ctx, password)
+	hash, err := a.hash(ctx, u.Name, password)
 	if err != nil {
 		return err
 	}
@@ -204,7 +210,7 @@ func (a *Accounts) ResetPassword(ctx context.Context, name, password string) err
 	if err != nil {
 		return err
 	}
-	hash, err := a.hash(ctx, password)
+	hash, err := a.hash(ctx, u.Name, password)
 	if err != nil {
 		return err
 	}

@@ -108,6 +108,9 @@ func TestCreateAndCheck(t *testing.T) {
 func TestInputIsRefusedInASentence(t *testing.T) {
 	t.Parallel()
 	a, m := setup(t)
+	const common = "This password is one of those that are tried first, or little more. " +
+		"A few random words make a good one."
+	const own = "This password is little more than a name. A few random words make a good one."
 	const short = "The password needs at least 10 characters. A few random words make a good one."
 	cases := []struct{ name, password, role, want string }{
 		{"", password, Member, "A name has 1 to 64 characters."},
@@ -119,6 +122,9 @@ func TestInputIsRefusedInASentence(t *testing.T) {
 		{"Alice", "nine char", Member, short},
 		{"Alice", strings.Repeat("ü", 9), Member, short},
 		{"Alice", strings.Repeat("x", 1025), Member, "The password is longer than 1,024 characters."},
+		{"Alice", "Password2026", Member, common},
+		{"Alice", "alice-alice", Member, own},
+		{"Alice", "reprise2026", Member, own},
 		{"Alice", password, "owner", `The role is either "admin" or "member".`},
 	}
 	for _, c := range cases {
@@ -126,7 +132,7 @@ func TestInputIsRefusedInASentence(t *testing.T) {
 		require.Equal(t, InputError(c.want), err)
 	}
 	require.Empty(t, m.users)
-	for i, longest := range []string{strings.Repeat("x", 10), strings.Repeat("ü", 10), strings.Repeat("ü", 1024)} {
+	for i, longest := range []string{"ten words?", "über ärger", strings.Repeat("fünf ", 204) + "fünf"} {
 		name := fmt.Sprint(i, strings.Repeat("ü", 63))
 		_, err := a.Create(t.Context(), name, longest, Member, false)
 		require.NoError(t, err)

@@ -111,7 +111,7 @@ func (k *Links) Join(ctx context.Context, hash, name, password string) (User, er
 		return User{}, err
 	}
 	u := User{Name: name, Role: l.Role, CreatedAt: time.Now()}
-	if u.PasswordHash, err = k.accounts.hash(ctx, password); err != nil {
+	if u.PasswordHash, err = k.accounts.hash(ctx, name, password); err != nil {
 		return u, err
 	}
 	return k.store.UseInvitation(ctx, hash, u)
@@ -120,10 +120,11 @@ func (k *Links) Join(ctx context.Context, hash, name, password string) (User, er
 // Choose changes the password of the person of a link, and uses the link up. An unusable password is an InputError;
 // the link goes on working then.
 func (k *Links) Choose(ctx context.Context, hash, password string) (User, error) {
-	if _, err := k.Find(ctx, Reset, hash); err != nil {
+	l, err := k.Find(ctx, Reset, hash)
+	if err != nil {
 		return User{}, err
 	}
-	stored, err := k.accounts.hash(ctx, password)
+	stored, err := k.accounts.hash(ctx, l.Name, password)
 	if err != nil {
 		return User{}, err
 	}
