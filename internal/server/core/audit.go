@@ -32,8 +32,8 @@ const (
 	noteSignInsWithin  = 24 * time.Hour
 )
 
-// failedTry writes that somebody typed a wrong password. u is the account of that name; zero for none, which is written,
-// too: an answer that came sooner would tell that there is none.
+// failedTry writes that somebody typed a wrong password. u is the account of that name; zero for none. That is written
+// too, because an answer that came sooner would tell that there is none.
 func (k *Core) failedTry(c echo.Context, u accounts.User) {
 	k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", wrongPassword)
 	e := activity.Entry{User: u.ID, Action: activity.SignInFailed, Subject: c.RealIP()}
