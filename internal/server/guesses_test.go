@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -266,5 +268,20 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 		require.Equal(t, []any{float64(3), nil}, []any{tries["times"], tries["actor"]})
 		h.as(h.user) // the administrator
 		require.NotContains(t, h.page("/activity"), "203.0.113", "it is Bea's own")
+	})
+}
+
+// A flood from everywhere fills neither the log nor the disk.
+func TestFloodWritesFewLinesOfTheLog(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		var log bytes.Buffer
+		h.Log = slog.New(slog.NewJSONHandler(&log, nil))
+		h.as(0)
+		for i := range 1000 {
+			h.signIn(address(i), "Bea", "guess")
+		}
+		require.Equal(t, 10, strings.Count(log.String(), "wrong_password"))
+		require.Equal(t, 60, strings.Count(log.String(), "too_many_tries"))
 	})
 }
