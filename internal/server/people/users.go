@@ -33,8 +33,8 @@ type Store interface {
 type exportStore interface {
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
-	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
-	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
+	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 }
 
 // UsersOptions are what Users are made from.
