@@ -61,8 +61,9 @@ func (r *resources) routes() (*echo.Echo, error) {
 	session := e.Group("", r.core.Sessions.With)
 	r.people.Open(session)
 	r.redeemer.Open(session)
-	pages := session.Group("", r.core.Sessions.MustSignIn)
-	api := e.Group("/api/v1", r.core.Access.MayCall)
+	whole := r.core.WaitForBody(imports.TakesFiles)
+	pages := session.Group("", r.core.Sessions.MustSignIn, whole)
+	api := e.Group("/api/v1", r.core.Access.MayCall, whole)
 	for _, one := range r.resources {
 		one.Pages(pages)
 		one.API(api)

@@ -142,7 +142,7 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 		}
 	}()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind != echo.MIMEMultipartForm {
-		return h.runner.Receive(r.Context(), user, id, c.QueryParam("name"), r.Body)
+		return h.runner.Receive(r.Context(), user, id, c.QueryParam("name"), h.core.Lasting(c, r.Body))
 	}
 	body.before = form
 	parts, err := r.MultipartReader()
@@ -167,7 +167,7 @@ func (h *Handler) receive(c echo.Context) (v imports.Import, err error) {
 			id = library.ConnectionID(text)
 		case part.FormName() == "file" && part.FileName() != "":
 			body.before = -1
-			return h.runner.Receive(r.Context(), user, id, part.FileName(), part)
+			return h.runner.Receive(r.Context(), user, id, part.FileName(), h.core.Lasting(c, part))
 		}
 	}
 }

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+)
+
+// pausing is a body whose sender waits after the first byte until something has happened.
+type pausing struct {
+	begun bool
+	first func()
+	rest  io.Reader
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	if !p.begun {
+		p.begun = true
+		return p.rest.Read(b[:1])
+	}
+	if p.first != nil {
+		p.first()
+		p.first = nil
+	}
+	return p.rest.Read(b)
+}
+
+// slowly sends a request whose body arrives only after something has happened.
+func (b *browser) slowly(method, path, body string, happens func(), headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(b.t.Context(), method, path,
+		&pausing{first: happens, rest: strings.NewReader(body)})
+	r.Header.Set("Content-Type", "application/json")
+	if strings.Contains(body, "=") {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	r.RemoteAddr = b.address + ":1"
+	for _, c := range b.cookies {
+		r.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+// Whoever is about to lose a right keeps requests open, and finishes them afterwards.
+func TestARequestFinishedTooLateIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		ctx := t.Context()
+		mal, err := h.Accounts.Create(ctx, "Mal", password, accounts.Admin, false)
+		require.NoError(t, err)
+		role := func(to string) func() {
+			return func() {
+				_, err := h.Accounts.SetRole(ctx, mal.ID, to)
+				require.NoError(t, err)
+			}
+		}
+		b := h.browser("192.0.2.1", firefox, "Mal")
+		for _, try := range [][3]string{
+			{http.MethodPost, "/api/v1/admin/invitations", `{"role":"admin"}`},
+			{http.MethodPatch, fmt.Sprint("/api/v1/admin/users/", mal.ID), `{"role":"admin"}`},
+			{http.MethodPost, "/people/1/reset", "a=b"},
+			{http.MethodPost, fmt.Sprint("/people/", mal.ID, "/role"), "role=admin"},
+		} {
+			role(accounts.Admin)()
+			w := b.slowly(try[0], try[1], try[2], role(accounts.Member))
+			require.Equal(t, http.StatusForbidden, w.Code, "%s: %s", try[1], w.Body)
+		}
+		invited, err := h.db.Invitations(ctx)
+		require.NoError(t, err)
+		require.Empty(t, invited)
+		u, err := h.db.UserByID(ctx, mal.ID)
+		require.NoError(t, err)
+		require.Equal(t, accounts.Member, u.Role)
+
+		_, secret, err := accounts.MakeToken(ctx, h.db, u, accounts.TokenRequest{Name: "t", Scope: accounts.Operate})
+		require.NoError(t, err)
+		program := &browser{household: h, address: "192.0.2.1"}
+		w := program.slowly(http.MethodPost, "/api/v1/channels", `{"url":"ntfy://ntfy.sh/t"}`, func() {
+			all, err := h.db.Tokens(ctx, mal.ID)
+			require.NoError(t, err)
+			require.NoError(t, h.db.DeleteToken(ctx, mal.ID, all[0].ID))
+		}, "Authorization", "Bearer "+secret)
+		require.Equal(t, http.StatusUnauthorized, w.Code, "its token was revoked meanwhile")
+	})
+}
+
+func TestAnEndedSessionLeavesNothingBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		owner := h.browser("192.0.2.1", firefox, "Bea")
+		end := func() { require.Equal(t, http.StatusOK, owner.ask(http.MethodDelete, "/api/v1/sessions", "").Code) }
+		for _, try := range [][2]string{
+			{"/api/v1/tokens", `{"name":"late","scope":"operate"}`},
+			{"/settings/tokens", "name=late&scope=operate"},
+			{"/api/v1/imports?provider=spotify&name=Streaming_History_Audio_2023.json",
+				`[{"ts":"2023-01-01T10:00:00Z","ms_played":200000}]`},
+		} {
+			thief := h.browser("192.0.2.66", firefox, "Bea")
+			w := thief.slowly(http.MethodPost, try[0], try[1], end)
+			require.Contains(t, []int{http.StatusUnauthorized, http.StatusSeeOther}, w.Code, "%s: %s", try[0], w.Body)
+			require.False(t, thief.isSignedIn())
+		}
+		bea, err := h.db.UserByName(t.Context(), "Bea")
+		require.NoError(t, err)
+		tokens, err := h.db.Tokens(t.Context(), bea.ID)
+		require.NoError(t, err)
+		require.Empty(t, tokens, "a new password would not end it")
+		all, err := h.db.Imports(t.Context(), bea.ID)
+		require.NoError(t, err)
+		require.Empty(t, all)
+	})
+}
