@@ -53,8 +53,17 @@ func TestBigPagesKillNoSmallServer(t *testing.T) {
 		}
 		return id != ""
 	})
+	rows := strings.Builder{}
+	_, _ = rows.WriteString("artist,album,track,date\n")
+	for i := range 3000 {
+		name := strings.Repeat("'", 490) + fmt.Sprint(i)
+		_, _ = fmt.Fprintf(&rows, "%s,%s,%s,%d\n", name, name, name, 1_500_000_000+1000*i)
+	}
+	require.Equal(t, 201, evil.sendFile("provider=lastfm", strings.NewReader(rows.String())).StatusCode)
+	evil.eventually("the file is read", func() bool { return evil.lastImport()["state"] == "done" })
 	t.Logf("the group used %d MiB at the most before", c.peak()/mib)
-	for _, path := range []string{"/playlists/" + id, "/api/v1/playlists/" + id, "/api/v1/account/export", "/playlists", "/api/v1/playlists"} {
+	for _, path := range []string{"/playlists/" + id, "/api/v1/playlists/" + id, "/api/v1/account/export", "/playlists",
+		"/api/v1/playlists", "/listens?limit=1000", "/api/v1/listens?limit=1000"} {
 		var asking sync.WaitGroup
 		began := time.Now()
 		var mu sync.Mutex
