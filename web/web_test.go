@@ -271,7 +271,8 @@ func layouts() map[string][]any {
 	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "From": "Navidrome", "TrackCount": 1,
 		"Active": false,
 		"Copies": copies(),
-		"Pager":  pager, "Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
+		"Pager":  pager,
+		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
 		connection("syncing", nil), connection("held", "rate_limit")},
 		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register,

@@ -310,8 +310,8 @@ const (
 	longReported = 60    // letters of a name
 )
 
-// kept returns the report as it is stored: with names that are cut, and without the tracks beyond the most. What was not
-// found there is named first then.
+// kept returns the report as it is stored: with names that are cut, and without the tracks beyond the most. Those that
+// were not found there come first then.
 func (r Report) kept() Report {
 	tracks := slices.Clone(r.Tracks)
 	if len(tracks) > mostReported {
