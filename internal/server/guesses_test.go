@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/activity"
 	"reprise/internal/delivery"
 )
 
@@ -249,6 +251,7 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 			h.signIn("203.0.113.7", "bea", "guess")
 		}
 		h.signIn("203.0.113.8", "my own password", "guess")
+		h.core.Wait()
 		w := h.signIn("192.0.2.1", "Bea", password)
 		h.session = w.Result().Cookies()
 		h.signIn("192.0.2.1", "Bea", password)
@@ -266,5 +269,55 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 		require.Equal(t, []any{float64(3), nil}, []any{tries["times"], tries["actor"]})
 		h.as(h.user) // the administrator
 		require.NotContains(t, h.page("/activity"), "203.0.113", "it is Bea's own")
+	})
+}
+
+// The call that makes an account, or finds the same one there, is no way around the limits.
+func TestAddingAccountsTriesNoPasswordsFast(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		h.AdminToken = "a token of the operator"
+		h.restart()
+		add := func(name, typed string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/admin/users", strings.NewReader(
+				fmt.Sprintf(`{"name":%q,"password":%q,"role":"member"}`, name, typed)))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer a token of the operator")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w
+		}
+		require.Equal(t, http.StatusOK, add("Bea", password).Code, "may be repeated")
+		time.Sleep(time.Hour)
+		for i := range 10 {
+			require.Equal(t, http.StatusConflict, add("Bea", fmt.Sprint("guess number ", i)).Code)
+		}
+		waitOf(t, add("Bea", password))
+		require.Equal(t, http.StatusCreated, add("Cai", password).Code, "others are made as before")
+	})
+}
+
+// lateNotes is a store in which writing a failed try takes until the test lets it.
+type lateNotes struct {
+	Store
+	let chan struct{}
+}
+
+func (s lateNotes) NoteOften(ctx context.Context, e activity.Entry, within time.Duration) error {
+	<-s.let
+	return s.Store.NoteOften(ctx, e, within)
+}
+
+func TestAWrongPasswordTakesNoLongerIfKnown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		slow := lateNotes{h.Store, make(chan struct{})}
+		h.Store = slow
+		h.restart()
+		require.Equal(t, http.StatusUnauthorized, h.signIn("192.0.2.1", "Bea", "guess").Code, "is answered at once")
+		close(slow.let)
+		h.core.Wait()
+		h.session = h.signIn("192.0.2.1", "Bea", password).Result().Cookies()
+		require.Contains(t, h.page("/activity"), "A failed try to sign in from 192.0.2.1.")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -66,7 +67,8 @@ type Core struct {
 	tries *tries
 	// refused bounds the lines of the log about addresses that are refused.
 	refused *throttle.Table
-	layout  layout // what is the same on every page
+	notes   sync.WaitGroup // entries of the log of activity that are being written
+	layout  layout         // what is the same on every page
 	store   Store
 	pages   *web.Pages
 
