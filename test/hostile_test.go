@@ -58,7 +58,6 @@ type small struct {
 	*process
 	cage   *cage // nil where there is none
 	launch func() *process
-	pid    int
 }
 
 // startSmall starts the released server in a control group with smallMemory, or else with a limit for Go alone.

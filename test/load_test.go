@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,6 +133,16 @@ func (c *crowd) browse(ctx context.Context) *load {
 	}
 }
 
+// runnable returns how many tasks of the machine run or want to.
+func runnable(t *testing.T) int {
+	b, err := os.ReadFile("/proc/loadavg")
+	require.NoError(t, err)
+	tasks, _, _ := strings.Cut(strings.Fields(string(b))[3], "/")
+	n, err := strconv.Atoi(tasks)
+	require.NoError(t, err)
+	return n
+}
+
 // median returns the middle of some numbers.
 func median(of []int) int { return slices.Sorted(slices.Values(of))[len(of)/2] }
 
@@ -162,11 +175,11 @@ func TestAThousandTabsAndBusyPages(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
-	var used []int
+	var used, waiting []int
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for every := time.NewTicker(time.Second); ctx.Err() == nil; <-every.C {
-			used = append(used, p.memory("VmRSS"))
+			used, waiting = append(used, p.memory("VmRSS")), append(waiting, runnable(t))
 		}
 	})
 	cpu := p.cpu()
@@ -190,8 +203,13 @@ func TestAThousandTabsAndBusyPages(t *testing.T) {
 		v.becomes(name, "healthy", "syncing")
 	}
 	require.NotContains(t, p.log.String(), `"level":"ERROR"`)
-	if long {
-		require.Less(t, page-late, loadPage)
-		require.Less(t, end, early+early/5, "memory is flat")
+	if !long {
+		return
 	}
+	require.Less(t, end, early+early/5, "memory is flat")
+	if busy := median(waiting); busy > 2*runtime.NumCPU() {
+		t.Logf("others use this machine, so times say nothing: %d tasks on %d processors", busy, runtime.NumCPU())
+		return
+	}
+	require.Less(t, page, loadPage)
 }

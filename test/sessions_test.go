@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the frame of this project names nhooyr.io/websocket; its successor has the same API
+
 package test
 
 import (

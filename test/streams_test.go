@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
+
+	"reprise/internal/demo"
 )
 
 // hurried lets a page do at once what it would do later, and counts the websockets that it opens from now on.
@@ -89,4 +91,28 @@ func TestHostileMessagesOfAPageEndItsStream(t *testing.T) {
 	}
 	require.NoError(t, bystander.socket.Ping(t.Context()))
 	require.NotContains(t, p.log.String(), `"level":"ERROR"`)
+}
+
+func TestBrowserIsolatesNamesInToasts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Plays: 60})
+	p := start(t, t.TempDir(), worldEnv(w)...)
+	v := p.newcomer()
+	v.consent(agree(), 200)
+	v.becomes("spotify", "healthy")
+	v.call("PATCH", "/connections/spotify", object{"name": "\u202eשלום\u2069"}, 200)
+	page := browser(t)
+	do(t, page,
+		chromedp.Navigate(p.url+"/login"),
+		chromedp.SendKeys(`input[name=name]`, "alice", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=password]`, password, chromedp.ByQuery),
+		chromedp.Click(`main form button`, chromedp.ByQuery),
+		sees("main bdi", "שלום"),
+		holds(`document.body?.dataset.linked === "yes"`),
+	)
+	require.NoError(t, w.Switch(demo.Spotify, demo.Revoked))
+	var shown string
+	do(t, page, sees(".toast bdi", "שלום"), chromedp.Evaluate("document.body.innerText", &shown))
+	require.NotContains(t, shown, "\u202e")
+	require.NotContains(t, shown, "\u2069")
 }

@@ -37,13 +37,16 @@ func Load(nameOf func(provider string) string) (*Pages, error) {
 		return nil, err
 	}
 	all := maps.Clone(functions)
-	all["service"] = nameOf
+	all["service"], all["isolated"], all["isolatedPlain"] = nameOf, isolated, isolatedPlain
 	p := &Pages{sets: map[string]*template.Template{}}
 	for _, path := range names {
 		name := strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".html")
 		set := template.New("layout.html").Option("missingkey=error").Funcs(all)
 		set, err := set.ParseFS(files, "templates/layout.html", "templates/partials.html", path)
 		if err != nil {
+			return nil, fmt.Errorf("parse page %s: %w", name, err)
+		}
+		if err := isolate(set); err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", name, err)
 		}
 		p.sets[name] = set

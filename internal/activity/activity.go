@@ -39,7 +39,7 @@ const (
 	InvitationRevoked Action = "invitation_revoked"
 	Joined            Action = "joined"          // Subject: the name
 	ResetLinkMade     Action = "reset_link_made" // Subject: the name
-	Exported          Action = "exported"        // by an administrator
+	Exported          Action = "exported"        // Subject: the name
 
 	SignedIn       Action = "signed_in"      // Subject: the browser, and the address
 	SignInFailed   Action = "sign_in_failed" // Subject: the address; without an actor

@@ -31,7 +31,7 @@ var sentences = map[Action]string{
 	InvitationRevoked: "{who} took an invitation back.",
 	Joined:            "{subject} accepted an invitation.",
 	ResetLinkMade:     "{who} made a link with which {subject} can choose a new password.",
-	Exported:          "{who} downloaded these listens and playlists.",
+	Exported:          "{who} downloaded the listens and playlists of {subject}.",
 
 	SignedIn:       "{who} signed in with {subject}{times}.",
 	SignInFailed:   "{failed} to sign in from {subject}.",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,23 @@ func TestMusicIsAskedAboutOnceInTheOrderHeard(t *testing.T) {
 		pass(91 * day)
 		require.Len(t, b.facts.calls(), 7, "facts are refreshed after three months")
 		require.Contains(t, b.facts.with(), "id of artist Sigur Rós", "by the ids that were found")
+	})
+}
+
+// TestFactsOfStrangersAreBounded: anybody can edit MusicBrainz.
+func TestFactsOfStrangersAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.facts.answers(func(library.Entity) (library.Facts, error) {
+			return library.Facts{MBID: "1", Name: strings.Repeat("long ", 10_000), Released: strings.Repeat("9", 1000),
+				Tags: slices.Repeat([]string{"rain\u202e" + strings.Repeat("y", 1000)}, 1000)}, nil
+		})
+		rain := track("Sigur Rós", "Takk...", "Glósóli")
+		b.hear(b.user, rain)
+		b.tick()
+		facts := told(b.music(library.KindTrack, rain), "facts")
+		require.Len(t, facts.Tags, library.MaxTags)
+		require.Equal(t, "rain"+strings.Repeat("y", 495)+"…", facts.Tags[0])
+		require.Empty(t, facts.Released)
 	})
 }
 

@@ -1,7 +1,11 @@
 package imports
 
 import (
+	"archive/zip"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -10,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // repeated is a text that is made while it is read: begin, then unit n times, then end.
@@ -115,4 +120,24 @@ func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
 			assert.Equal(t, c.why, inWords(err), c.name)
 		}
 	}
+}
+
+// A first look at an archive of many files takes a little memory, most of it for their names.
+func TestManyFilesInAnArchiveAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "many.zip")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := zip.NewWriter(f)
+	for i := range maxEntries {
+		part, err := w.Create(fmt.Sprintf("%d.json", i))
+		require.NoError(t, err)
+		_, err = part.Write([]byte(`[{"name":"x"}]`))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	grown := peak(func() { _, err = check(path, "many.zip", lastFM) })
+	require.ErrorContains(t, err, "a time that cannot be read")
+	t.Logf("%.1f MiB", float64(grown)/(1<<20))
+	require.Less(t, grown, int64(4*maxHeap))
 }

@@ -98,24 +98,3 @@ func TestAnEndlessRowIsNotReadIntoMemory(t *testing.T) {
 		require.Equal(t, "what follows is too long for a row", inWords(err), provider)
 	}
 }
-
-// A format reads any bytes or refuses them.
-func FuzzFormats(f *testing.F) {
-	f.Add(`[{"ts":"2024-03-05T18:04:30Z","ms_played":270000}]`)
-	f.Add("a;b;c;d\n\"")
-	f.Add(`{"recenttracks":{"track":[{"date":{"uts":{}}}]}}`)
-	f.Add(`{"payload":{"listens":[{"payload":null}]}}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, format := range formats {
-			n := 0
-			err := format.read(newMeter(strings.NewReader(text), int64(len(text))), func(v row) bool {
-				n++
-				require.True(t, v.bad != "" || v.skip || v.listen.SourceID != "" && v.listen.Title != "")
-				return n < 1000
-			})
-			if err != nil {
-				require.NotEmpty(t, inWords(err))
-			}
-		}
-	})
-}

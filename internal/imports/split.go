@@ -112,7 +112,7 @@ func (s *splitter) list(depth int) error {
 // element reads an element of a list.
 func (s *splitter) element(c byte, depth int) error {
 	s.begin()
-	if c == '{' {
+	if c == '{' && len(s.pages) > 0 { // otherwise it is a row, which is faster to read as a whole
 		page, err := s.object(depth)
 		if err != nil || page {
 			return err

@@ -13,7 +13,9 @@ const (
 	maxBytes   = 1000
 	maxID      = 300 // bytes of a provider's id
 	maxCode    = 64  // bytes of an ISRC or a MusicBrainz id
-	maxLength  = 7 * 24 * time.Hour
+	// maxPictures is how many pictures of an entity are looked at.
+	maxPictures = 50
+	maxLength   = 7 * 24 * time.Hour
 )
 
 // MaxAhead is how far in the future a play may be dated: no clock that is only set wrong by a time zone is further off.
@@ -71,6 +73,8 @@ func (p *Playlist) Clean() {
 // Clean bounds what a source says about an entity; see Name.
 func (f *Facts) Clean() {
 	f.Name, f.MBID, f.Released = Name(f.Name), code(f.MBID), code(f.Released)
+	f.Tags = f.Tags[:min(len(f.Tags), MaxTags)]
+	f.Pictures = f.Pictures[:min(len(f.Pictures), maxPictures)]
 	for i := range f.Tags {
 		f.Tags[i] = Name(f.Tags[i])
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,5 +59,43 @@ func FuzzTokenAnswer(f *testing.F) {
 		if !bytes.Contains(body, []byte("refr")) { // only an escaped one is not found
 			require.False(t, strings.Contains(err.Error(), "refresh-1"))
 		}
+	})
+}
+
+// FuzzCallback sends anything to the address that a provider leads back to: without the state of this browser's own
+// request nothing is exchanged, and the request stays open for the right answer.
+func FuzzCallback(f *testing.F) {
+	for _, query := range []string{"", "state=", "state=x&code=y", "state[]=x", "code=the-code", "error=access_denied",
+		"state=%00&code=%ff", "state=x&state=y&code=z", "%zz", "state=x;code=y", "iss=https://accounts.example&state=x",
+		"state=" + strings.Repeat("A", 26) + "&code=the-code"} {
+		f.Add(query, "alice's browser")
+	}
+	f.Add("STATE&code=c", "another browser")
+	f.Fuzz(func(t *testing.T, query, session string) {
+		asked := 0
+		rt := answering(func(r *http.Request) (*http.Response, error) {
+			asked++
+			return &http.Response{StatusCode: http.StatusBadRequest, Body: http.NoBody, Request: r}, nil
+		})
+		flow := oauth.NewFlow(&memory{}, client(rt))
+		r := request(provider("https://accounts.example/token"))
+		to, err := flow.Begin(t.Context(), r)
+		require.NoError(t, err)
+		u, err := url.Parse(to)
+		require.NoError(t, err)
+		state := u.Query().Get("state")
+
+		// with another session not even the right state is good, and neither is anything else with the right session
+		r.Session = session
+		if session == "alice's browser" {
+			query = strings.ReplaceAll(query, state, "")
+		} else {
+			query = strings.ReplaceAll(query, "STATE", "state="+state)
+		}
+		answer, _ := url.ParseQuery(query) // as net/http takes it, with what can be read of it
+		grant, err := flow.Complete(t.Context(), r, answer)
+		require.ErrorIs(t, err, oauth.ErrState)
+		require.Zero(t, grant)
+		require.Zero(t, asked)
 	})
 }

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -319,5 +321,20 @@ func TestAWrongPasswordTakesNoLongerIfKnown(t *testing.T) {
 		h.core.Wait()
 		h.session = h.signIn("192.0.2.1", "Bea", password).Result().Cookies()
 		require.Contains(t, h.page("/activity"), "A failed try to sign in from 192.0.2.1.")
+	})
+}
+
+// A flood from everywhere fills neither the log nor the disk.
+func TestFloodWritesFewLinesOfTheLog(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		var log bytes.Buffer
+		h.Log = slog.New(slog.NewJSONHandler(&log, nil))
+		h.as(0)
+		for i := range 1000 {
+			h.signIn(address(i), "Bea", "guess")
+		}
+		require.Equal(t, 10, strings.Count(log.String(), "wrong_password"))
+		require.Equal(t, 60, strings.Count(log.String(), "too_many_tries"))
 	})
 }

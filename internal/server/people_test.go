@@ -107,6 +107,10 @@ func TestRolesChangeAndOneAdministratorStays(t *testing.T) {
 		h.as(ben)
 		h.call(http.MethodGet, "/admin/users", "", http.StatusOK)
 		require.Contains(t, h.page("/activity"), "Ann changed the role of Ann. As a member.")
+		h.as(ann)
+		require.NotContains(t, h.page("/activity"), "Ann changed the role of Ben.", "a member sees their own log")
+		h.as(ben)
+		require.Contains(t, h.page("/activity"), "Ann changed the role of Ben. As an administrator.")
 	})
 }
 
@@ -230,6 +234,14 @@ func TestALinkResetsAPassword(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther,
 			me.do(http.MethodPost, "/reset", "password", "the second password").Code)
 		require.Equal(t, events.Access, (<-watching.C).Type)
+		log, _, err := h.db.Activity(t.Context(), activity.Filter{User: ben.ID}, "", 10)
+		require.NoError(t, err)
+		var did []activity.Action
+		for _, e := range log {
+			did = append(did, e.Action)
+		}
+		require.Contains(t, did, activity.ResetLinkMade)
+		require.Contains(t, did, activity.PasswordChanged)
 		require.Equal(t, http.StatusOK, me.do(http.MethodGet, "/listens").Code)
 		require.Equal(t, http.StatusSeeOther, other.do(http.MethodGet, "/listens").Code, "signed out")
 		slow := 0
@@ -309,7 +321,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		other := h.do(http.MethodGet, fmt.Sprint("/api/v1/admin/users/", ben, "/export"), "", "")
 		require.Equal(t, http.StatusOK, other.Code)
 		h.as(ben)
-		require.Contains(t, h.page("/activity"), "Ann downloaded these listens and playlists.")
+		require.Contains(t, h.page("/activity"), "Ann downloaded the listens and playlists of Ben.")
 		require.Equal(t, http.StatusForbidden, h.do(http.MethodGet, fmt.Sprint("/people/", h.user, "/export"), "",
 			"").Code)
 	})

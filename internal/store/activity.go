@@ -16,7 +16,7 @@ import (
 // These are the bounds of the log of activity.
 const (
 	keepActivity = 90 * 24 * time.Hour
-	mostActivity = 20_000 // entries
+	mostActivity = 20_000 // entries about one person, or about the installation
 	mostDetail   = 500    // characters of one entry's detail, and of its subject
 )
 
@@ -130,7 +130,20 @@ func (s *Store) Activity(ctx context.Context, f activity.Filter, before string, 
 
 // tidyActivity deletes the entries outside of the bounds of the log.
 func (s *Store) tidyActivity(ctx context.Context, now time.Time) error {
-	return s.exec(ctx, `DELETE FROM activity
-		WHERE at <= $1 OR id <= (SELECT id FROM activity ORDER BY id DESC LIMIT 1 OFFSET $2)`,
-		millis(now.Add(-keepActivity)), mostActivity)
+	if err := s.exec(ctx, "DELETE FROM activity WHERE at <= $1", millis(now.Add(-keepActivity))); err != nil {
+		return err
+	}
+	scan := func(r scanner) (user int64, err error) {
+		err = r.Scan(&user)
+		return user, err
+	}
+	many, err := list(ctx, s.reader, scan, "SELECT user_id FROM activity GROUP BY user_id HAVING count(*) > $1",
+		mostActivity)
+	for _, user := range many { // each on its own, so that nobody pushes out what is about others
+		if err == nil {
+			err = s.exec(ctx, `DELETE FROM activity WHERE user_id = $1 AND id <= (SELECT id FROM activity
+				WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`, user, mostActivity)
+		}
+	}
+	return err
 }

@@ -66,9 +66,30 @@ func TestActivityIsBoundedAndPaged(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Tidy(t.Context()))
 	var n, first int
-	require.NoError(t, s.reader.QueryRowContext(t.Context(), "SELECT count(*), min(id) FROM activity").Scan(&n,
-		&first))
+	require.NoError(t, s.reader.QueryRowContext(t.Context(),
+		"SELECT count(*), min(id) FROM activity WHERE user_id = 1").Scan(&n, &first))
 	require.Equal(t, []int{mostActivity, 110}, []int{n, first}, "the newest stay")
+}
+
+// A member who does a thing over and over pushes nothing of others out of the log.
+func TestNobodyCrowdsOutTheLogOfOthers(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	bob := addUser(t, s, "Bob", accounts.Member)
+	require.NoError(t, s.Note(t.Context(), activity.Entry{Action: activity.UserAdded, Subject: "Mallory"}))
+	require.NoError(t, s.Note(t.Context(), activity.Entry{User: 1, Action: activity.TokenMade, Subject: "x"}))
+	_, err := s.writer.ExecContext(t.Context(), `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n
+		WHERE i < 40099)
+		INSERT INTO activity (id, at, user_id, actor_id, actor, action) SELECT i, $1, $2, $2, 'Bob', 'paused' FROM n`,
+		millis(time.Now()), bob)
+	require.NoError(t, err)
+	require.NoError(t, s.Tidy(t.Context()))
+	all, _, err := s.Activity(t.Context(), activity.Filter{User: 1, Installation: true}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	var left int
+	require.NoError(t, s.reader.QueryRow("SELECT count(*) FROM activity WHERE user_id = $1", bob).Scan(&left))
+	require.Equal(t, mostActivity, left)
 }
 
 func TestActivityIsKeptFor90Days(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -59,9 +60,22 @@ func (s *Store) Channel(ctx context.Context, user, id int64) (notify.Channel, er
 	return c, found(err)
 }
 
-// AddChannel implements notify.ChannelStore.
+// mostChannels is how many channels of their own a person may have. Each phone and each browser is one.
+const mostChannels = 30
+
+// AddChannel implements notify.ChannelStore. One too many is an accounts.InputError.
 func (s *Store) AddChannel(ctx context.Context, c notify.Channel) (notify.Channel, error) {
 	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+		var own int
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM channels WHERE user_id = $1 AND setting = ''", c.User).
+			Scan(&own)
+		if err != nil {
+			return err
+		}
+		if own >= mostChannels && !c.FromSettings {
+			return accounts.InputError(fmt.Sprintf("You have %d channels already. Remove one that you do not need "+
+				"any more.", own))
+		}
 		c, err = s.addChannel(ctx, tx, c)
 		return err
 	})

@@ -64,7 +64,7 @@ func TestEndlessListsBreakTheContract(t *testing.T) {
 }
 
 // unreadable is a service none of whose many playlists can be read.
-type unreadable struct{ endless }
+type unreadable struct{}
 
 func (unreadable) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {

@@ -184,9 +184,17 @@
   const shown = new Map(); // notification id -> its toast
   const keyOf = (n) => `${n.id}/${n.created_at}`;
 
+  // Characters that turn the direction of the text around them are not shown; a name in a sentence may hold some.
+  const overrides = /[\u202a-\u202e\u2066-\u2069]/g;
+
   function element(tag, text, className) {
     const el = document.createElement(tag);
-    if (text) el.textContent = text;
+    if (text) {
+      const sentence = document.createElement("bdi");
+      sentence.dir = "ltr";
+      sentence.textContent = text.replace(overrides, "");
+      el.append(sentence);
+    }
     if (className) el.className = className;
     return el;
   }

@@ -3,8 +3,9 @@
 
 self.addEventListener("push", (e) => {
   const m = e.data ? e.data.json() : {};
-  e.waitUntil(self.registration.showNotification(m.title || "Reprise", {
-    body: m.message || "", tag: m.id, data: { url: m.url }, requireInteraction: m.severity === "error",
+  const shown = (text) => (text || "").replace(/[\u202a-\u202e\u2066-\u2069]/g, ""); // which would turn others around
+  e.waitUntil(self.registration.showNotification(shown(m.title) || "Reprise", {
+    body: shown(m.message), tag: m.id, data: { url: m.url }, requireInteraction: m.severity === "error",
   }));
 });
 

@@ -24,8 +24,11 @@ const (
 	tooManyTries  = "too_many_tries"
 )
 
-// refusedEvery bounds the lines about one address that is refused, which a flood would write.
-var refusedEvery = throttle.Rate{Burst: 1, Every: time.Minute}
+// These bound the lines about those who are refused, which a flood would write: about one address, and about all.
+var (
+	refusedEvery = throttle.Rate{Burst: 1, Every: time.Minute}
+	refusedInAll = throttle.Rate{Burst: 60, Every: time.Second}
+)
 
 // noteWithin is how long the same thing is one entry of the log of activity.
 const (
@@ -52,10 +55,10 @@ func (k *Core) failedTry(c echo.Context, u accounts.User) {
 // Wait blocks until everything that requests have left to be written is.
 func (k *Core) Wait() { k.notes.Wait() }
 
-// refusedTry writes that somebody was not let try, once a minute for each address.
+// refusedTry writes that somebody was not let try, once a minute for each address and once a second in all.
 func (k *Core) refusedTry(c echo.Context, u accounts.User) {
 	near, _ := throttle.Networks(c.RealIP())
-	if k.refused.Take(near) == 0 {
+	if take(toll{k.refused, near}, toll{k.refusedAll, ""}) == nil {
 		k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", tooManyTries)
 	}
 }

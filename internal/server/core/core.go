@@ -66,11 +66,11 @@ type Core struct {
 	base  *url.URL
 	tries *tries
 	// refused bounds the lines of the log about addresses that are refused.
-	refused *throttle.Table
-	notes   sync.WaitGroup // entries of the log of activity that are being written
-	layout  layout         // what is the same on every page
-	store   Store
-	pages   *web.Pages
+	refused, refusedAll *throttle.Table
+	notes               sync.WaitGroup // entries of the log of activity that are being written
+	layout              layout         // what is the same on every page
+	store               Store
+	pages               *web.Pages
 
 	services *providers.Registry
 }
@@ -89,8 +89,9 @@ func New(o Options) (*Core, error) {
 			wrong: newWrongTokens(), refused: throttle.New(refusedEvery)},
 		base:  base,
 		tries: newTries(), refused: throttle.New(refusedEvery),
-		layout: layout{Version: o.Version, demo: o.Demo},
-		store:  o.Store,
+		refusedAll: throttle.New(refusedInAll),
+		layout:     layout{Version: o.Version, demo: o.Demo},
+		store:      o.Store,
 
 		services: o.Services,
 	}

@@ -31,7 +31,7 @@ func (h *Users) exportOther(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	h.core.Note(c.Request().Context(), activity.Entry{User: u.ID, Action: activity.Exported})
+	h.noteFor(c, u.ID, activity.Entry{Action: activity.Exported, Subject: u.Name})
 	return h.export(c, u)
 }
 

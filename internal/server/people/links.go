@@ -83,7 +83,7 @@ func (h *Users) resetLink(c echo.Context) (LinkView, error) {
 	if err != nil {
 		return LinkView{}, nobody(err)
 	}
-	h.core.Note(ctx, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
+	h.noteFor(c, id, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
 	return h.made(l, code), nil
 }
 

@@ -44,6 +44,15 @@ func (h *Users) one(c echo.Context) (accounts.User, error) {
 	return u, nobody(err)
 }
 
+// noteFor notes what an administrator did with an account, for the installation and for the person.
+func (h *Users) noteFor(c echo.Context, user int64, e activity.Entry) {
+	h.core.Note(c.Request().Context(), e)
+	if user != core.UserOf(c).ID { // an administrator reads both
+		e.User = user
+		h.core.Note(c.Request().Context(), e)
+	}
+}
+
 // setRole changes the role of an account, and returns the one before.
 func (h *Users) setRole(c echo.Context, u accounts.User, role string) (before string, err error) {
 	ctx := c.Request().Context()
@@ -51,7 +60,7 @@ func (h *Users) setRole(c echo.Context, u accounts.User, role string) (before st
 	if err != nil || before == role {
 		return before, nobody(err)
 	}
-	h.core.Note(ctx, activity.Entry{Action: activity.RoleChanged, Subject: u.Name, Detail: asRole[role]})
+	h.noteFor(c, u.ID, activity.Entry{Action: activity.RoleChanged, Subject: u.Name, Detail: asRole[role]})
 	return before, h.courier.Adopt(ctx, h.named) // the channels of the settings are the first administrator's
 }
 
