@@ -69,6 +69,8 @@ func (e Entry) Sentence(service string) string {
 		if e.Subject == "1" {
 			text = "{who} had a delivery sent again."
 		}
+	case e.Action == SignInFailed && e.User == 0:
+		text = "{failed} to sign in from {subject}, with a name that no account has."
 	case e.Action == Stopped && ok:
 		text = "{who} stopped " + what + "."
 	case e.Action == Stopped:

@@ -21,6 +21,7 @@ func TestEveryActionHasWords(t *testing.T) {
 	}
 	server := Entry{At: at, Connection: "spotify"}
 	operator := Entry{At: at, Actor: Operator.Name}
+	ofAlice := Entry{At: at, User: 1}
 	for _, row := range []struct {
 		want string
 		Entry
@@ -33,8 +34,9 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"Alice had 37 deliveries sent again.", with(alice, Redriven, "37", "")},
 		{"Alice made an account for {who}.", with(alice, UserAdded, "{who}", "")},
 		{"Somebody with the administrator's token made an account for Ben.", with(operator, UserAdded, "Ben", "")},
-		{"A failed try to sign in from 203.0.113.7.", with(server, SignInFailed, "203.0.113.7", "")},
-		{"3 failed tries to sign in from 203.0.113.7.", often(server, SignInFailed, "203.0.113.7", 3)},
+		{"A failed try to sign in from 203.0.113.7.", with(ofAlice, SignInFailed, "203.0.113.7", "")},
+		{"3 failed tries to sign in from 203.0.113.7.", often(ofAlice, SignInFailed, "203.0.113.7", 3)},
+		{"2 failed tries to sign in from ::1, with a name that no account has.", often(server, SignInFailed, "::1", 2)},
 		{"Alice signed in with curl from ::1.", often(alice, SignedIn, "curl from ::1", 1)},
 		{"Alice signed in with curl from ::1, twice.", often(alice, SignedIn, "curl from ::1", 2)},
 		{"Alice signed in with curl from ::1, 12 times.", often(alice, SignedIn, "curl from ::1", 12)},

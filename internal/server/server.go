@@ -87,7 +87,6 @@ type Config struct {
 // Server answers requests. Make it with New and run it with Run.
 type Server struct {
 	echo  *echo.Echo
-	core  *core.Core
 	feed  *feed.Handler
 	log   *slog.Logger
 	close context.CancelFunc // ends the open streams
@@ -106,7 +105,7 @@ func New(c Config) (*Server, error) {
 	if err == nil {
 		var e *echo.Echo
 		if e, err = r.routes(); err == nil {
-			return &Server{echo: e, core: r.core, feed: r.feed, log: c.Log, close: cancel, edge: edge.Options{Room: room,
+			return &Server{echo: e, feed: r.feed, log: c.Log, close: cancel, edge: edge.Options{Room: room,
 				Proxies: prefixes(c.TrustedProxies), Log: c.Log}}, nil
 		}
 	}
@@ -156,7 +155,6 @@ func (s *Server) Run(ctx context.Context, l net.Listener, grace time.Duration) e
 			err = srv.Close()
 		}
 		s.feed.Wait()
-		s.core.Wait()
 		return err
 	})
 	return g.Wait()

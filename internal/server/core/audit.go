@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -36,24 +35,16 @@ const (
 	noteSignInsWithin  = 24 * time.Hour
 )
 
-// failedTry writes that somebody typed a wrong password. u is the account of that name; zero for none. The log of activity
-// is written in the background: the answer must not take longer for names that have one.
+// failedTry writes that somebody typed a wrong password. u is the account of that name; zero for none. That is written
+// too, because an answer that came sooner would tell that there is none.
 func (k *Core) failedTry(c echo.Context, u accounts.User) {
 	k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", wrongPassword)
-	if u.ID == 0 {
-		return
-	}
 	e := activity.Entry{User: u.ID, Action: activity.SignInFailed, Subject: c.RealIP()}
-	ctx := activity.WithActor(context.WithoutCancel(c.Request().Context()), activity.Actor{})
-	k.notes.Go(func() {
-		if err := k.store.NoteOften(ctx, e, noteFailuresWithin); err != nil {
-			k.Log.Error("activity cannot be noted", "err", err)
-		}
-	})
+	ctx := activity.WithActor(c.Request().Context(), activity.Actor{})
+	if err := k.store.NoteOften(ctx, e, noteFailuresWithin); err != nil {
+		k.Log.Error("activity cannot be noted", "err", err)
+	}
 }
-
-// Wait blocks until everything that requests have left to be written is.
-func (k *Core) Wait() { k.notes.Wait() }
 
 // refusedTry writes that somebody was not let try, once a minute for each address and once a second in all.
 func (k *Core) refusedTry(c echo.Context, u accounts.User) {

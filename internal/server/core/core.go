@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -67,8 +66,7 @@ type Core struct {
 	tries *tries
 	// refused bounds the lines of the log about addresses that are refused.
 	refused, refusedAll *throttle.Table
-	notes               sync.WaitGroup // entries of the log of activity that are being written
-	layout              layout         // what is the same on every page
+	layout              layout // what is the same on every page
 	store               Store
 	pages               *web.Pages
 

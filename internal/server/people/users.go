@@ -84,7 +84,7 @@ func (h *Users) Pages(g *echo.Group) {
 
 // API adds the routes of the API.
 func (h *Users) API(g *echo.Group) {
-	g.GET("/account/export", h.exportOwn)
+	g.GET("/export/all.zip", h.exportOwn)
 	g.DELETE("/account", h.selfAPI)
 	g.GET("/admin/users", h.list, core.MustBeAdmin)
 	g.POST("/admin/users", h.addAPI, core.MustBeAdmin)
