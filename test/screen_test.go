@@ -54,7 +54,7 @@ func foreign(t *testing.T) map[string]string {
 	t.Cleanup(func() { _ = silent.Close() })
 	return map[string]string{"silent": silent.Addr().String(), "closed": closed.Addr().String(),
 		"ssh": speaks(t, "SSH-2.0-OpenSSH_9.9\r\n"), "cut": speaks(t, ""),
-		"page": answer(200, "text/html", "<html><title>Router</title></html>"),
+		"page":   answer(200, "text/html", "<html><title>Router</title></html>"),
 		"locked": answer(401, "text/html", "<html>Sign in</html>"), "nothing": answer(404, "text/plain", "no"),
 		"other": answer(200, "application/json", `{"printer":"ready"}`), "broken": answer(502, "text/plain", "")}
 }
