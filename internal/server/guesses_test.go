@@ -275,6 +275,31 @@ func TestOwnerSeesWhoTriedToGetIn(t *testing.T) {
 	})
 }
 
+// The call that makes an account, or finds the same one there, is no way around the limits.
+func TestAddingAccountsTriesNoPasswordsFast(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		h.AdminToken = "a token of the operator"
+		h.restart()
+		add := func(name, typed string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/admin/users", strings.NewReader(
+				fmt.Sprintf(`{"name":%q,"password":%q,"role":"member"}`, name, typed)))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer a token of the operator")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w
+		}
+		require.Equal(t, http.StatusOK, add("Bea", password).Code, "may be repeated")
+		time.Sleep(time.Hour)
+		for i := range 10 {
+			require.Equal(t, http.StatusConflict, add("Bea", fmt.Sprint("guess number ", i)).Code)
+		}
+		waitOf(t, add("Bea", password))
+		require.Equal(t, http.StatusCreated, add("Cai", password).Code, "others are made as before")
+	})
+}
+
 // A flood from everywhere fills neither the log nor the disk.
 func TestFloodWritesFewLinesOfTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -33,8 +33,8 @@ type Store interface {
 type exportStore interface {
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
-	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
-	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
+	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 }
 
 // UsersOptions are what Users are made from.
@@ -171,7 +171,7 @@ func (h *Users) addAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	u, existed, err := h.accounts.Ensure(c.Request().Context(), in.Name, in.Password, in.Role)
+	u, existed, err := h.ensure(c, in)
 	if err != nil {
 		return err
 	}
@@ -182,6 +182,23 @@ func (h *Users) addAPI(c echo.Context) error {
 	v.Previous = "absent"
 	h.noteAdded(c, u)
 	return c.JSON(http.StatusCreated, v)
+}
+
+// ensure makes an account, or returns the one that has the same name, password and role already; existed says which.
+// For an account of that name with another password or role it returns accounts.ErrTaken. Comparing the password is a
+// guess like any other: whoever adds accounts learns nobody's password faster than a stranger does.
+func (h *Users) ensure(c echo.Context, in Credentials) (u accounts.User, existed bool, err error) {
+	u, err = h.accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
+	if !errors.Is(err, accounts.ErrTaken) {
+		return u, false, err
+	}
+	u, err = h.core.Guess(c, in.Name, func(ctx context.Context, _ bool) (accounts.User, error) {
+		return h.accounts.Check(ctx, in.Name, in.Password)
+	})
+	if errors.Is(err, accounts.ErrWrong) || err == nil && u.Role != in.Role {
+		return accounts.User{}, false, accounts.ErrTaken
+	}
+	return u, true, err
 }
 
 // addedUser is an account that was asked for, and whether it existed before.
