@@ -95,20 +95,6 @@ func (a *Accounts) Create(ctx context.Context, name, password, role string, firs
 	return a.store.AddUser(ctx, User{Name: name, PasswordHash: hash, Role: role, CreatedAt: time.Now()}, first)
 }
 
-// Ensure makes an account, or returns the one that has the same name, password and role already; existed says which.
-// For an account of that name with another password or role it returns ErrTaken.
-func (a *Accounts) Ensure(ctx context.Context, name, password, role string) (u User, existed bool, err error) {
-	u, err = a.Create(ctx, name, password, role, false)
-	if !errors.Is(err, ErrTaken) {
-		return u, false, err
-	}
-	u, err = a.Check(ctx, name, password)
-	if errors.Is(err, ErrWrong) || err == nil && u.Role != role {
-		return User{}, false, ErrTaken
-	}
-	return u, true, err
-}
-
 func checkRole(role string) error {
 	if role != Admin && role != Member {
 		return InputError(`The role is either "admin" or "member".`)

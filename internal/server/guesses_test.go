@@ -226,6 +226,27 @@ func TestAdminTokenIsNotGuessedFast(t *testing.T) {
 	})
 }
 
+// Who administers may make accounts, and finds out nobody's password by that.
+func TestAddingPeopleTellsNoPasswords(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := public(t)
+		h.AdminToken = "sixteen-characters-and-more"
+		h.as(0)
+		got := map[int]int{}
+		for i := range 40 {
+			body := fmt.Sprintf(`{"name":"Bea","password":"some random words %d","role":"member"}`, i)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/admin/users",
+				strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+string(h.AdminToken))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			got[w.Code]++
+		}
+		require.Equal(t, map[int]int{http.StatusConflict: 10, http.StatusTooManyRequests: 30}, got)
+	})
+}
+
 // The form says the same as the API.
 func TestFormSaysHowLongToWait(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -171,7 +171,7 @@ func (h *Users) addAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	u, existed, err := h.accounts.Ensure(c.Request().Context(), in.Name, in.Password, in.Role)
+	u, existed, err := h.ensure(c, in)
 	if err != nil {
 		return err
 	}
@@ -182,6 +182,22 @@ func (h *Users) addAPI(c echo.Context) error {
 	v.Previous = "absent"
 	h.noteAdded(c, u)
 	return c.JSON(http.StatusCreated, v)
+}
+
+// ensure adds an account, or finds the one that has the same name, password and role already; existed says which. To
+// compare the password is a try like any other, also for those who administer.
+func (h *Users) ensure(c echo.Context, in Credentials) (u accounts.User, existed bool, err error) {
+	u, err = h.accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
+	if !errors.Is(err, accounts.ErrTaken) {
+		return u, false, err
+	}
+	u, err = h.core.Guess(c, in.Name, func(ctx context.Context, _ bool) (accounts.User, error) {
+		return h.accounts.Check(ctx, in.Name, in.Password)
+	})
+	if errors.Is(err, accounts.ErrWrong) || err == nil && u.Role != in.Role {
+		return accounts.User{}, false, accounts.ErrTaken
+	}
+	return u, true, err
 }
 
 // addedUser is an account that was asked for, and whether it existed before.
