@@ -51,8 +51,8 @@ var arrows = map[string][]string{
 	"internal/channels": {"internal/library", "internal/notify", "internal/providers", "internal/resilience"},
 	// It tells the browsers of what changed, as all that carries or reads does.
 	"internal/delivery": {
-		"internal/activity", "internal/events", "internal/library", "internal/match", "internal/metrics",
-		"internal/providers", "internal/queue", "internal/resilience",
+		"internal/activity", "internal/bounded", "internal/events", "internal/library", "internal/match",
+		"internal/metrics", "internal/providers", "internal/queue", "internal/resilience",
 	},
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
 	// words of the pages.

@@ -267,10 +267,12 @@ func layouts() map[string][]any {
 			"Links": object{"Artist": 0, "Album": 0, "Track": 0, "Picture": "", "Portrait": false}}}
 	register := provider("spotify", true)
 	ready := provider("navidrome", false)
+	pager := object{"Page": 2, "Pages": 3, "Before": "/playlists/3?page=1", "After": "/playlists/3?page=3"}
 	list := object{"ID": "3", "Name": "Rain", "Provider": "navidrome", "From": "Navidrome", "TrackCount": 1,
 		"Active": false,
 		"Copies": copies(),
-		"Tracks": []object{{"Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
+		"Pager":  pager,
+		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
 		connection("syncing", nil), connection("held", "rate_limit")},
 		"Others": []object{{"Label": "Navidrome", "URL": "/connect/navidrome-2"}}, "Offers": []object{register,
@@ -318,8 +320,9 @@ func layouts() map[string][]any {
 		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
 		"listens": {object{"Listens": listens, "Next": "c", "First": false, "Total": 1},
 			object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
-		"music":     music(),
-		"playlists": {[]object{list}, nil},
+		"music": music(),
+		"playlists": {object{"Playlists": []object{list}, "Pager": pager},
+			object{"Playlists": nil, "Pager": object{"Page": 1, "Pages": 1, "Before": "", "After": ""}}},
 		"playlist": {list, object{"ID": "4", "Name": "Empty", "Provider": "spotify", "From": "Spotify",
 			"TrackCount": 0,
 			"Active":     true, "Copies": nil, "Tracks": nil}},

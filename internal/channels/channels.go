@@ -65,15 +65,14 @@ func (c *Channels) Send(ctx context.Context, kind string, address resilience.Sec
 	if err != nil {
 		return wrong("The address of this channel cannot be read.")
 	}
-	began := time.Now()
-	err = k.send(ctx, c, to, m)
+	send := func(ctx context.Context) error { return k.send(ctx, c, to, m) }
 	if k.fixed {
-		return err
+		return send(ctx)
 	}
 	if resilience.IsProbe(ctx) {
-		return c.Screen.HideNow(ctx, resilience.UserOf(ctx), to.Host, began, err)
+		return c.Screen.Try(ctx, resilience.UserOf(ctx), to.Host, send)
 	}
-	return c.Screen.Hide(ctx, resilience.UserOf(ctx), to.Host, err)
+	return c.Screen.Hide(ctx, resilience.UserOf(ctx), to.Host, send(ctx))
 }
 
 // wrong returns the error for an address that cannot be used. The problem is a sentence that repeats nothing of it.

@@ -19,7 +19,11 @@ import (
 // sendSMTP sends a mail over a connection of its own.
 func (c *Channels) sendSMTP(ctx context.Context, box mailbox, unprotected bool, msg *gomail.Msg) error {
 	var line net.Conn
-	client, err := c.smtpClient(box, unprotected, &line)
+	client, err := c.smtpClient(box, unprotected, func(conn net.Conn) {
+		line = conn
+		// The library waits as long as it was told once, whatever becomes of the context.
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+	})
 	if err != nil {
 		return wrong("The address of the mail server cannot be used. Check it.")
 	}
@@ -35,12 +39,15 @@ func (c *Channels) sendSMTP(ctx context.Context, box mailbox, unprotected bool, 
 	return err
 }
 
-// smtpClient returns a client for one mail, which stores its connection in line.
-func (c *Channels) smtpClient(b mailbox, unprotected bool, line *net.Conn) (*gomail.Client, error) {
+// smtpClient returns a client for one mail, which calls connected with its connection.
+func (c *Channels) smtpClient(b mailbox, unprotected bool, connected func(net.Conn)) (*gomail.Client, error) {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := c.Dial(ctx, network, address)
-		*line = conn
-		if err != nil || !b.tls {
+		if err != nil {
+			return nil, err
+		}
+		connected(conn)
+		if !b.tls {
 			return conn, err
 		}
 		protected := tls.Client(conn, &tls.Config{ServerName: b.host, MinVersion: tls.VersionTLS12})

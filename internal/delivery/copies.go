@@ -61,6 +61,9 @@ func (w *copyWriter) read(ctx context.Context, a *attempt) (c Copy, wanted bool,
 
 // finish stores that a copy has been written, and goes on when ours has changed meanwhile.
 func (w *copyWriter) finish(ctx context.Context, a *attempt, c Copy, report any) error {
+	if r, ok := report.(Report); ok {
+		report = r.kept()
+	}
 	c.Report = jsonOf(report)
 	ended, err := w.store.EndCopy(context.WithoutCancel(ctx), a.ID, c, true)
 	if err == nil && !ended {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"reprise/internal/bounded"
 	"reprise/internal/library"
 	"reprise/internal/match"
 	"reprise/internal/providers"
@@ -302,8 +304,34 @@ func (r *Report) strike(matches []match.Result, lost []string) {
 	}
 }
 
+// The bounds of a report that is kept: whoever opens the page of a playlist reads all of it.
+const (
+	mostReported = 5_000 // tracks
+	longReported = 60    // letters of a name
+)
+
+// kept returns the report as it is stored: with names that are cut, and without the tracks beyond the most. Those that
+// were not found there come first then.
+func (r Report) kept() Report {
+	tracks := slices.Clone(r.Tracks)
+	if len(tracks) > mostReported {
+		slices.SortStableFunc(tracks, func(a, b ReportTrack) int {
+			return cmp.Compare(min(len(a.How), 1), min(len(b.How), 1))
+		})
+		tracks = tracks[:mostReported]
+	}
+	for i := range tracks {
+		t := &tracks[i]
+		t.Title, t.Artist = bounded.Cut(t.Title, longReported, 4*longReported),
+			bounded.Cut(t.Artist, longReported, 4*longReported)
+		t.Found = bounded.Cut(t.Found, 2*longReported, 8*longReported)
+	}
+	r.Tracks = tracks
+	return r
+}
+
 // saveReport stores the report of a playlist that was not written.
 func (d *playlistDeliverer) saveReport(ctx context.Context, c Copy, r Report) error {
-	c.Report = jsonOf(r)
+	c.Report = jsonOf(r.kept())
 	return d.store.SaveRemote(context.WithoutCancel(ctx), c)
 }

@@ -39,25 +39,43 @@ func (s *Screen) Hide(ctx context.Context, user int64, host string, err error) e
 
 // hides reports whether an error is hidden, and then logs it.
 func (s *Screen) hides(ctx context.Context, user int64, host string, err error) bool {
-	if s == nil || err == nil || host == "" || user == 0 || !tells(err) ||
-		s.Trusts(context.WithoutCancel(ctx), user, host) {
+	if err == nil || !tells(err) || !s.covers(ctx, user, host) {
 		return false
 	}
-	s.Log.Info("a member's server gave no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
-		Excerpt(err.Error()))
+	s.note(ctx, user, err)
 	return true
 }
 
-// HideNow is Hide for an attempt that began at a time and for which the person waits: what is hidden takes as long as a
-// connection that nobody accepts.
-func (s *Screen) HideNow(ctx context.Context, user int64, host string, began time.Time, err error) error {
-	if !s.hides(ctx, user, host, err) {
+// covers reports whether a user may not know everything about a host.
+func (s *Screen) covers(ctx context.Context, user int64, host string) bool {
+	return s != nil && host != "" && user != 0 && !s.Trusts(context.WithoutCancel(ctx), user, host)
+}
+
+func (s *Screen) note(ctx context.Context, user int64, err error) {
+	s.Log.Info("a member's server gave no usable answer", "user_id", user, "provider", callOf(ctx).provider, "err",
+		Excerpt(err.Error()))
+}
+
+// probeTime is how long a person waits for a server that they have named and may not know everything about: at most if
+// it answers, and exactly if that is hidden. It is longer than [ConnectTimeout], so that a port that takes connections
+// and is silent looks like one that does not exist.
+const probeTime = 10 * time.Second
+
+// Try makes a call for whose outcome a person waits, and returns its error as Hide does. What is hidden always takes
+// the same time.
+func (s *Screen) Try(ctx context.Context, user int64, host string, call func(context.Context) error) error {
+	if !s.covers(ctx, user, host) {
+		return call(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	err := call(bounded)
+	late := bounded.Err() != nil
+	if err == nil || !tells(err) && !late {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Until(began.Add(ConnectTimeout))):
-	}
+	s.note(ctx, user, err)
+	<-bounded.Done()
 	return &ScreenedError{}
 }
 

@@ -59,20 +59,33 @@ func TestOneErrorForEveryForeignPort(t *testing.T) {
 	require.Equal(t, CircuitOpen, open.State.Category, "others hold the same error")
 }
 
+// A port that is closed, one that answers with nonsense, and one that takes a connection and then is silent.
 func TestHiddenFailuresTakeTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Screen{Log: slog.New(slog.DiscardHandler),
 			Trusts: func(_ context.Context, user int64, _ string) bool { return user == 1 }}
 		for name, err := range hidden() {
-			for _, spent := range []time.Duration{0, time.Second, ConnectTimeout} {
+			for _, spent := range []time.Duration{0, time.Second, ConnectTimeout, CallTimeout} {
+				call := func(ctx context.Context) error {
+					select {
+					case <-ctx.Done():
+						return errors.New("an adapter says that the time is over")
+					case <-time.After(spent):
+						return err
+					}
+				}
 				began := time.Now()
-				time.Sleep(spent)
-				require.Equal(t, &ScreenedError{}, s.HideNow(t.Context(), 2, "10.0.0.1:22", began, err))
-				require.Equal(t, ConnectTimeout, time.Since(began), name)
+				require.Equal(t, &ScreenedError{}, s.Try(t.Context(), 2, "10.0.0.1:22", call))
+				require.Equal(t, probeTime, time.Since(began), "%s, after %v", name, spent)
+				began = time.Now()
+				require.Equal(t, err, s.Try(t.Context(), 1, "10.0.0.1:22", call))
+				require.Equal(t, spent, time.Since(began))
 			}
-			began := time.Now()
-			require.Equal(t, err, s.HideNow(t.Context(), 1, "10.0.0.1:22", began, err))
-			require.Zero(t, time.Since(began))
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		require.Error(t, s.Try(ctx, 2, "10.0.0.1:22", func(ctx context.Context) error { return ctx.Err() }))
+		require.Zero(t, time.Since(began), "who goes away is not waited for")
 	})
 }

@@ -17,7 +17,7 @@ import (
 // forgetful is a store whose playlists cannot be read.
 type forgetful struct{ Store }
 
-func (forgetful) Playlists(context.Context, int64) ([]library.StoredPlaylist, error) {
+func (forgetful) PlaylistsPart(context.Context, int64, int, int) ([]library.StoredPlaylist, error) {
 	return nil, errors.New("the disk is gone")
 }
 

@@ -156,7 +156,7 @@ func (r *resources) origins() []string {
 // cookie would
 // not come back from a provider's consent page, which knows only the address.
 func elsewhere(base *url.URL, r *http.Request) bool {
-	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, "/api/") ||
+	if r.Method != http.MethodGet || r.URL.Opaque != "" || strings.HasPrefix(r.URL.Path, "/api/") ||
 		strings.HasPrefix(r.URL.Path, "/static/") {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"strconv"
 	"time"
 
@@ -33,21 +34,47 @@ func (s *Store) ConnectionPlaylists(
 		selectPlaylist+"WHERE user_id = $1 AND connection = $2 ORDER BY position, id", user, conn)
 }
 
+// PlaylistsPart returns at most limit of a user's playlists, in the order of Playlists, from the one at offset on; the
+// first is at 0.
+func (s *Store) PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error) {
+	return list(ctx, s.reader, scanPlaylist, selectPlaylist+
+		"WHERE user_id = $1 ORDER BY active DESC, connection, position, id LIMIT $2 OFFSET $3", user, limit, offset)
+}
+
+// CountPlaylists returns how many playlists a user has.
+func (s *Store) CountPlaylists(ctx context.Context, user int64) (n int, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM playlists WHERE user_id = $1", user).Scan(&n)
+	return n, local(err)
+}
+
+// PlaylistOnly returns one playlist of a user without its tracks, or library.ErrNotFound.
+func (s *Store) PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error) {
+	p, err := scanPlaylist(s.reader.QueryRowContext(ctx, selectPlaylist+"WHERE user_id = $1 AND id = $2", user, id))
+	return p, found(err)
+}
+
 // Playlist returns one playlist of a user with its tracks, or library.ErrNotFound.
 func (s *Store) Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error) {
-	p, err := scanPlaylist(s.reader.QueryRowContext(ctx, selectPlaylist+"WHERE user_id = $1 AND id = $2", user, id))
+	p, err := s.PlaylistOnly(ctx, user, id)
 	if err != nil {
-		return p, nil, found(err)
+		return p, nil, err
 	}
+	tracks, err := s.PlaylistTracks(ctx, user, id, 0, math.MaxInt32)
+	return p, tracks, err
+}
+
+// PlaylistTracks returns at most limit tracks of a user's playlist, from the one at offset on; the first is at 0. There
+// are none of a playlist that does not exist.
+func (s *Store) PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error) {
 	scan := func(r scanner) (t library.Track, err error) {
 		var ms int64
 		err = r.Scan(&t.Title, &t.Artist, &t.Album, &ms, &t.ISRC, &t.RecordingMBID, &t.SourceID)
 		t.Duration = time.Duration(ms) * time.Millisecond
 		return t, err
 	}
-	tracks, err := list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
-		FROM playlist_tracks WHERE playlist_id = $1 ORDER BY position`, id)
-	return p, tracks, err
+	return list(ctx, s.reader, scan, `SELECT title, artist, album, duration_ms, isrc, recording_mbid, source_id
+		FROM playlist_tracks WHERE playlist_id = (SELECT id FROM playlists WHERE user_id = $1 AND id = $2)
+		AND position >= $3 ORDER BY position LIMIT $4`, user, id, offset, limit)
 }
 
 // SavePlaylist stores a playlist and replaces all its tracks.

@@ -76,10 +76,13 @@ func (m *connector) connect(
 		return c, err
 	}
 	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name))
-	began := time.Now()
-	account, err := adapter.Prove(proving)
-	end()
-	err = m.guard.opt.Screen.HideNow(proving, c.User, p.NamedHost(c.Credentials), began, err)
+	var account providers.Account
+	host := p.NamedHost(c.Credentials)
+	err := m.guard.opt.Screen.Try(proving, c.User, host, func(ctx context.Context) (err error) {
+		account, err = adapter.Prove(ctx)
+		end()
+		return err
+	})
 	if err != nil {
 		return c, m.Refused(ctx, p, c.Credentials, err)
 	}

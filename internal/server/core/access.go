@@ -103,7 +103,7 @@ func (a *Access) MayCall(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		c.Response().Header().Set("Cache-Control", "no-store")
 		c.SetRequest(c.Request().WithContext(ctx))
-		return next(c)
+		return a.sessions.shared(c, b.user.ID, next)
 	}
 }
 

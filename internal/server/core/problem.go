@@ -98,6 +98,12 @@ func (k *Core) typed(c echo.Context, err error) *Problem {
 		return &Problem{Status: http.StatusServiceUnavailable, Title: "Too many sign in at once",
 			Detail: fmt.Sprintf("Please wait %d seconds, then try again.", busyWait)}
 	}
+	if errors.Is(err, errShare) {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(busyWait))
+		return &Problem{Status: http.StatusTooManyRequests, Title: "Too much at once",
+			Detail: fmt.Sprintf("%d answers to you are under way already, and the next ones waited too long. "+
+				"Try again when one of them is done.", mostAtOnce)}
+	}
 	if e, ok := errors.AsType[*delivery.BacklogError](err); ok {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(backlogWait))
 		return &Problem{Status: http.StatusTooManyRequests, Title: "Too much is waiting",

@@ -13,9 +13,10 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 1000
+	mostOnPage   = 250 // rows of a page for people, with the longest names there can be less than 4 MiB
 )
 
-// Limit reads the size of a page from a request: 1 to 1,000, 50 by default.
+// Limit reads the size of a page from a request: 1 to 1,000, 50 by default; a page for people has 250 at the most.
 func Limit(c echo.Context) (int, error) {
 	text := c.QueryParam("limit")
 	if text == "" {
@@ -25,6 +26,9 @@ func Limit(c echo.Context) (int, error) {
 	if err != nil || n < 1 || n > maxLimit {
 		return 0, &Problem{Status: http.StatusBadRequest, Title: "Not a limit",
 			Detail: "limit is a whole number from 1 to 1000."}
+	}
+	if !isAPI(c) {
+		n = min(n, mostOnPage)
 	}
 	return n, nil
 }

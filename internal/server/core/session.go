@@ -43,6 +43,7 @@ type Sessions struct {
 	store    Store
 	bus      *events.Bus
 	demoUser int64
+	shares   shares
 }
 
 // newSessions does not use scs.New, which starts a goroutine that never ends.
@@ -167,8 +168,21 @@ func (s *Sessions) MustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		s.noteUse(ctx, u.ID)
 		c.SetRequest(c.Request().WithContext(as(ctx, u)))
+		return s.shared(c, u.ID, next)
+	}
+}
+
+// shared answers a user's request when it is its turn among all of theirs. Only what reads has large answers.
+func (s *Sessions) shared(c echo.Context, user int64, next echo.HandlerFunc) error {
+	if m := c.Request().Method; m != http.MethodGet && m != http.MethodHead {
 		return next(c)
 	}
+	leave, err := s.shares.enter(c.Request().Context(), user)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return next(c)
 }
 
 // User returns the signed-in user of a session, or accounts.ErrUnknown.

@@ -1,6 +1,7 @@
 package music
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -22,8 +23,13 @@ func (h *Handler) listensAPI(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"listens": core.ViewAll(page, library.StoredListen.Record),
-		"next": core.Text(next)})
+	cursor, err := json.Marshal(core.Text(next))
+	if err != nil {
+		return err
+	}
+	return h.core.Stream(c, `{"listens":[`, `],"next":`+string(cursor)+"}", func(offset int) ([]any, error) {
+		return core.ViewAll(page[offset:], func(l library.StoredListen) any { return l.Record() }), nil
+	})
 }
 
 type listensView struct {

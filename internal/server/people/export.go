@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -121,37 +120,70 @@ func listenLine(l library.StoredListen) (v line) {
 	return v
 }
 
+// Parts in which playlists are read.
+const (
+	exportLists  = 250 // playlists
+	exportTracks = 500 // tracks of one playlist
+)
+
 // exportPlaylists writes a file for each playlist, such as playlists/0001.jspf, in the form that ListenBrainz uses for
 // playlists (https://www.xspf.org/jspf).
 func (h *Users) exportPlaylists(ctx context.Context, archive *zip.Writer, user int64) error {
-	all, err := h.store.Playlists(ctx, user)
+	for n := 0; ; {
+		part, err := h.store.PlaylistsPart(ctx, user, n, exportLists)
+		if err != nil || len(part) == 0 {
+			return err
+		}
+		for _, p := range part {
+			n++
+			file, err := archive.Create(fmt.Sprintf("playlists/%04d.jspf", n))
+			if err != nil {
+				return err
+			}
+			if err := h.exportPlaylist(ctx, file, user, p); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// exportPlaylist writes a playlist as its tracks are read, so that its length does not matter.
+func (h *Users) exportPlaylist(ctx context.Context, w io.Writer, user int64, p library.StoredPlaylist) error {
+	head, err := json.Marshal(jspf{Title: p.Name, Annotation: "From " + string(p.Connection)})
 	if err != nil {
 		return err
 	}
-	for i, p := range all {
-		_, tracks, err := h.store.Playlist(ctx, user, p.ID)
-		if errors.Is(err, library.ErrNotFound) { // deleted meanwhile
-			continue
-		}
+	if _, err := fmt.Fprintf(w, `{"playlist":%s,"track":[`, head[:len(head)-1]); err != nil {
+		return err
+	}
+	line := encoder(w)
+	for n := 0; ; {
+		tracks, err := h.store.PlaylistTracks(ctx, user, p.ID, n, exportTracks)
 		if err != nil {
 			return err
 		}
-		file, err := archive.Create(fmt.Sprintf("playlists/%04d.jspf", i+1))
-		if err != nil {
+		if len(tracks) == 0 {
+			_, err := io.WriteString(w, "]}}\n")
 			return err
 		}
-		if err := encoder(file).Encode(map[string]jspf{"playlist": playlistFile(p, tracks)}); err != nil {
-			return err
+		for _, t := range tracks {
+			if n > 0 {
+				if _, err := io.WriteString(w, ","); err != nil {
+					return err
+				}
+			}
+			n++
+			if err := line.Encode(jspfTrackOf(t)); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
 }
 
-// jspf is a playlist.
+// jspf is a playlist without its tracks, which follow.
 type jspf struct {
-	Title      string      `json:"title"`
-	Annotation string      `json:"annotation"`
-	Tracks     []jspfTrack `json:"track"`
+	Title      string `json:"title"`
+	Annotation string `json:"annotation"`
 }
 
 type jspfTrack struct {
@@ -162,14 +194,10 @@ type jspfTrack struct {
 	Identifier []string `json:"identifier,omitempty"`
 }
 
-func playlistFile(p library.StoredPlaylist, tracks []library.Track) jspf {
-	v := jspf{Title: p.Name, Annotation: "From " + string(p.Connection), Tracks: make([]jspfTrack, len(tracks))}
-	for i, t := range tracks {
-		v.Tracks[i] = jspfTrack{Title: t.Title, Creator: t.Artist, Album: t.Album,
-			DurationMS: t.Duration.Milliseconds()}
-		if t.RecordingMBID != "" {
-			v.Tracks[i].Identifier = []string{"https://musicbrainz.org/recording/" + t.RecordingMBID}
-		}
+func jspfTrackOf(t library.Track) jspfTrack {
+	v := jspfTrack{Title: t.Title, Creator: t.Artist, Album: t.Album, DurationMS: t.Duration.Milliseconds()}
+	if t.RecordingMBID != "" {
+		v.Identifier = []string{"https://musicbrainz.org/recording/" + t.RecordingMBID}
 	}
 	return v
 }

@@ -33,8 +33,8 @@ type Store interface {
 type exportStore interface {
 	Listens(ctx context.Context, user int64, before string,
 		limit int) (page []library.StoredListen, next string, err error)
-	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
-	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
+	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 }
 
 // UsersOptions are what Users are made from.
@@ -184,8 +184,9 @@ func (h *Users) addAPI(c echo.Context) error {
 	return c.JSON(http.StatusCreated, v)
 }
 
-// ensure adds an account, or finds the one that has the same name, password and role already; existed says which. To
-// compare the password is a try like any other, also for those who administer.
+// ensure makes an account, or returns the one that has the same name, password and role already; existed says which.
+// For an account of that name with another password or role it returns accounts.ErrTaken. Comparing the password is a
+// guess like any other: whoever adds accounts learns nobody's password faster than a stranger does.
 func (h *Users) ensure(c echo.Context, in Credentials) (u accounts.User, existed bool, err error) {
 	u, err = h.accounts.Create(c.Request().Context(), in.Name, in.Password, in.Role, false)
 	if !errors.Is(err, accounts.ErrTaken) {

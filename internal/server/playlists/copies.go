@@ -59,7 +59,7 @@ func (h *copies) writer(c echo.Context) (playlist int64, to library.Connection, 
 		return 0, to, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	list, _, err := h.store.Playlist(ctx, user, id)
+	list, err := h.store.PlaylistOnly(ctx, user, id)
 	if err == nil && (!p.Takes.Playlists || list.Connection == conn) {
 		err = delivery.ErrNotTaken
 	}

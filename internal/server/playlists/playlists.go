@@ -3,6 +3,7 @@ package playlists
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -17,8 +18,10 @@ import (
 
 // Store is what this package reads of playlists and of their copies.
 type Store interface {
-	Playlists(ctx context.Context, user int64) ([]library.StoredPlaylist, error)
-	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
+	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
+	CountPlaylists(ctx context.Context, user int64) (int, error)
+	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
+	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Copy, error)
 	CopyDelivery(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (delivery.Delivery,
@@ -57,15 +60,14 @@ func (h *Handler) API(g *echo.Group) {
 }
 
 type view struct {
-	ID         string      `json:"id"`
-	Provider   string      `json:"provider"`
-	Connection string      `json:"connection"`
-	From       string      `json:"-"` // label of the connection
-	SourceID   string      `json:"source_id"`
-	Name       string      `json:"name"`
-	TrackCount int         `json:"track_count"`
-	Active     bool        `json:"active"`
-	Tracks     []trackView `json:"tracks,omitempty"`
+	ID         string `json:"id"`
+	Provider   string `json:"provider"`
+	Connection string `json:"connection"`
+	From       string `json:"-"` // label of the connection
+	SourceID   string `json:"source_id"`
+	Name       string `json:"name"`
+	TrackCount int    `json:"track_count"`
+	Active     bool   `json:"active"`
 }
 
 type trackView struct {
@@ -77,15 +79,20 @@ type trackView struct {
 	ISRC       *string `json:"isrc"`
 }
 
-func viewOf(p library.StoredPlaylist, tracks []library.Track, label func(library.ConnectionID) string) view {
-	v := view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
+func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) view {
+	return view{ID: strconv.FormatInt(p.ID, 10), Provider: p.Connection.Provider(),
 		Connection: string(p.Connection), From: label(p.Connection), SourceID: p.SourceID, Name: p.Name,
 		TrackCount: p.TrackCount, Active: p.Active}
+}
+
+// viewTracks returns the views of tracks, of which the first is at offset in its playlist.
+func viewTracks(tracks []library.Track, offset int) []trackView {
+	all := make([]trackView, len(tracks))
 	for i, t := range tracks {
-		v.Tracks = append(v.Tracks, trackView{Position: i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
-			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC)})
+		all[i] = trackView{Position: offset + i + 1, Track: t.Title, Artist: t.Artist, Album: t.Album,
+			DurationMS: known64(t.Duration.Milliseconds()), ISRC: core.Text(t.ISRC)}
 	}
-	return v
+	return all
 }
 
 func known64(n int64) *int64 {
@@ -95,72 +102,104 @@ func known64(n int64) *int64 {
 	return &n
 }
 
-func (h *Handler) all(c echo.Context) ([]view, error) {
+// atOnce is how many playlists, or tracks of one, are read at once, and how many a page shows: with the longest names
+// there can be that is less than 2 MiB.
+const atOnce = 250
+
+// list answers with all playlists. They are written as they are read, so that their number does not matter.
+func (h *Handler) list(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	label, err := h.core.Labels(ctx, user)
 	if err != nil {
-		return nil, err
-	}
-	all, err := h.store.Playlists(ctx, user)
-	views := make([]view, len(all))
-	for i, p := range all {
-		views[i] = viewOf(p, nil, label)
-	}
-	return views, err
-}
-
-func (h *Handler) list(c echo.Context) error {
-	all, err := h.all(c)
-	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"playlists": all})
+	return h.core.Stream(c, `{"playlists":[`, `]}`, func(offset int) ([]any, error) {
+		part, err := h.store.PlaylistsPart(ctx, user, offset, atOnce)
+		return core.ViewAll(part, func(p library.StoredPlaylist) any { return viewOf(p, label) }), err
+	})
+}
+
+type listView struct {
+	Playlists []view
+	Pager     core.Pager
 }
 
 func (h *Handler) listPage(c echo.Context) error {
-	all, err := h.all(c)
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	label, err := h.core.Labels(ctx, user)
 	if err != nil {
 		return err
 	}
-	return h.core.Render(c, http.StatusOK, "playlists", "Playlists", all)
+	total, err := h.store.CountPlaylists(ctx, user)
+	if err != nil {
+		return err
+	}
+	pager, err := core.PagerOf(c, total, atOnce)
+	if err != nil {
+		return err
+	}
+	part, err := h.store.PlaylistsPart(ctx, user, pager.Offset(), atOnce)
+	if err != nil {
+		return err
+	}
+	views := core.ViewAll(part, func(p library.StoredPlaylist) view { return viewOf(p, label) })
+	return h.core.Render(c, http.StatusOK, "playlists", "Playlists", listView{views, pager})
 }
 
-func (h *Handler) one(c echo.Context) (view, error) {
-	id, err := core.Number(c.Param("id"))
-	if err != nil {
-		return view{}, err
+// one returns the playlist that a request names, without its tracks.
+func (h *Handler) one(c echo.Context) (v view, id int64, err error) {
+	if id, err = core.Number(c.Param("id")); err != nil {
+		return view{}, 0, err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	label, err := h.core.Labels(ctx, user)
 	if err != nil {
-		return view{}, err
+		return view{}, 0, err
 	}
-	p, tracks, err := h.store.Playlist(ctx, user, id)
-	return viewOf(p, tracks, label), err
+	p, err := h.store.PlaylistOnly(ctx, user, id)
+	return viewOf(p, label), id, err
 }
 
+// oneAPI answers with a playlist and all its tracks, which are written as they are read.
 func (h *Handler) oneAPI(c echo.Context) error {
-	p, err := h.one(c)
+	p, id, err := h.one(c)
 	if err != nil {
 		return err
 	}
-	if p.Tracks == nil {
-		p.Tracks = []trackView{}
+	head, err := json.Marshal(p)
+	if err != nil {
+		return err
 	}
-	return c.JSON(http.StatusOK, p)
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	begin := string(head[:len(head)-1]) + `,"tracks":[`
+	return h.core.Stream(c, begin, `]}`, func(offset int) ([]any, error) {
+		tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)
+		return core.ViewAll(viewTracks(tracks, offset), func(t trackView) any { return t }), err
+	})
 }
 
 func (h *Handler) onePage(c echo.Context) error {
-	p, err := h.one(c)
+	p, id, err := h.one(c)
 	if err != nil {
 		return err
 	}
-	copies, err := h.copies.all(c.Request().Context(), core.UserOf(c).ID, p.ID, library.ConnectionID(p.Connection))
+	pager, err := core.PagerOf(c, p.TrackCount, atOnce)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	tracks, err := h.store.PlaylistTracks(ctx, user, id, pager.Offset(), atOnce)
+	if err != nil {
+		return err
+	}
+	copies, err := h.copies.all(ctx, user, p.ID, library.ConnectionID(p.Connection))
 	if err != nil {
 		return err
 	}
 	return h.core.Render(c, http.StatusOK, "playlist", p.Name, struct {
 		view
+		Tracks []trackView
+		Pager  core.Pager
 		Copies []copyView
-	}{p, copies})
+	}{p, viewTracks(tracks, pager.Offset()), pager, copies})
 }
