@@ -234,11 +234,14 @@ func TestWrongAddressesOfAServerAtHome(t *testing.T) {
 	require.NoError(t, l.Close())
 	unknown := httptest.NewTLSServer(http.NotFoundHandler())
 	defer unknown.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
 	for url, want := range map[string]string{"http://" + nobody: "There is no answer from Navidrome",
-		p.url: "There is no Subsonic server", p.url + "/music/": "There is no Subsonic server",
+		plain.URL: "There is no Subsonic server", plain.URL + "/music/": "There is no Subsonic server",
+		p.url: "This is the address of Reprise itself", p.url + "/music/": "This is the address of Reprise itself",
 		"http://": "This is not a web address", "gopher://example.org": "must begin with https:// or http://",
-		"http://me:you@" + nobody:                  "have fields of their own",
-		strings.Replace(p.url, "http", "https", 1): "Enter it with http:// if",
+		"http://me:you@" + nobody:                      "have fields of their own",
+		strings.Replace(plain.URL, "http", "https", 1): "Enter it with http:// if",
 		unknown.URL:   "The certificate at this address",
 		"http://a\nb": "something else that cannot be seen in: Address"} {
 		answer := v.call("PUT", "/connections/navidrome",

@@ -29,9 +29,11 @@ type playlistStore interface {
 // The limits of one connection's playlists, above those of every service that names its own.
 const (
 	maxPlaylists = 10_000
-	maxTracks    = 20_000 // of one playlist
-	maxRefused   = 1_000  // playlists that are remembered as unreadable
-	maxNamed     = 20     // of these in a note
+	maxTracks    = 20_000  // of one playlist
+	maxKept      = 20_000  // playlists that are stored, with those that are gone
+	maxInAll     = 500_000 // tracks that are stored, of all playlists, with those that are gone
+	maxRefused   = 1_000   // playlists that are remembered as unreadable
+	maxNamed     = 20      // of these in a note
 )
 
 // playlistPosition is what one run of playlists leaves for the next.
@@ -85,10 +87,11 @@ func (rd *reader) readPlaylists(
 		known[stored[i].SourceID] = &stored[i]
 	}
 	var skipped []string
+	room := roomIn(stored)
 	for i, p := range now {
 		read, refused := false, before.refuses(p)
 		if !refused {
-			read, err = rd.readPlaylist(ctx, c, source, listed{p, i, known[p.SourceID]})
+			read, err = rd.readPlaylist(ctx, c, source, listed{p, i, known[p.SourceID]}, room)
 			refused = resilience.IsItem(err)
 		}
 		if refused { // that one only; the others go on
@@ -182,9 +185,42 @@ type listed struct {
 	known    *library.StoredPlaylist // the same as it is stored; nil for a new one
 }
 
+// room is how much more a connection's playlists may be. Playlists that are gone stay, so that a service which names
+// others each time would fill the disk otherwise.
+type room struct{ playlists, tracks int }
+
+func roomIn(stored []library.StoredPlaylist) *room {
+	r := &room{maxKept - len(stored), maxInAll}
+	for _, p := range stored {
+		r.tracks -= p.TrackCount
+	}
+	return r
+}
+
+// take takes the room of a playlist with so many tracks in place of the one that is known; nil for a new one. The error
+// is a *resilience.ContractError if there is not enough.
+func (r *room) take(known *library.StoredPlaylist, tracks int) error {
+	before, lists := 0, 1
+	if known != nil {
+		before, lists = known.TrackCount, 0
+	}
+	more := tracks - before
+	switch {
+	case lists > r.playlists:
+		return &resilience.ContractError{Endpoint: library.Playlists,
+			What: fmt.Sprintf("more than %d playlists, with those that are gone there and kept here", maxKept)}
+	case more > 0 && more > r.tracks:
+		return &resilience.ContractError{Endpoint: library.Playlists,
+			What: fmt.Sprintf("playlists of more than %d tracks in all, with those that are gone there and kept here",
+				maxInAll)}
+	}
+	r.playlists, r.tracks = r.playlists-lists, r.tracks-more
+	return nil
+}
+
 // readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
 func (rd *reader) readPlaylist(
-	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed,
+	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed, left *room,
 ) (read bool, err error) {
 	known := p.known
 	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
@@ -209,6 +245,9 @@ func (rd *reader) readPlaylist(
 	}
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
+	}
+	if err := left.take(known, len(tracks)); err != nil {
+		return true, err
 	}
 	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p.Playlist, p.position, tracks)
 }

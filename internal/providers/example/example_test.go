@@ -26,8 +26,8 @@ import (
 var answers = map[string]string{
 	"/v1/me": `{"id":"geoff","name":"Geoff"}`,
 	"/v1/plays": `{"items":[` +
-		`{"id":"p2","title":"Jóga","artist":"Björk","at":"2026-11-20T21:05:00Z"},` +
-		`{"id":"p1","title":"Hunter","artist":"Björk","at":"2026-11-20T21:00:00Z"}]}`,
+		`{"id":"p2","title":"Jóga","artist":"Björk","at":"1999-12-31T21:05:00Z"},` +
+		`{"id":"p1","title":"Hunter","artist":"Björk","at":"1999-12-31T21:00:00Z"}]}`,
 	"/v1/playlists":           `{"items":[{"sourceid":"l1","name":"Rain","snapshot":"1","trackcount":1}]}`,
 	"/v1/playlists/l1/tracks": `{"items":[{"title":"Jóga","artist":"Björk"}]}`,
 }

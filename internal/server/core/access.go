@@ -33,11 +33,13 @@ const bySession accounts.Scope = "session"
 
 // exceptions are the calls that need another scope than their method and path imply.
 var exceptions = map[string]accounts.Scope{
-	"DELETE /api/v1/session": bySession,
-	"DELETE /api/v1/account": bySession,
-	"POST /api/v1/tokens":    bySession, // a token that makes tokens could never be revoked for good
-	"GET /api/v1/tokens":     accounts.Operate,
-	"GET /api/v1/sessions":   accounts.Operate,
+	"DELETE /api/v1/session":      bySession,
+	"DELETE /api/v1/sessions":     bySession, // or who has stolen a token could keep its owner out
+	"DELETE /api/v1/sessions/:id": bySession,
+	"DELETE /api/v1/account":      bySession,
+	"POST /api/v1/tokens":         bySession, // a token that makes tokens could never be revoked for good
+	"GET /api/v1/tokens":          accounts.Operate,
+	"GET /api/v1/sessions":        accounts.Operate,
 }
 
 // needOf returns the scope that a call of the API needs. Every call needs one.

@@ -22,6 +22,8 @@ func TestScopeThatACallNeeds(t *testing.T) {
 		{http.MethodPost, "/api/v1/tokens", bySession},
 		{http.MethodGet, "/api/v1/tokens", accounts.Operate},
 		{http.MethodDelete, "/api/v1/session", bySession},
+		{http.MethodDelete, "/api/v1/sessions", bySession},
+		{http.MethodDelete, "/api/v1/sessions/:id", bySession},
 	} {
 		require.Equal(t, c.want, needOf(c.method, c.path), "%s %s", c.method, c.path)
 	}

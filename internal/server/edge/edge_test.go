@@ -114,6 +114,7 @@ func TestIdleConnectionsMakeRoomFirst(t *testing.T) {
 		busy := d.does(d.comes("192.0.2.1"), http.StateActive)
 		time.Sleep(time.Second)
 		idle := d.does(d.comes("192.0.2.1"), http.StateIdle)
+		time.Sleep(time.Second)
 		silent := d.comes("192.0.2.2")
 		time.Sleep(time.Second)
 		d.does(d.comes("192.0.2.3"), http.StateActive)
