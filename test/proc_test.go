@@ -55,8 +55,8 @@ func (p *process) hasOpen(file string) bool {
 	})
 }
 
-// errors returns the log's lines about errors, without those of the queue about choosing a leader: on a busy machine its
-// database may answer too late, and it tries again.
+// errors returns the log's lines about errors, without those of the queue about choosing a leader: on a busy machine
+// its database may answer too late, and it tries again.
 func (p *process) errors() []string {
 	all := slices.Collect(strings.Lines(p.log.String()))
 	return slices.DeleteFunc(all, func(line string) bool {
