@@ -137,13 +137,13 @@ func isolateList(tree *parse.Tree, list *parse.ListNode) {
 	if list == nil {
 		return
 	}
-	before := ""
+	var before strings.Builder
 	for _, node := range list.Nodes {
 		switch n := node.(type) {
 		case *parse.TextNode:
-			before += string(n.Text)
+			before.WriteString(string(n.Text))
 		case *parse.ActionNode:
-			isolatePipe(tree, n.Pipe, before)
+			isolatePipe(tree, n.Pipe, before.String())
 		case *parse.IfNode:
 			isolateBranch(tree, &n.BranchNode)
 		case *parse.RangeNode:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -147,9 +148,7 @@ func (o *order) SaveImported(
 	o.rows[v.User] = v.Rows
 	if v.State == imports.Done {
 		all := map[int64]int{}
-		for user, n := range o.rows {
-			all[user] = n
-		}
+		maps.Copy(all, o.rows)
 		o.ends = append(o.ends, all)
 	}
 	return v, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -193,9 +194,7 @@ func FuzzAdapters(f *testing.F) {
 		if which >= 0x80 {
 			credentials["native"] = "no"
 		}
-		for k, v := range everything {
-			credentials[k] = v
-		}
+		maps.Copy(credentials, everything)
 		p := parrot{status: 200 + int(above200)%400, body: body, door: which&0x40 == 0,
 			header: http.Header{"Content-Type": {"application/json"}, "X-Total-Count": {"7"}}}
 		if d.Name == "s3" {
