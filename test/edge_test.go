@@ -66,9 +66,9 @@ func (p *process) visits(t *testing.T, n int) (longest time.Duration) {
 // A hundred strangers ask for files and never read them, while the server may open only 64 files.
 func TestDeafReadersStopNobodyElse(t *testing.T) {
 	t.Parallel()
-	limits := []string{"64"}
+	limits, visits := []string{"64"}, 15
 	if soak.Full(t) {
-		limits = append(limits, "1024")
+		limits, visits = append(limits, "1024"), 50
 	}
 	for _, files := range limits {
 		t.Run(files, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestDeafReadersStopNobodyElse(t *testing.T) {
 				})
 			}
 			busy.Wait()
-			attacked := p.visits(t, 50)
+			attacked := p.visits(t, visits)
 			stop()
 			strangers.Wait()
 			t.Logf("the slowest page took %v in peace, and %v under attack", calm, attacked)
