@@ -241,7 +241,7 @@ func TestKillsDuringAKeyChangeLoseNothing(t *testing.T) {
 	t.Parallel()
 	const people = 300
 	dir := household(t, people)
-	finished, rotations := 0, soak.Count(t, 40, 16)
+	finished, rotations := 0, soak.Count(t, 40, 8)
 	for i := range rotations {
 		cmd := exec.Command(built, "rotate-key", "-data-dir", dir)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}

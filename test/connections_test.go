@@ -154,7 +154,8 @@ func TestAListenGoesToAServerOfOnesOwnOnce(t *testing.T) {
 	v.call("PUT", "/connections/listenbrainz/forwarding", object{"earlier": false}, 200)
 	there, all := len(koito.ListenBrainz.Listens(demo.Bob)), v.total()
 	play := w.PlayOwned()
-	v.consent(agree(), 200) // Spotify reports it, and its other plays
+	v.eventually("ListenBrainz reports it, to the second", func() bool { return v.total() > all })
+	v.consent(agree(), 200) // Spotify reports it to the millisecond, and its other plays
 	v.becomes("spotify", "healthy")
 	arrived := func(plays []demo.Play) (n int) {
 		for _, p := range plays {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +42,26 @@ func (p *process) cpu() time.Duration {
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// hasOpen reports whether a process has a file open.
+func (p *process) hasOpen(file string) bool {
+	dir := fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid)
+	open, err := os.ReadDir(dir)
+	require.NoError(p.t, err)
+	return slices.ContainsFunc(open, func(d os.DirEntry) bool {
+		to, err := os.Readlink(filepath.Join(dir, d.Name())) // it may be closed by now
+		return err == nil && to == file
+	})
+}
+
+// errors returns the log's lines about errors, without those of the queue about choosing a leader: on a busy machine
+// its database may answer too late, and it tries again.
+func (p *process) errors() []string {
+	all := slices.Collect(strings.Lines(p.log.String()))
+	return slices.DeleteFunc(all, func(line string) bool {
+		return !strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"msg":"leadership.Elector: `)
+	})
 }
 
 // from returns a visitor who comes from the n-th network of loopback, 127.0.n.0/24.

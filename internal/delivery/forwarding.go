@@ -69,7 +69,8 @@ func (d *Deliveries) Forward(
 
 func (d *Deliveries) rule(user int64, conn library.ConnectionID, earlier bool) (Rule, error) {
 	now := time.Now()
-	r := Rule{User: user, Connection: conn, Since: now, From: now, Batch: 1}
+	// Many services tell the time of a play in whole seconds: a play in this second may come with an earlier time.
+	r := Rule{User: user, Connection: conn, Since: now, From: now.Truncate(time.Second), Batch: 1}
 	p := d.Registry.Get(conn.Provider())
 	switch {
 	case p != nil && p.Takes.Archive:

@@ -29,6 +29,14 @@ func Count(t testing.TB, full, short int) int {
 	return n
 }
 
+// Full reports whether a test does everything that it can, rather than a part that shows the same in a few seconds.
+func Full(t testing.TB) bool {
+	t.Helper()
+	full := long(t.Name())
+	t.Logf("in full: %t; %s=%q", full, env, os.Getenv(env))
+	return full
+}
+
 func long(test string) bool {
 	switch value := os.Getenv(env); value {
 	case "":
