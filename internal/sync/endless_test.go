@@ -95,10 +95,7 @@ func TestThousandsOfRefusedListsAreNamedBriefly(t *testing.T) {
 }
 
 // fickle is a service that names other playlists each time, of 20,000 tracks each.
-type fickle struct {
-	endless
-	n int
-}
+type fickle struct{ n int }
 
 func (f *fickle) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
