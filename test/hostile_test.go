@@ -162,7 +162,7 @@ func TestHostileServersAndFilesStopNobody(t *testing.T) {
 	t.Parallel()
 	rounds, names, files := 2, []string{"empty objects", "many keys", "zip bomb"}, badFiles()[:3]
 	program := built
-	if soak.Full(t) {
+	if soak.All() {
 		rounds, files = 60, badFiles()
 		names = slices.Sorted(func(yield func(string) bool) {
 			maps.Keys(attacks)(yield)

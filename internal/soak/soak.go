@@ -37,6 +37,9 @@ func Full(t testing.TB) bool {
 	return full
 }
 
+// All reports whether all tests run at full length. It is for those that take minutes, which no seed picks.
+func All() bool { return os.Getenv(env) == "all" }
+
 func long(test string) bool {
 	switch value := os.Getenv(env); value {
 	case "":
