@@ -17,6 +17,7 @@ import (
 // A server that is killed three times in the same large answer sets its stream aside; everything else goes on, and a
 // button takes it up again.
 func TestTheThirdKillSetsTheStreamAside(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	var calm atomic.Bool
 	var asked atomic.Int64

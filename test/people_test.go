@@ -21,6 +21,7 @@ import (
 
 // A removal is cut off by a kill in the middle. The next start goes on with it.
 func TestARemovalGoesOnAfterAKill(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, dir)
@@ -73,6 +74,7 @@ func TestARemovalGoesOnAfterAKill(t *testing.T) {
 
 // The secret key is lost: everybody reconnects, and nothing else is lost.
 func TestForgetSecretsAsksForReconnects(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	w := newWorld(t, demo.Options{Plays: 60})
 	dir, env := t.TempDir(), worldEnv(w)

@@ -55,6 +55,7 @@ func TestBrowserSaysThatTooManyPagesAreOpen(t *testing.T) {
 }
 
 func TestHostileMessagesOfAPageEndItsStream(t *testing.T) {
+	takesLong(t)
 	t.Parallel()
 	p := start(t, t.TempDir())
 	v := p.newcomer()

@@ -100,6 +100,9 @@ const tooLong = "what follows is too long for a row"
 const maxHeap = 8 << 20
 
 func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, c := range hostile {
 		var err error
 		good := 0
@@ -124,6 +127,9 @@ func TestNoFileTakesMoreThanALittleMemory(t *testing.T) {
 
 // A first look at an archive of many files takes a little memory, most of it for their names.
 func TestManyFilesInAnArchiveAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	path := filepath.Join(t.TempDir(), "many.zip")
 	f, err := os.Create(path)
 	require.NoError(t, err)
