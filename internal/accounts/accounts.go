@@ -1,7 +1,7 @@
 // Package accounts holds the people who may use this installation: names, roles, passwords and personal tokens.
 //
 // Passwords are stored as argon2id hashes. Hashing costs memory on purpose (19 MiB each), so only a few run at once;
-// the others wait their turn. Strangers, whom anybody on the internet may be, have half of the turns and a short queue.
+// the others wait their turn. Strangers, who may be anybody on the internet, have half of the turns and a short queue.
 package accounts
 
 import (
