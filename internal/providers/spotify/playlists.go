@@ -130,8 +130,11 @@ func walk[R, V any](
 // convertRows returns the values of a page without null rows. An empty page that is not the last one breaks the
 // contract, because the rest would look deleted if it ended the walk.
 func convertRows[R, V any](route string, p *page[R], convert func(*R) (V, bool, error)) ([]V, error) {
-	if p.Items == nil || len(p.Items) == 0 && p.Next != "" {
+	switch {
+	case p.Items == nil || len(p.Items) == 0 && p.Next != "":
 		return nil, broken(route, "a listing without items")
+	case p.Total < 0:
+		return nil, broken(route, "a total below 0")
 	}
 	values := make([]V, 0, len(p.Items))
 	for _, r := range p.Items {

@@ -271,6 +271,8 @@ func fetch[R any](ctx context.Context, a *adapter, route string, query url.Value
 		return old.page.(*page[R]), nil
 	case p.Items == nil && !p.empty(), len(p.Items) == 0 && p.Next != "":
 		return nil, broken(route, "a listing without items")
+	case p.total() < 0:
+		return nil, broken(route, "a total below 0")
 	}
 	if key != "" && p.ETag != "" {
 		a.known.keepPage(key, remembered{p.ETag, p})
