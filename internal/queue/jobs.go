@@ -26,10 +26,13 @@ func (a advised) ExecContext(ctx context.Context, query string, args ...any) (sq
 }
 
 // Jobs changes jobs. None of its methods touches a running job unless it says so.
-type Jobs struct{ db execer }
+type Jobs struct {
+	db      execer
+	changed func() // is called after every change; nil for changes that make nothing due
+}
 
-// In returns Jobs whose changes are part of a transaction.
-func In(tx *sql.Tx) Jobs { return Jobs{tx} }
+// In returns Jobs whose changes are part of a transaction, for changes that make nothing due; see [Queue.In].
+func In(tx *sql.Tx) Jobs { return Jobs{db: tx} }
 
 // exec runs a statement in which @ids means the selected jobs, and @1, @2 … the arguments. It returns how many rows
 // changed.
@@ -47,6 +50,9 @@ func (j Jobs) exec(ctx context.Context, w Which, statement string, args ...any) 
 		return 0, err
 	}
 	n, err := result.RowsAffected()
+	if n > 0 && j.changed != nil {
+		j.changed()
+	}
 	return int(n), err
 }
 
