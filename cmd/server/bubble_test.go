@@ -206,15 +206,17 @@ type attempt struct {
 	At                                       time.Time
 	Provider, Endpoint, Status, Outcome, Key string
 	User                                     int64
+	Number                                   int
 }
 
 // sent reports whether the attempt reached the network.
 func (a attempt) sent() bool { return a.Status != "circuit_open" }
 
-// attempts is a slog.Handler that keeps the transport's lines.
+// attempts is a slog.Handler that keeps the lines of the transport, and of the deliveries' worker.
 type attempts struct {
-	mu  sync.Mutex
-	all []attempt
+	mu         sync.Mutex
+	all        []attempt
+	deliveries []map[string]any // the lines of the deliveries' worker
 }
 
 func (*attempts) Enabled(context.Context, slog.Level) bool { return true }
@@ -222,6 +224,14 @@ func (l *attempts) WithAttrs([]slog.Attr) slog.Handler     { return l }
 func (l *attempts) WithGroup(string) slog.Handler          { return l }
 
 func (l *attempts) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "delivery attempt" || r.Message == "deliveries are due" {
+		line := map[string]any{"msg": r.Message}
+		r.Attrs(func(at slog.Attr) bool { line[at.Key] = at.Value.Any(); return true })
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.deliveries = append(l.deliveries, line)
+		return nil
+	}
 	if r.Message != "upstream attempt" {
 		return nil
 	}
@@ -240,6 +250,8 @@ func (l *attempts) Handle(_ context.Context, r slog.Record) error {
 			a.Key = at.Value.String()
 		case "user_id":
 			a.User = at.Value.Int64()
+		case "attempt":
+			a.Number = int(at.Value.Int64())
 		}
 		return true
 	})

@@ -74,7 +74,6 @@ func TestSixTriesTakeHalfAMinute(t *testing.T) {
 		asked := i.refuseWrites()
 		get := i.send(t, asked)
 		time.Sleep(time.Hour)
-		t.Logf("%+v", get())
 		t.Log(waits(*asked))
 		require.Len(t, *asked, 6)
 		for n, wait := range waits(*asked) {
@@ -86,7 +85,43 @@ func TestSixTriesTakeHalfAMinute(t *testing.T) {
 		require.Equal(t, 6, d.Attempts)
 		require.Equal(t, "upstream", d.Category)
 		require.Equal(t, "The service has trouble.", d.Reason)
+		i.requireNumbered(t, *asked)
 	})
+}
+
+// requireNumbered requires that the log numbers six attempts, with what follows each.
+func (i *installation) requireNumbered(t *testing.T, asked []time.Time) {
+	t.Helper()
+	sent := i.log.of(asked[0], asked[5].Add(time.Second), func(a attempt) bool {
+		return a.Endpoint == "POST /1/submit-listens"
+	})
+	require.Len(t, sent, 6)
+	var tried []map[string]any
+	due := int64(0)
+	for _, line := range i.log.deliveries {
+		switch {
+		case line["msg"] == "deliveries are due":
+			require.EqualValues(t, 1, line["count"])
+			due++
+		case line["outcome"] != "postponed":
+			tried = append(tried, line)
+		}
+	}
+	require.Len(t, tried, 6)
+	require.GreaterOrEqual(t, due, int64(6), "each was told when it was due")
+	for n, line := range tried {
+		require.Equal(t, n+1, sent[n].Number)
+		require.EqualValues(t, n+1, line["attempt"])
+		require.EqualValues(t, 5-n, line["attempts_left"])
+		require.Contains(t, line, "took_ms")
+		if n == 5 {
+			require.Equal(t, "dead", line["outcome"])
+			require.NotContains(t, line, "next_in_ms")
+			continue
+		}
+		require.Equal(t, "retrying", line["outcome"])
+		require.InDelta(t, asked[n+1].Sub(asked[n]).Milliseconds(), line["next_in_ms"], 200, "due times are met")
+	}
 }
 
 // The breaker opens at the fifth failure and postpones the sixth try.
@@ -101,6 +136,8 @@ func TestAnOpenBreakerUsesNoTryUp(t *testing.T) {
 		d := get()
 		require.Equal(t, delivery.Retrying, d.State)
 		require.Equal(t, 5, d.Attempts)
+		require.Equal(t, "circuit_open", d.Category)
+		require.Contains(t, d.Reason, "Reprise waits for it to come back")
 		time.Sleep(time.Hour)
 		t.Log(waits(*asked))
 		require.Len(t, *asked, 6)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river/riverdriver"
@@ -124,7 +125,7 @@ func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
 		case next.IsZero():
 			timer.Stop()
 		default:
-			timer.Reset(min(time.Until(next), longestSleep))
+			timer.Reset(min(time.Until(next)+Precision, longestSleep))
 		}
 	}
 }
@@ -181,9 +182,11 @@ func (q *Queue) wake(ctx context.Context, from, now time.Time, told func(Due)) (
 	return next, err
 }
 
-// timeOf reads a time that a query has computed: SQLite types columns, not expressions.
+// timeOf reads a time that a query has computed: SQLite types columns, not expressions. River writes the times of
+// attempts to come with a zone, which is always UTC.
 func timeOf(v any) (time.Time, error) {
 	if text, ok := v.(string); ok {
+		text, _, _ = strings.Cut(text, " +")
 		return time.Parse(timeForm, text)
 	}
 	at, _ := v.(time.Time)

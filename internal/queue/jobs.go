@@ -78,6 +78,9 @@ func (j Jobs) Release(ctx context.Context, w Which) error {
 // by this much.
 const Apart = 200 * time.Millisecond
 
+// Precision is more than what is lost of a time that River stores.
+const Precision = 2 * time.Millisecond
+
 // postponeAtOnce limits what one Postpone changes. The other jobs are postponed when it is their turn.
 const postponeAtOnce = 500
 

@@ -68,7 +68,8 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 // In returns Jobs whose changes are part of a transaction, and known to Keep when it is over.
 func (q *Queue) In(tx *sql.Tx) Jobs { return Jobs{tx, q.Look} }
 
-// Client returns a River client that works jobs, if Keep wakes it. Jobs that were running when the previous process died are due again.
+// Client returns a River client that works jobs, which Keep wakes. Jobs that were running when the previous process
+// died are due again.
 //
 // River would find those only after RescueStuckJobsAfter, and would wait for the dead leader's term to end.
 func (q *Queue) Client(ctx context.Context, c river.Config) (*river.Client[*sql.Tx], error) {

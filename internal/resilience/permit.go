@@ -254,18 +254,21 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	return ch
 }
 
+// scheduleJitter is the most by which a wait varies whose first length the caller names, so that the caller can keep to
+// a schedule of its own.
+const scheduleJitter = 0.1
+
 // delay returns the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)]. It never
 // exceeds max, and still varies there.
 func (b *Backoff) delay(n int, first time.Duration) (d time.Duration, capped bool) {
-	d = b.opt.Base
+	d, j := b.opt.Base, max(b.opt.Jitter, 0)
 	if first > 0 {
-		d = min(d, first)
+		d, j = min(d, first), min(j, scheduleJitter)
 	}
 	for i := 1; i < n && d < b.opt.Max; i++ {
 		d *= 2
 	}
 	d = min(d, b.opt.Max)
-	j := max(b.opt.Jitter, 0)
 	low, high := 1-j, min(1+j, float64(b.opt.Max)/float64(d))
 	return time.Duration(float64(d) * (low + (high-low)*b.opt.Rand())), d == b.opt.Max
 }
