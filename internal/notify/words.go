@@ -127,6 +127,12 @@ func explainStop(p *providers.Provider, c library.Connection, t Trouble) Words {
 		return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
 			name+" does not accept this installation.", advice, "The administrator must fix this; your own "+
 				"connection is fine.", owed)}
+	case s.ForAdmin:
+		if advice == "" {
+			advice = "Only the administrator can mend this."
+		}
+		return Words{Title: name + " needs the administrator", Owner: Administrator,
+			Message: join(advice, "Press Try again when that is done.", owed)}
 	case s.Category == resilience.Permission:
 		if advice == "" {
 			advice = "Allow it there, then press Try again."
@@ -195,6 +201,24 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 	return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
 		name+" does not accept this installation.", advice, "Then press Try again; a changed setting wants a "+
 			"restart of Reprise first.")}
+}
+
+// ForAdministrator words a stop of one person's connection for the administrators, who alone can mend it. The person is
+// empty in the words for their own connection.
+func ForAdministrator(p *providers.Provider, c library.Connection, person, advice string) Words {
+	name := c.Label(p.DisplayName)
+	whose, next := "This is about your own connection", "Then press Try again."
+	if person != "" {
+		whose, next = "This is about "+person+"'s connection", "Then tell "+person+" to press Try again."
+	}
+	if c.Account != "" {
+		whose += " (account " + c.Account + ")"
+	}
+	if advice == "" {
+		advice = "Check what the settings say about it."
+	}
+	return Words{Title: name + " needs the administrator", Owner: Administrator,
+		Message: join(whose+"; everybody else's goes on.", advice, next)}
 }
 
 // Ending words the notice before an authorization ends.
@@ -284,6 +308,9 @@ func Refused(p *providers.Provider, err error) Words {
 	v := resilience.VerdictOf(err)
 	kept, _ := errors.AsType[*resilience.NotBeforeError](err)
 	entered := slices.ContainsFunc(p.Fields, func(f providers.Field) bool { return f.Kind == "url" })
+	if v.ForAdmin {
+		w.Owner = Administrator
+	}
 	switch {
 	case kept != nil && kept.Offline:
 		w.Message = "This server has no connection to the internet at present. Please connect once more when it is " +

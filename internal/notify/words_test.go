@@ -223,6 +223,12 @@ func notices(t *testing.T, b *book) {
 		b.add(Explain(p, c, Trouble{State: s, Stream: library.Listens}),
 			fmt.Sprint("the end after ", months, " months"), "")
 	}
+	s := resilience.State{Kind: resilience.Stopped, Category: resilience.Config, Scope: resilience.ScopeConnection,
+		Since: since, ForAdmin: true}
+	b.add(Explain(spotify, library.Connection{}, Trouble{State: s, Stream: library.Listens, Waiting: "37 listens"}),
+		"what only the administrator can mend, to the person", "")
+	b.add(ForAdministrator(spotify, library.Connection{Account: "bob"}, "Bob", advice), "the same, to them", "")
+	b.add(ForAdministrator(spotify, library.Connection{}, "", ""), "the same, of their own", "")
 	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting,
 		Category: resilience.Upstream,
 		Since:    since}), "trouble for a day", "")

@@ -111,7 +111,7 @@ func TestStopsAreRestored(t *testing.T) {
 	stop := func(stream string, generation int64) resilience.Stop {
 		return resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
 			Stream: stream}, Generation: generation,
-			Category: resilience.Auth, Since: at(3)}
+			Category: resilience.Auth, ForAdmin: stream == "", Since: at(3)}
 	}
 	stops := func() []resilience.Stop {
 		all, err := s.Stops(t.Context())
