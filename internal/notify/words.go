@@ -233,8 +233,8 @@ func Ending(p *providers.Provider, c library.Connection) Words {
 func WhenOffline() Words {
 	return Words{Title: "This server is offline", Owner: Administrator,
 		Message: "Several services cannot be reached at once, so the fault " +
-			"lies with this server's own connection to the internet. It is tried again every few minutes, and what the " +
-			"services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
+			"lies with this server's own connection to the internet. It is tried again every few minutes, and what " +
+			"the services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
 }
 
 // StillFailing words the warning about trouble that has lasted at the longest backoff for a day.
