@@ -68,7 +68,7 @@ func TestDeafReadersStopNobodyElse(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
 	limits, visits := []string{"64"}, 15
-	if soak.Full(t) {
+	if soak.All() {
 		limits, visits = append(limits, "1024"), 50
 	}
 	for _, files := range limits {

@@ -88,7 +88,7 @@ func evilSubsonic(t *testing.T) *httptest.Server {
 func TestHostileAnswersKillNoSmallServer(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	if !soak.Full(t) {
+	if !soak.All() {
 		t.Skip("the soak runs it; TestHostileServersAndFilesStopNobody is its short form")
 	}
 	const mib = 1 << 20

@@ -63,7 +63,7 @@ func (f hostileFile) packed(t *testing.T) []byte {
 func TestHostileFilesKillNoSmallServer(t *testing.T) {
 	takesLong(t)
 	t.Parallel()
-	if !soak.Full(t) {
+	if !soak.All() {
 		t.Skip("the soak runs it; TestHostileServersAndFilesStopNobody is its short form")
 	}
 	const mib = 1 << 20

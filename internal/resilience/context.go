@@ -11,13 +11,21 @@ type call struct {
 	provider, endpoint string
 	user               int64
 	key                string        // last four characters of the pooled key that the request carries; empty without
-	attempt            int           // from 1; 0 where a request is made once
+	attempt            int           // number of the first try at each request; 0 means 1
 	patience           time.Duration // CallTimeout when it is 0
 }
 
 // WithUser returns a context whose upstream calls are made, and logged, for a user at a provider.
 func WithUser(ctx context.Context, user int64, provider string) context.Context {
-	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user})
+	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user, attempt: callOf(ctx).attempt})
+}
+
+// WithAttempt returns a context whose upstream calls are the nth attempt, from 1, at something that was tried in other
+// calls before, such as a delivery. Tries inside one call count on from there.
+func WithAttempt(ctx context.Context, n int) context.Context {
+	c := callOf(ctx)
+	c.attempt = n
+	return context.WithValue(ctx, callKey{}, c)
 }
 
 // WithEndpoint returns a context whose upstream calls are named by that method and route template. [Send] does this

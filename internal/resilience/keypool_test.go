@@ -245,7 +245,12 @@ func keyed(s *keyServer, p *KeyPool) (*http.Client, *KeyTransport) {
 
 func ask(t *testing.T, client *http.Client) error {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://api.example.org/videos?id=geoff",
+	return askIn(t.Context(), t, client)
+}
+
+func askIn(ctx context.Context, t *testing.T, client *http.Client) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, "POST", "https://api.example.org/videos?id=geoff",
 		strings.NewReader("what is asked"))
 	require.NoError(t, err)
 	_, err = Send(client, req, "GET /videos")

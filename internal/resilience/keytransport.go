@@ -71,7 +71,7 @@ func (t *KeyTransport) send(
 	req *http.Request, body func() (io.ReadCloser, error), key PoolKey, attempt int,
 ) (*http.Response, error) {
 	c := callOf(req.Context())
-	c.key, c.attempt = key.LastFour(), attempt
+	c.key, c.attempt = key.LastFour(), max(c.attempt, 1)+attempt-1
 	out := req.Clone(context.WithValue(req.Context(), callKey{}, c))
 	if body != nil {
 		var err error

@@ -1,0 +1,26 @@
+package resilience
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheNumberGoesOnFromEarlierCalls: the third attempt at a delivery is not its first again, and a spent key makes
+// it the fourth.
+func TestTheNumberGoesOnFromEarlierCalls(t *testing.T) {
+	t.Parallel()
+	s := &keyServer{answers: map[string]string{"aaaa": "403 quota"}, wait: time.Hour}
+	var out strings.Builder
+	client, transport := keyed(s, poolOf("aaaa", "bbbb"))
+	transport.Base = s.explained(&Transport{Base: s, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	ctx := WithUser(WithAttempt(t.Context(), 3), 7, "youtube")
+	require.NoError(t, askIn(ctx, t, client))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 2)
+	require.Regexp(t, `attempt=3 .*key=aaaa`, lines[0])
+	require.Regexp(t, `attempt=4 .*key=bbbb`, lines[1])
+}
