@@ -199,7 +199,28 @@ func likeName(a, b string) float64 {
 
 // same reports whether both are known and the same album, whatever the edition.
 func (a *album) same(o *album) bool {
-	return a.name != "" && a.name == o.name && a.version == o.version
+	return a.name != "" && o.name != "" && a.version == o.version &&
+		(a.name == o.name || editionOf(a.words, o.words) || editionOf(o.words, a.words))
+}
+
+// editionOf reports whether an album's name is another's with an edition after it: "OK Computer OKNOTOK 1997 2017". A
+// number that is no year makes another album: "Greatest Hits 2".
+func editionOf(long, short []string) bool {
+	if len(short) == 0 || len(long) <= len(short) || !slices.Equal(long[:len(short)], short) {
+		return false
+	}
+	years, plain := 0, true
+	for _, w := range long[len(short):] {
+		switch {
+		case isYear(w):
+			years++
+		case countsIn([]string{w}) && !isOrdinal(w):
+			return false
+		case !noteWords[w] && !isOrdinal(w):
+			plain = false
+		}
+	}
+	return plain || years > 1
 }
 
 // like returns the similarity of two albums, 0 to 1.

@@ -19,7 +19,7 @@ type How string
 const (
 	ByISRC    How = "isrc"  // both have the same ISRC
 	ByMBID    How = "mbid"  // both have the same MusicBrainz recording id
-	ByName    How = "name"  // the same title, artists and length, whatever the spelling
+	ByName    How = "name"  // the same title and artists, whatever the spelling, and no length that contradicts
 	ByScore   How = "score" // similar enough, and no other candidate is
 	ByNothing How = ""      // not matched
 )
@@ -33,8 +33,7 @@ type Result struct {
 }
 
 // The weights of the parts of a pair's score. The title weighs most. The artists have been compared before, the length
-// separates versions of a song, and the album weighs little, because a recording is on many. The same title and artists
-// alone, 0.80, are not enough.
+// separates versions of a song, and the album weighs little, because a recording is on many.
 const (
 	titleWeight  = 0.50
 	artistWeight = 0.30
@@ -64,9 +63,10 @@ const (
 	likePercent = 3
 )
 
-// Choose returns the candidate that is t: the one with its ISRC or MusicBrainz id, else the one with its title, artists
-// and length, else the one that is clearly the most similar, else none. It never guesses: if two clearly different
-// recordings are about equally similar to t, it returns none. Among equals it prefers the same album, then the first.
+// Choose returns the candidate that is t: the one with its ISRC or MusicBrainz id, else the one with its title and
+// artists, else the one that is clearly the most similar, else none. A length or an album that one side does not tell is
+// no disagreement. It never guesses: if two clearly different recordings are about equally similar to t, it returns
+// none. Among equals it prefers the same length, the same album, then the first.
 func Choose(t library.Track, candidates []library.Track) Result {
 	want := recordingOf(t)
 	for _, by := range []struct {
@@ -162,18 +162,14 @@ func cmpScore(a, b float64) int {
 	return 1
 }
 
-// sameNames reports whether title, artists and length agree. If a length is unknown, the album must agree instead.
+// sameNames reports whether title and artists agree and the lengths, as far as they are known, do not contradict.
 func sameNames(a, b *recording) bool {
 	if a.title.plain == "" || a.title.plain != b.title.plain || a.artists().like(b.artists()) < 1 {
 		return false
 	}
-	if va, vb := versions(a, b); va != vb {
-		return false
-	}
-	if apart, known := lengths(a, b); known {
-		return apart <= sameLength
-	}
-	return a.album().name == b.album().name
+	va, vb := versions(a, b)
+	_, near := likeLengths(a, b)
+	return va == vb && near
 }
 
 // likeness returns the score of a pair, 0 to 1, the same in both directions. It is 0 for different artists, versions or

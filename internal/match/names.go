@@ -164,7 +164,7 @@ func (t *title) remark(s string) {
 	told, noted, mastered := version(0), true, slices.IndexFunc(words, isRemaster)
 	for _, w := range words {
 		told |= versionWords[w]
-		noted = noted && (noteWords[w] || isYear(w))
+		noted = noted && (noteWords[w] || isYear(w) || isOrdinal(w))
 	}
 	switch {
 	case told&^otherwise != 0:
@@ -201,6 +201,12 @@ func masteredIn(words []string, i int) int {
 	return -1
 }
 
+// isOrdinal reports whether a word is a number such as 20th.
+func isOrdinal(w string) bool {
+	n := len(w) - 2
+	return n > 0 && strings.Trim(w[:n], "0123456789") == "" && slices.Contains([]string{"st", "nd", "rd", "th"}, w[n:])
+}
+
 func isYear(w string) bool {
 	return len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && strings.Trim(w[2:], "0123456789") == ""
 }
@@ -210,8 +216,9 @@ type artists struct {
 	names   []string // all of them, guests too, each once and without spaces
 	lead    string   // without guests, sorted
 	guests  []string
-	plain   string // names in their order, without spaces
-	bag     string // the words of all names, sorted: "Utada Hikaru" is "Hikaru Utada"
+	plain   string   // names in their order, without spaces
+	words   []string // the words of all names, sorted
+	bag     string   // words without spaces: "Utada Hikaru" is "Hikaru Utada"
 	version version
 }
 
@@ -226,7 +233,8 @@ func readArtists(s string, titleGuests []string) *artists {
 	lead = slices.DeleteFunc(lead, func(name string) bool { return slices.Contains(a.guests, name) })
 	slices.Sort(lead)
 	slices.Sort(words)
-	a.lead, a.plain, a.bag = strings.Join(lead, " "), strings.Join(a.names, ""), strings.Join(words, "")
+	a.lead, a.plain = strings.Join(lead, " "), strings.Join(a.names, "")
+	a.words, a.bag = words, strings.Join(words, "")
 	return &a
 }
 

@@ -52,7 +52,7 @@ func TestPlaylistCopyIsWrittenWithAReport(t *testing.T) {
 		html := h.page("/playlists/" + id)
 		require.Contains(t, html, "2 of 3 tracks found there")
 		require.Contains(t, html, "by its ISRC")
-		require.Contains(t, html, "by title, artist and length")
+		require.Contains(t, html, "same title and artist")
 		require.Contains(t, html, "1 track not found on Navidrome")
 
 		h.submit("/playlists/"+id+"/copies/navidrome", http.StatusSeeOther, "write", "stop")

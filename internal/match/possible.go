@@ -1,0 +1,73 @@
+package match
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise/internal/library"
+)
+
+// mostPossible is how many candidates Possible returns: as many as a person reads before choosing.
+const mostPossible = 10
+
+// A candidate is offered to a person if its title is this similar, and its artists are related. It is less than the
+// floor of Choose: the person decides.
+const (
+	possibleTitle  = 0.80
+	possibleArtist = 0.50 // share of letters in common
+)
+
+// Possible returns the candidates that a person may recognise as t, the most likely first, at most 10: those with a
+// similar title by related artists, whatever their version, length and album.
+func Possible(t library.Track, candidates []library.Track) []library.Track {
+	type offer struct {
+		track library.Track
+		rank  float64
+	}
+	var offers []offer
+	want := recordingOf(t)
+	for _, c := range candidates {
+		got := recordingOf(c)
+		title := max(want.title.like(&got.title), likeWords(want.title.main, got.title.main))
+		if want.title.plain == "" || got.title.plain == "" || title < possibleTitle || !related(want, got) {
+			continue
+		}
+		rank := title*titleWeight + want.artists().like(got.artists())*artistWeight +
+			want.album().like(got.album())*albumWeight
+		if length, ok := likeLengths(want, got); ok {
+			rank += length * lengthWeight
+		}
+		if va, vb := versions(want, got); va != vb {
+			rank -= versionCost
+		}
+		offers = append(offers, offer{c, rank})
+	}
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmpScore(b.rank, a.rank) })
+	var tracks []library.Track
+	for _, o := range offers[:min(len(offers), mostPossible)] {
+		tracks = append(tracks, o.track)
+	}
+	return tracks
+}
+
+// related reports whether the artists of a and b may be the same ones: similar, with half of a name in common, written
+// in different scripts, or not told.
+func related(a, b *recording) bool {
+	x, y := a.artists(), b.artists()
+	return x.plain == "" || y.plain == "" || x.like(y) > 0 || latin(x.plain) != latin(y.plain) ||
+		sharedPart(x.words, y.words) >= possibleArtist
+}
+
+// Key returns a key that all spellings of a song by the same artists have in common, in 32 letters. Other versions of
+// the song have other keys; lengths and albums do not matter.
+func Key(t library.Track) string {
+	r := recordingOf(t)
+	names := slices.Clone(r.artists().names)
+	slices.Sort(names)
+	sum := sha256.Sum256([]byte(r.title.plain + "\n" + strings.Join(names, "\n") + "\n" +
+		strconv.Itoa(int(r.title.version|r.artists().version))))
+	return hex.EncodeToString(sum[:16])
+}
