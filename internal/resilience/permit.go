@@ -139,7 +139,7 @@ func (p *Permit) doneLocked(b *Backoff, v Verdict) Change {
 		return Change{}
 	}
 	u.failures++
-	return b.stopLocked(u, scope, v.Category)
+	return b.stopLocked(u, scope, v)
 }
 
 // faultLocked returns the unit that a failure speaks about. A key whose failure gets this far is in no pool: it is the
@@ -171,13 +171,14 @@ func (p *Permit) succeedLocked() Change {
 	return Change{Kind: Recovered, State: ended}
 }
 
-func (b *Backoff) stopLocked(u *unit, scope Scope, c Category) Change {
+func (b *Backoff) stopLocked(u *unit, scope Scope, v Verdict) Change {
 	now := time.Now()
 	if u.since.IsZero() {
 		u.since = now
 	}
 	b.seq++
-	u.kind, u.category, u.until, u.failedAt = Stopped, c, time.Time{}, b.seq
+	u.kind, u.category, u.until, u.failedAt = Stopped, v.Category, time.Time{}, b.seq
+	u.forAdmin = v.ForAdmin
 	return Change{Kind: BecameFatal, State: u.state(scope, now)}
 }
 
@@ -199,7 +200,7 @@ func (b *Backoff) waitLocked(u *unit, scope Scope, v Verdict, permit uint64) Cha
 	if !late || before == Ready {
 		u.failures = n
 		if u.repeated(v) {
-			return b.stopLocked(u, scope, Contract)
+			return b.stopLocked(u, scope, Verdict{Category: Contract})
 		}
 		delay, capped := b.delay(u.failures, v.FirstDelay)
 		u.kind, u.category, u.until = Waiting, v.Category, now.Add(delay)
