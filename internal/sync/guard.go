@@ -137,6 +137,11 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 	} else {
 		v = resilience.WholeCall(v) // whoever could skip an item has done so
 	}
+	if s.Stream == library.Deliveries && v.Category == resilience.Network && v.Scope == resilience.ScopeConnection {
+		// Reading finds out for itself. Six deliveries in half a minute would make it wait for half an hour, and its
+		// waits are too long for them.
+		v.Scope = resilience.ScopeStream
+	}
 	deliveries := s.Channel || s.Stream == library.Deliveries && v.Scope == resilience.ScopeStream
 	if deliveries && v.FirstDelay == 0 {
 		v.FirstDelay = g.opt.FirstDelay
