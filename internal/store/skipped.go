@@ -8,12 +8,12 @@ import (
 	"reprise/internal/library"
 )
 
-const selectSkipped = `SELECT stream, kind, playlist, source_id, name, inside, snapshot, category, reason, answer,
+const selectSkipped = `SELECT connection, stream, kind, playlist, source_id, name, inside, snapshot, category, reason, answer,
 	failures, since, tried_at, retry_at FROM skipped `
 
 func scanSkipped(r scanner) (v library.Skipped, err error) {
 	var since, tried, retry int64
-	err = r.Scan(&v.Stream, &v.Kind, &v.Playlist, &v.SourceID, &v.Name, &v.In, &v.Snapshot, &v.Category, &v.Reason,
+	err = r.Scan(&v.Connection, &v.Stream, &v.Kind, &v.Playlist, &v.SourceID, &v.Name, &v.In, &v.Snapshot, &v.Category, &v.Reason,
 		&v.Answer, &v.Failures, &since, &tried, &retry)
 	v.Since, v.TriedAt, v.RetryAt = instant(since), instant(tried), instant(retry)
 	return v, err
@@ -23,6 +23,12 @@ func scanSkipped(r scanner) (v library.Skipped, err error) {
 func (s *Store) Skipped(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Skipped, error) {
 	return list(ctx, s.reader, scanSkipped, selectSkipped+`WHERE user_id = $1 AND connection = $2
 		ORDER BY kind, inside, name, playlist, source_id LIMIT $3`, user, conn, library.MaxSkipped)
+}
+
+// AllSkipped is Skipped for all connections of a person.
+func (s *Store) AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error) {
+	return list(ctx, s.reader, scanSkipped, selectSkipped+`WHERE user_id = $1
+		ORDER BY connection, kind, inside, name, playlist, source_id`, user)
 }
 
 // SaveSkipped replaces what is skipped of a stream, at most library.MaxSkipped items. It stores nothing if the
