@@ -64,8 +64,8 @@ const (
 )
 
 // Choose returns the candidate that is t: the one with its ISRC or MusicBrainz id, else the one with its title and
-// artists, else the one that is clearly the most similar, else none. A length or an album that one side does not tell is
-// no disagreement. It never guesses: if two clearly different recordings are about equally similar to t, it returns
+// artists, else the one that is clearly the most similar, else none. A length or an album that one side does not tell
+// is no disagreement. It never guesses: if two clearly different recordings are about equally similar to t, it returns
 // none. Among equals it prefers the same length, the same album, then the first.
 func Choose(t library.Track, candidates []library.Track) Result {
 	want := recordingOf(t)
