@@ -87,6 +87,8 @@ type Account struct {
 	Name string // for people
 	// AnyCase says that names which differ only in their case are one account there, so that IDs that do so are equal.
 	AnyCase bool
+	// Label is what the connection is called when its person gives it no name; empty for the provider's name.
+	Label string
 	// Learned is merged into the stored credentials. It holds what Prove found out about the account and the server.
 	Learned library.Credentials
 }
