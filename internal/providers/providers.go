@@ -101,6 +101,12 @@ type ListenSource interface {
 	Listens(context.Context, library.Span) iter.Seq2[ListenPage, error]
 }
 
+// PlayCounter is a ListenSource that can count, so that plays which arrive late are noticed.
+type PlayCounter interface {
+	// CountPlays returns how many plays before an instant the provider has; ErrNotOffered where this server cannot say.
+	CountPlays(ctx context.Context, before time.Time) (int, error)
+}
+
 // PlaylistSource is an adapter that reads playlists.
 type PlaylistSource interface {
 	// Playlists yields the user's playlists without their tracks, page by page. An error ends the sequence.

@@ -34,7 +34,9 @@ func (takesOnly) Playlists(context.Context) iter.Seq2[[]library.Playlist, error]
 	return func(yield func([]library.Playlist, error) bool) { yield(nil, providers.ErrNotOffered) }
 }
 
-func (takesOnly) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] { return nil }
+func (takesOnly) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+	return nil
+}
 
 func TestAServerThatOnlyTakesListens(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, _ *enginetest.Upstreams, user int64) {
