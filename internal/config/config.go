@@ -50,6 +50,7 @@ type Config struct {
 	DeliveryFirstDelay   time.Duration
 	DeliveryMaxDelay     time.Duration
 	DeliveryMaxAge       time.Duration
+	DeliveryMaxAttempts  int // 0: as many as fit into DeliveryMaxAge
 	DeliveryKeepDead     time.Duration
 	DeliveryWorkers      int
 	DeliveryBacklogWarn  int

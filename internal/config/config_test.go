@@ -119,6 +119,7 @@ delivery:
   first_delay: 100ms
   max_delay: 2h
   max_age: 24h
+  max_attempts: 6
   keep_dead: 48h
   workers: 2
   backlog_warn: 10
@@ -174,8 +175,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		BackoffMax:      100 * time.Millisecond,
 		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond,
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour,
-		DeliveryKeepDead: 48 * time.Hour,
-		DeliveryWorkers:  2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
+		DeliveryMaxAttempts: 6, DeliveryKeepDead: 48 * time.Hour,
+		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		Providers: map[string]providers.Settings{
 			"spotify": {"api_url": text("http://127.0.0.1:1/api"),
@@ -219,6 +220,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms",
 		"REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5",
 		"REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
+		"REPRISE_DELIVERY_MAX_ATTEMPTS=6",
 		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10",
 		"REPRISE_DELIVERY_BACKLOG_LIMIT=20",
 		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",

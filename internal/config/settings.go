@@ -52,6 +52,7 @@ func (c *Config) settings() []setting {
 		{path: "delivery.first_delay", def: "1s", set: duration(&c.DeliveryFirstDelay, 100*time.Millisecond)},
 		{path: "delivery.max_delay", def: "1h", set: duration(&c.DeliveryMaxDelay, 100*time.Millisecond)},
 		{path: "delivery.max_age", def: "336h", set: duration(&c.DeliveryMaxAge, time.Second)},
+		{path: "delivery.max_attempts", def: "0", set: integer(&c.DeliveryMaxAttempts, 0, 10_000)},
 		{path: "delivery.keep_dead", def: "720h", set: duration(&c.DeliveryKeepDead, time.Minute)},
 		{path: "delivery.workers", def: "4", set: integer(&c.DeliveryWorkers, 1, 100)},
 		{path: "delivery.backlog_warn", def: "1000", set: integer(&c.DeliveryBacklogWarn, 1, 1_000_000)},
