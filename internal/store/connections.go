@@ -204,6 +204,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.C
 		}
 		err := execSteps(ctx, tx, user, conn,
 			"DELETE FROM streams WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM skipped WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM holds WHERE user_id = $1 AND connection = $2",

@@ -27,6 +27,7 @@ type ConnectionStore interface {
 	SavePending(context.Context, library.Connection) error
 	Pending(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	DropPending(ctx context.Context, user int64, conn library.ConnectionID) error
+	RetrySkipped(ctx context.Context, user int64, conn library.ConnectionID) (n int, err error)
 }
 
 // Connections is what a person can do with their connections. What has begun to be stored is finished even if the
@@ -170,6 +171,16 @@ func (m *Connections) syncNow(ctx context.Context, user int64, conn library.Conn
 		}
 	}
 	return &resilience.NotBeforeError{State: against}
+}
+
+// LookAgain makes everything due that a connection's provider did not give, and reads its playlists. The errors are
+// those of SyncNow.
+func (m *Connections) LookAgain(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := m.store.RetrySkipped(ctx, user, conn); err != nil {
+		return err
+	}
+	return m.SyncNow(ctx, user, conn)
 }
 
 // Retry is "Try again": it lifts a stop or a backoff and starts a run. If a dictated wait remains and keeps every

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -164,7 +165,12 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 		for _, p := range pages {
 			tracks := make([]library.Track, 0, len(p.Items))
 			for _, r := range p.Items {
-				if r == nil || r.Snippet.Owner == "" {
+				if r == nil {
+					continue
+				}
+				if r.Snippet.Owner == "" {
+					providers.LeaveOut(ctx, providers.LeftOut{SourceID: r.ContentDetails.Video, Name: r.Snippet.Title,
+						Reason: "This video is private, or gone from YouTube."})
 					continue
 				}
 				t := nameOf(r.Snippet.Title, r.Snippet.Owner)
