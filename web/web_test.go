@@ -67,7 +67,7 @@ func details(c, forward, archive object) object {
 		owed = 37
 	}
 	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive,
-		"Owed": owed, "Gaps": nil, "Import": nil,
+		"Owed": owed, "Skipped": nil, "Gaps": nil, "Import": nil,
 		"Activity": happened(), "Runs": nil}
 }
 
@@ -105,6 +105,13 @@ func outages() []object {
 	whole := object{"From": stamp, "To": stamp, "LostTo": nil, "FilledAt": nil, "Recovered": 41, "Filled": 0}
 	lost := without(whole, "LostTo", stamp)
 	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
+}
+
+// skipped returns what a service does not give: a playlist with its answer, and a track.
+func skipped() object {
+	list := object{"Name": "Private", "PlaylistName": nil, "Reason": "The service does not give it out.",
+		"Answer": "GET /playlists answered 404", "Since": stamp, "TriedAt": stamp}
+	return object{"Items": []object{list, without(list, "PlaylistName", "Mix", "Answer", nil)}, "More": 3, "Next": stamp}
 }
 
 // digests returns the page of digests, with one in each state.
@@ -293,7 +300,7 @@ func layouts() map[string][]any {
 			details(connection("healthy", nil), forwarding(false, 1),
 				nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
 			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
-			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Import",
+			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Skipped", skipped(), "Import",
 				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
 					"Imports": imports()})},
 		"health": health(),
@@ -317,7 +324,10 @@ func layouts() map[string][]any {
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
 			"Back": "/deliveries"}},
-		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
+		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "Moved": false,
+			"ReturnTo": "/"}, object{"ID": "navidrome", "Provider": ready, "Old": "alice (https://a)",
+			"New":   "alice (https://b)",
+			"Moved": true, "ReturnTo": "/"}},
 		"listens": {object{"Listens": listens, "Next": "c", "First": false, "Total": 1},
 			object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
 		"music": music(),

@@ -93,7 +93,7 @@ func TestProve(t *testing.T) {
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
-		ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"},
+		ID: "geoff", Name: "geoff", AnyCase: true, Learned: library.Credentials{"user": "geoff"},
 	}, account)
 	require.Equal(t, "Token "+token, authorization)
 	require.Empty(t, query, "the token is not in the address")

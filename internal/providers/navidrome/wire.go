@@ -37,6 +37,9 @@ type response struct {
 	TokenInfo *struct {
 		Username string `json:"username"`
 	} `json:"tokenInfo"`
+	User *struct {
+		Username text `json:"username"`
+	} `json:"user"`
 	Playlists *struct {
 		Playlist list[playlist] `json:"playlist"`
 	} `json:"playlists"`
