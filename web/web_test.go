@@ -111,7 +111,8 @@ func outages() []object {
 func skipped() object {
 	list := object{"Name": "Private", "PlaylistName": nil, "Reason": "The service does not give it out.",
 		"Answer": "GET /playlists answered 404", "Since": stamp, "TriedAt": stamp}
-	return object{"Items": []object{list, without(list, "PlaylistName", "Mix", "Answer", nil)}, "More": 3, "Next": stamp}
+	return object{"Items": []object{list, without(list, "PlaylistName", "Mix", "Answer", nil)}, "More": 3,
+		"Next": stamp}
 }
 
 // digests returns the page of digests, with one in each state.
@@ -300,7 +301,8 @@ func layouts() map[string][]any {
 			details(connection("healthy", nil), forwarding(false, 1),
 				nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
 			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
-			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Skipped", skipped(), "Import",
+			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(),
+				"Skipped", skipped(), "Import",
 				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
 					"Imports": imports()})},
 		"health": health(),
