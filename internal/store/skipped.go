@@ -8,13 +8,13 @@ import (
 	"reprise/internal/library"
 )
 
-const selectSkipped = `SELECT connection, stream, kind, playlist, source_id, name, inside, snapshot, category, reason, answer,
-	failures, since, tried_at, retry_at FROM skipped `
+const selectSkipped = `SELECT connection, stream, kind, playlist, source_id, name, inside, snapshot, category, reason,
+	answer, failures, since, tried_at, retry_at FROM skipped `
 
 func scanSkipped(r scanner) (v library.Skipped, err error) {
 	var since, tried, retry int64
-	err = r.Scan(&v.Connection, &v.Stream, &v.Kind, &v.Playlist, &v.SourceID, &v.Name, &v.In, &v.Snapshot, &v.Category, &v.Reason,
-		&v.Answer, &v.Failures, &since, &tried, &retry)
+	err = r.Scan(&v.Connection, &v.Stream, &v.Kind, &v.Playlist, &v.SourceID, &v.Name, &v.In, &v.Snapshot,
+		&v.Category, &v.Reason, &v.Answer, &v.Failures, &since, &tried, &retry)
 	v.Since, v.TriedAt, v.RetryAt = instant(since), instant(tried), instant(retry)
 	return v, err
 }

@@ -90,8 +90,8 @@ func TestAPlaylistNoLongerListedIsForgotten(t *testing.T) {
 func TestATrackThatIsGoneIsListed(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		fiveLists(t, e, up, user, func(req *http.Request) (*http.Response, error) {
-			return enginetest.Answer(req, 200, `{"items":[{"item":null},{"item":{"type":"track","name":"Two","id":"2"}}],
-				"total":2,"next":null}`), nil
+			return enginetest.Answer(req, 200, `{"items":[{"item":null},
+				{"item":{"type":"track","name":"Two","id":"2"}}],"total":2,"next":null}`), nil
 		})
 		one := skipped(t, e, user)
 		require.Len(t, one, 1)
