@@ -88,7 +88,8 @@ type video struct {
 // Playlists implements providers.PlaylistSource. The liked videos are the last.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
-		query := url.Values{"part": {"snippet,contentDetails,status"}, "mine": {"true"}, "maxResults": {strconv.Itoa(perPage)}}
+		query := url.Values{"part": {"snippet,contentDetails,status"}, "mine": {"true"},
+			"maxResults": {strconv.Itoa(perPage)}}
 		pages, err := walk[playlist](ctx, a, listing{route: playlistsRoute, query: query, remember: true})
 		if err != nil {
 			yield(nil, err)
