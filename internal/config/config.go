@@ -46,6 +46,7 @@ type Config struct {
 
 	BreakerFailures int
 	BreakerCooldown time.Duration
+	BreakerMaxOpen  time.Duration // at least BreakerCooldown
 
 	DeliveryFirstDelay   time.Duration
 	DeliveryMaxDelay     time.Duration
