@@ -181,8 +181,8 @@ func (m *Connections) syncNow(ctx context.Context, user int64, conn library.Conn
 	return false, &resilience.NotBeforeError{State: against}
 }
 
-// Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a dictated wait remains and keeps every
-// stream from running, it is returned as a *resilience.NotBeforeError.
+// Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a
+// dictated wait remains and keeps every stream from running, it is returned as a *resilience.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, conn library.ConnectionID) error {
 	ctx = context.WithoutCancel(ctx)
 	c, err := m.store.Connection(ctx, user, conn)
