@@ -34,13 +34,29 @@ type ListenTaker interface {
 	Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error)
 }
 
+// SongFinder is an adapter that searches the provider's catalogue.
+type SongFinder interface {
+	// Find returns at most 30 tracks of the provider's catalogue that may be t, each with its SourceID, in the
+	// provider's order or the most similar first. If t has a SourceID, a track with it may be enough. An empty result is
+	// not an error.
+	Find(ctx context.Context, t library.Track) ([]library.Track, error)
+}
+
+// LibraryTaker is a ListenTaker of plays of songs in the person's own library: Submit takes plays whose Track has the
+// SourceID of a song there.
+type LibraryTaker interface {
+	ListenTaker
+	SongFinder
+	// SongOf returns the SourceID of the song of a play that the provider itself reported under this SourceID. The song
+	// may no longer be there.
+	SongOf(play string) string
+}
+
 // PlaylistWriter is an adapter that writes playlists. It is a PlaylistSource too, so that a playlist can be compared
 // before it is changed.
 type PlaylistWriter interface {
 	PlaylistSource
-	// Find returns at most 30 tracks of the provider's catalogue that may be t, in the provider's order, each with its
-	// SourceID. An empty result is not an error.
-	Find(ctx context.Context, t library.Track) ([]library.Track, error)
+	SongFinder
 	// CreatePlaylist creates a playlist of these tracks, by their SourceIDs, and returns its SourceID.
 	CreatePlaylist(ctx context.Context, name string, tracks []string) (id string, err error)
 	// ReplacePlaylist gives a playlist this name and exactly these tracks, in this order. A deleted playlist is an

@@ -83,7 +83,6 @@ const clientName = "reprise"
 
 func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
 	a := &adapter{
-		library:  map[library.Track]string{},
 		user:     strings.TrimSpace(c[credUser]),
 		password: c[credPassword],
 		apiKey:   strings.TrimSpace(c[credAPIKey]),

@@ -56,7 +56,7 @@ func submitting(t *testing.T, s *Suite) *capability {
 		name: "Submit", Capability: s.Submit,
 		read: func(ctx context.Context, t *testing.T, a providers.Adapter) (pages []any, err error) {
 			given := slices.Clone(plays)
-			outcomes, err := a.(providers.ListenTaker).Submit(ctx, given)
+			outcomes, err := Submit(ctx, a.(providers.ListenTaker), given)
 			require.Equal(t, plays, given, "the plays are the caller's")
 			if outcomes == nil {
 				if err == nil {
