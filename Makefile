@@ -36,7 +36,7 @@ soak: tools ## all tests, with the endurance tests at full length
 fuzz: ## run every fuzz target for a minute, or for as long as FUZZTIME=10s says
 	.ci/fuzz
 
-check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, race detector
+check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architecture, the API, race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w on: $$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
@@ -44,6 +44,7 @@ check: tools ## formatting, vet, staticcheck, modernisation, tidiness, architect
 	$(GO) fix -diff $(PACKAGES)
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	@.ci/api
 	$(GO) test -count=1 ./internal ./internal/accounts
 	$(TEST) -race -short -timeout 15m $$(.ci/concurrent)
 

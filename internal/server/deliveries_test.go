@@ -213,3 +213,24 @@ func TestDeliveriesOfOthersAreNotFound(t *testing.T) {
 		h.call(http.MethodPost, "/deliveries/"+mine+"/redrive", "", http.StatusNotFound)
 	})
 }
+
+// An open breaker is not one more failure, and the page says what is waited for.
+func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		opens := time.Now().Add(10 * time.Minute)
+		h.far.fail(&resilience.NotBeforeError{Endpoint: "POST /submit", State: resilience.State{
+			Kind: resilience.Waiting, Category: resilience.CircuitOpen, Scope: resilience.ScopeEndpoint, Until: opens}})
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("One")
+		h.carry()
+		waiting := h.only("state=scheduled")
+		require.Contains(t, waiting["reason"], "Reprise waits for it to come back, which uses up no attempt.")
+		require.Equal(t, "circuit_open", waiting["category"])
+		require.EqualValues(t, 0, waiting["attempts"])
+		next, err := time.Parse(time.RFC3339, waiting["next_attempt_at"].(string))
+		require.NoError(t, err)
+		require.False(t, next.Before(opens.Truncate(time.Second)))
+		require.Contains(t, h.page("/deliveries"), "Reprise waits for it to come back")
+	})
+}

@@ -71,3 +71,53 @@ func TestOpenAPINamesTheProviders(t *testing.T) {
 	require.Contains(t, w.Body.String(), "enum: [spotify] }", "those whose exports can be imported")
 	require.NotContains(t, w.Body.String(), "{exports}")
 }
+
+// Programs that make a client from the description name its calls by these ids, and read problems of each of them.
+func TestEveryCallSaysWhatItIsAndRefuses(t *testing.T) {
+	t.Parallel()
+	type response struct {
+		Ref     string `yaml:"$ref"`
+		Content map[string]any
+	}
+	var description struct {
+		Paths      map[string]map[string]yaml.RawMessage
+		Components struct{ Responses map[string]response }
+	}
+	require.NoError(t, yaml.Unmarshal(web.OpenAPI(nil, nil), &description))
+	ids := map[string]string{}
+	for path, operations := range description.Paths {
+		for method, text := range operations {
+			if method == "parameters" {
+				continue
+			}
+			var call struct {
+				ID        string `yaml:"operationId"`
+				Security  *[]any
+				Responses map[string]response
+			}
+			name := strings.ToUpper(method) + " " + path
+			require.NoError(t, yaml.Unmarshal(text, &call), name)
+			require.Regexp(t, `^[a-z][A-Za-z]+$`, call.ID, "operationId of %s", name)
+			require.Empty(t, ids[call.ID], "%s has the operationId of another call", name)
+			ids[call.ID] = name
+			refusals := []string{"400", "default"}
+			if call.Security == nil || len(*call.Security) > 0 {
+				refusals = append(refusals, "401", "403")
+			}
+			if strings.Contains(path, "{") {
+				refusals = append(refusals, "404")
+			}
+			for _, status := range refusals {
+				require.Contains(t, call.Responses, status, name)
+			}
+			for status, r := range call.Responses {
+				if status >= "4" {
+					if ref, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+						r = description.Components.Responses[ref]
+					}
+					require.Contains(t, r.Content, "application/problem+json", "%s, %s", name, status)
+				}
+			}
+		}
+	}
+}

@@ -188,7 +188,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		default: // the run that was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
 		}
-		if e.Endpoint == "" { // it was refused, and found out nothing
+		if e.Endpoint == "" && !e.Met { // it was refused, and no other run has waited for it
 			return
 		}
 	}
