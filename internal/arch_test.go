@@ -80,7 +80,7 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
-		"internal/server/playlists", "internal/server/sessions", "internal/server/settings",
+		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/sync", "web",
 	},
 	"internal/server/activity": {
@@ -140,6 +140,7 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
 	},
+	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core", "web",
 	},

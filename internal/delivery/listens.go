@@ -56,7 +56,7 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 				return err
 			}
 		}
-		if there, ok := p.(providers.LibraryTaker); ok {
+		if there, ok := p.(providers.LibraryTaker); ok && takes.Library {
 			outcomes, err = d.submitTo(ctx, there, a, plays)
 		} else {
 			outcomes, err = taker.Submit(ctx, plays)

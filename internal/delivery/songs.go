@@ -118,9 +118,6 @@ func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (
 		return slices.Contains(q.Refused, c.SourceID)
 	})
 	m := match.Choose(t, candidates)
-	if i := bySourceID(candidates, t.SourceID); i >= 0 {
-		m = match.Result{Track: t, Found: candidates[i], How: match.ByName, Score: 1}
-	}
 	if m.How == match.ByScore && strictly {
 		m = match.Result{Track: t}
 	}
@@ -147,6 +144,11 @@ func (f *songFinder) question(t library.Track) Question {
 	return q
 }
 
+// SongKey returns the key of a question about a song of this title by this artist.
+func SongKey(title, artist string) string {
+	return match.Key(library.Track{Title: title, Artist: artist})
+}
+
 // lengthKey returns the key of a song and its length, in steps of ten seconds.
 func lengthKey(t library.Track) string {
 	return fmt.Sprintf("%s-%d", match.Key(t), t.Duration/(10*time.Second))
@@ -157,7 +159,6 @@ func (f *songFinder) ask(ctx context.Context, t library.Track, q Question, possi
 	if len(possible) == 0 {
 		return q, nil
 	}
-	t.SourceID = ""
 	q = Question{User: f.user, Connection: f.conn, Song: q.Song, Track: t, Offered: possible, Refused: q.Refused,
 		AskedAt: time.Now()}
 	id, err := f.store.Ask(context.WithoutCancel(ctx), q)
@@ -234,12 +235,7 @@ func (d *listenDeliverer) submitTo(ctx context.Context, there providers.LibraryT
 	tracks := make([]library.Track, len(plays))
 	for i, p := range plays {
 		tracks[i] = p.Track
-		tracks[i].SourceID = ""
-		for _, s := range p.Sources {
-			if s.Connection == a.Connection { // it reported the play itself, so it has the song
-				tracks[i].SourceID = there.SongOf(s.SourceID)
-			}
-		}
+		tracks[i].SourceID = "" // where it was played
 	}
 	finder, err := newSongFinder(ctx, d.store, there, Draft{User: a.User, Connection: a.Connection}, tracks)
 	if err != nil {

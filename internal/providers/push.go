@@ -18,6 +18,7 @@ type Takes struct {
 	// Doubles means that the provider stores a play that is sent twice as two plays. Before a retry, its plays have to
 	// be read.
 	Doubles   bool
+	Library   bool // plays are of songs in the person's own library: the adapter is a LibraryTaker
 	Playlists bool // the adapter is a PlaylistWriter
 	Archive   bool // the adapter is an ObjectStore
 }
@@ -37,8 +38,7 @@ type ListenTaker interface {
 // SongFinder is an adapter that searches the provider's catalogue.
 type SongFinder interface {
 	// Find returns at most 30 tracks of the provider's catalogue that may be t, each with its SourceID, in the
-	// provider's order or the most similar first. If t has a SourceID, a track with it may be enough. An empty result is
-	// not an error.
+	// provider's order or the most similar first. An empty result is not an error.
 	Find(ctx context.Context, t library.Track) ([]library.Track, error)
 }
 
@@ -47,9 +47,6 @@ type SongFinder interface {
 type LibraryTaker interface {
 	ListenTaker
 	SongFinder
-	// SongOf returns the SourceID of the song of a play that the provider itself reported under this SourceID. The song
-	// may no longer be there.
-	SongOf(play string) string
 }
 
 // PlaylistWriter is an adapter that writes playlists. It is a PlaylistSource too, so that a playlist can be compared

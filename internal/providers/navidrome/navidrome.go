@@ -40,11 +40,12 @@ func Describe() providers.Description {
 			"playlists.",
 		Streams:   []string{library.Listens, library.Playlists},
 		Endpoints: endpoints(),
-		Takes:     providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
-		Owner:     providers.OwnServer,
-		Fields:    fields,
-		Tables:    tables(),
-		Build:     build,
+		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,
+			Playlists: true},
+		Owner:  providers.OwnServer,
+		Fields: fields,
+		Tables: tables(),
+		Build:  build,
 	}
 }
 

@@ -172,18 +172,6 @@ func TestNothingIsSentWhenALookupFails(t *testing.T) {
 	requireVerdict(t, generic, err)
 }
 
-// A play that the server itself reported names its song.
-func TestSongOfAPlay(t *testing.T) {
-	t.Parallel()
-	f := newFar(t, map[string][]string{"search3": {"search.json"}})
-	a := f.open().(providers.LibraryTaker)
-	require.Equal(t, roygbivID, a.SongOf(roygbivID+"@1795208651"))
-	found, err := a.Find(t.Context(), library.Track{Title: "As it was named", Artist: "BoC", SourceID: roygbivID})
-	require.NoError(t, err)
-	require.Equal(t, []string{"Svefn-g-englar", "Roygbiv", "Jóga"}, titles(found))
-	require.Len(t, f.asked, 1, "it is there, whatever its name")
-}
-
 func TestFind(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, map[string][]string{"search3": {"search_nothing.json", "search.json"}})

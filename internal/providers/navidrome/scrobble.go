@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -19,12 +18,6 @@ type play struct {
 	index int // in the submitted plays
 	song  string
 	at    time.Time
-}
-
-// SongOf implements providers.LibraryTaker.
-func (a *adapter) SongOf(play string) string {
-	id, _, _ := strings.Cut(play, "@")
-	return id
 }
 
 // Submit implements providers.LibraryTaker. Navidrome accepts many plays in one call, also of songs that it does not

@@ -97,6 +97,9 @@ func (s *Suite) checkTakes(t *testing.T) {
 		require.GreaterOrEqual(t, takes.Oldest, time.Duration(0))
 		require.Implements(t, (*providers.ListenTaker)(nil), a)
 	}
+	if takes.Library {
+		require.Implements(t, (*providers.LibraryTaker)(nil), a)
+	}
 	if takes.Playlists {
 		require.Implements(t, (*providers.PlaylistWriter)(nil), a)
 	}
