@@ -16,8 +16,8 @@ import (
 // mostQuestions is how many questions about songs are kept for a connection.
 const mostQuestions = 2_000
 
-const selectQuestion = `SELECT id, user_id, connection, song, title, artist, album, duration_ms, offered, answer, chosen,
-	refused, asked_at, answered_at FROM song_questions `
+const selectQuestion = `SELECT id, user_id, connection, song, title, artist, album, duration_ms, offered, answer,
+	chosen, refused, asked_at, answered_at FROM song_questions `
 
 // offeredSong is a song as it is stored with a question.
 type offeredSong struct {
@@ -106,15 +106,19 @@ func (s *Store) Ask(ctx context.Context, q delivery.Question) (id int64, err err
 		if err != nil || others >= mostQuestions {
 			return err
 		}
+		next, err := nextIDs(ctx, tx, "song_questions", 1)
+		if err != nil {
+			return err
+		}
 		return tx.QueryRowContext(ctx, `INSERT INTO song_questions
-			(user_id, connection, song, title, artist, album, duration_ms, offered, refused, asked_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			(id, user_id, connection, song, title, artist, album, duration_ms, offered, refused, asked_at)
+			VALUES ($11, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 			ON CONFLICT (user_id, connection, song) DO UPDATE
 			SET title = excluded.title, artist = excluded.artist, album = excluded.album,
 				duration_ms = excluded.duration_ms, offered = excluded.offered, refused = excluded.refused,
 				answer = '', chosen = '', asked_at = excluded.asked_at, answered_at = 0
 			RETURNING id`, q.User, q.Connection, q.Song, q.Track.Title, q.Track.Artist, q.Track.Album,
-			q.Track.Duration.Milliseconds(), string(offered), string(refused), millis(q.AskedAt)).Scan(&id)
+			q.Track.Duration.Milliseconds(), string(offered), string(refused), millis(q.AskedAt), next).Scan(&id)
 	})
 	return id, err
 }

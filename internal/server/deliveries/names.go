@@ -42,7 +42,8 @@ type Names struct {
 	registry *providers.Registry
 	statuses map[library.ConnectionID]syncer.Status
 	subjects map[int64]delivery.Subject
-	asked    map[int64]delivery.Question             // open questions about the only listen of a dead letter, by delivery
+	// open questions about the only listen of a dead letter, by delivery
+	asked    map[int64]delivery.Question
 	channels map[library.ConnectionID]notify.Channel // by the provider name in their deliveries
 }
 
