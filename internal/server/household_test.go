@@ -298,6 +298,9 @@ func (h *household) do(method, path, body, contentType string) *httptest.Respons
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	if route := routeOf(h.echo, method, r.URL.Path); strings.HasPrefix(route, "/api/v1/") {
+		described.check(h.t, method, route, w)
+	}
 	if set := w.Result().Cookies(); len(set) > 0 {
 		h.session = set
 	}

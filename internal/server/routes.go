@@ -50,20 +50,21 @@ func (r *resources) routes() (*echo.Echo, error) {
 		}
 	}
 	limit := middleware.BodyLimitWithConfig(middleware.BodyLimitConfig{Limit: maxBody, Skipper: imports.TakesFiles})
-	e.Use(r.core.RecoverPanic, r.secure(protection), core.KnownParameters, limit)
+	e.Use(r.core.RecoverPanic, r.secure(protection), limit)
 
 	r.probeRoutes(e)
 	e.GET("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 	e.GET("/sw.js", serviceWorker)
-	e.GET("/api/v1/openapi.yaml", r.openAPI)
+	e.GET("/api/v1/openapi.yaml", r.openAPI, core.KnownParameters)
 	r.feed.Routes(e)
 
 	session := e.Group("", r.core.Sessions.With)
-	r.people.Open(session)
-	r.redeemer.Open(session)
+	open := session.Group("", core.KnownParameters)
+	r.people.Open(open)
+	r.redeemer.Open(open)
 	whole := r.core.WaitForBody(imports.TakesFiles)
 	pages := session.Group("", r.core.Sessions.MustSignIn, whole)
-	api := e.Group("/api/v1", r.core.Access.MayCall, whole)
+	api := e.Group("/api/v1", r.core.Access.MayCall, core.KnownParameters, whole)
 	for _, one := range r.resources {
 		one.Pages(pages)
 		one.API(api)

@@ -15,28 +15,43 @@ import (
 )
 
 // KnownParameters is middleware that refuses calls of the API whose query has a parameter that the call does not take.
-// A mistyped filter would otherwise be a filter that is not there.
+// A mistyped filter would otherwise be a filter that is not there. It comes after who calls has been asked.
 func KnownParameters(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if c.Request().URL.RawQuery == "" || !isAPI(c) {
-			return next(c)
-		}
-		call, ok := web.Calls()[c.Request().Method+" "+c.Path()]
-		if !ok {
-			return next(c)
-		}
-		query, err := url.ParseQuery(c.Request().URL.RawQuery)
-		if err != nil {
-			return &Problem{Status: http.StatusBadRequest, Title: "Not readable",
-				Detail: "The part of the address after the question mark cannot be read. Encode it as a URL."}
-		}
-		for _, name := range slices.Sorted(maps.Keys(query)) {
-			if !slices.Contains(call.Query, name) {
-				return Unknown("parameter", name, call.Query)
-			}
+	known := func(c echo.Context) error {
+		if err := CheckQuery(c); err != nil {
+			return err
 		}
 		return next(c)
 	}
+	ofAdministrators := MustBeAdmin(known)
+	return func(c echo.Context) error {
+		if strings.HasPrefix(c.Path(), "/api/v1/admin/") {
+			return ofAdministrators(c)
+		}
+		return known(c)
+	}
+}
+
+// CheckQuery returns a problem if the query of a call has a parameter that the call does not take.
+func CheckQuery(c echo.Context) error {
+	if c.Request().URL.RawQuery == "" {
+		return nil
+	}
+	call, ok := web.Calls()[c.Request().Method+" "+c.Path()]
+	if !ok {
+		return nil
+	}
+	query, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return &Problem{Status: http.StatusBadRequest, Title: "Not readable",
+			Detail: "The part of the address after the question mark cannot be read. Encode it as a URL."}
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(call.Query, name) {
+			return Unknown("parameter", name, call.Query)
+		}
+	}
+	return nil
 }
 
 // longestName is how much of a wrong name is shown, in bytes.
