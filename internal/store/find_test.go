@@ -36,7 +36,8 @@ func TestListensAreFoundByArtist(t *testing.T) {
 	s, user := setup(t)
 	bob := addUser(t, s, "Bob", "member")
 	var plays []library.Listen
-	for i, artist := range []string{"Björk", "BJÖRK", "Bjork", "björk & Arca", "Bjo\u0308rk", "", "ARCA", "100%", "Arca"} {
+	for i, artist := range []string{"Björk", "BJÖRK", "Bjork", "björk & Arca", "Bjo\u0308rk", "", "ARCA", "100%",
+		"Arca"} {
 		l := listen(-10 * float64(i))
 		l.Title, l.Artist = fmt.Sprint(i), artist
 		plays = append(plays, l)

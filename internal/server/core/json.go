@@ -17,7 +17,8 @@ var bodyLimits = bounded.Limits{
 	Depth: 8, Elements: 2000, Fields: 200, String: 64 << 10, InAll: 2000, Values: 4000,
 }
 
-// JSON reads the JSON of calls within limits, without fields that the call does not take, and writes that of answers. It is safe for concurrent use.
+// JSON reads the JSON of calls within limits, without fields that the call does not take, and writes that of answers.
+// It is safe for concurrent use.
 type JSON struct{ echo.DefaultJSONSerializer }
 
 // Deserialize implements echo.JSONSerializer.

@@ -57,7 +57,8 @@ func CheckQuery(c echo.Context) error {
 // longestName is how much of a wrong name is shown, in bytes.
 const longestName = 100
 
-// Unknown returns the problem of a call with a parameter or a field that it does not take. known are those that it does.
+// Unknown returns the problem of a call with a parameter or a field that it does not take. known are those that it
+// does.
 func Unknown(what, name string, known []string) *Problem {
 	name = strings.ToValidUTF8(name[:min(len(name), longestName)], "")
 	detail := fmt.Sprintf("This call takes no %s %q. ", what, name)
