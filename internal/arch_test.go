@@ -43,8 +43,9 @@ var arrows = map[string][]string{
 	// Tells of what both have told of.
 	"internal/tracing": {"internal/library", "internal/resilience"},
 	"internal/notify":  {"internal/events", "internal/library", "internal/providers", "internal/resilience"},
-	"internal/alerts": {"internal/activity", "internal/events", "internal/library", "internal/notify",
-		"internal/providers", "internal/resilience"},
+	// It names a person to the administrators.
+	"internal/alerts": {"internal/accounts", "internal/activity", "internal/events", "internal/library",
+		"internal/notify", "internal/providers", "internal/resilience"},
 	"internal/sync": {"internal/activity", "internal/alerts", "internal/delivery", "internal/events",
 		"internal/library", "internal/metrics", "internal/notify", "internal/oauth", "internal/providers",
 		"internal/resilience"},

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/events"
 	"reprise/internal/library"
@@ -22,6 +23,7 @@ type Store interface {
 	SaveStop(context.Context, resilience.Stop) error
 	SaveHold(context.Context, resilience.Hold) error
 	Admins(context.Context) ([]int64, error)
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Connections(context.Context) ([]library.Connection, error)
 	// WaitingFor says in words what waits to be sent to a connection, such as "37 listens"; empty for nothing.
 	WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (string, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/alerts"
 	"reprise/internal/events"
@@ -89,6 +90,10 @@ func (m *memoryStore) SaveHold(_ context.Context, h resilience.Hold) error {
 }
 
 func (m *memoryStore) Admins(context.Context) ([]int64, error) { return []int64{admin}, nil }
+
+func (m *memoryStore) UserByID(_ context.Context, id int64) (accounts.User, error) {
+	return accounts.User{ID: id, Name: map[int64]string{admin: "Alice", member: "Bob"}[id]}, nil
+}
 
 func (m *memoryStore) Connections(context.Context) ([]library.Connection, error) {
 	return []library.Connection{connectionOf(admin), connectionOf(member)}, nil

@@ -47,6 +47,11 @@ func (t teller) tell(ctx context.Context, s providers.Subject, f *resilience.Fai
 	case f.Change.NewHold && f.Verdict.Category == resilience.Quota && al.forAll:
 		al.cause, al.words = notify.CauseQuota, notify.ExplainForAll(s.Provider, state, adminAdvice(f))
 		return t.open(ctx, al, true)
+	case f.Change.NewHold && f.Verdict.Category == resilience.Permission && al.forAll:
+		// It is tried again by itself, but will fail until the administrator has acted, as for a subscription.
+		al.cause = notify.Cause(f.Verdict.Category.String(), state.Scope, s.Stream)
+		al.words = notify.ExplainForAll(s.Provider, state, adminAdvice(f))
+		return t.open(ctx, al, true)
 	}
 	return nil
 }
@@ -74,7 +79,11 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 	if forAdmins {
 		al.cause = notify.Of(al.cause, c.User)
 	}
-	err = t.open(ctx, al, forAdmins)
+	if state.ForAdmin {
+		err = t.openAboutPerson(ctx, al, f)
+	} else {
+		err = t.open(ctx, al, forAdmins)
+	}
 	if state.Category == resilience.Auth { // it has ended, so that it will end is no news
 		err = errors.Join(err, t.notifier.Resolve(ctx, c.User, c.ID,
 			notify.CauseEnds30, notify.CauseEnds7, notify.CauseEnds1))
@@ -84,7 +93,7 @@ func (t teller) tellStop(ctx context.Context, al alert, f *resilience.Failure) e
 	}
 	// Last: a process that is killed before this finds the stop again, but is never stopped without having told.
 	err = t.store.SaveStop(ctx, resilience.Stop{Key: keyOfScope(s, state.Scope), Generation: c.Generation,
-		Category: state.Category, Since: state.Since})
+		Category: state.Category, ForAdmin: state.ForAdmin, Since: state.Since})
 	if err == nil {
 		t.journal.trouble(ctx, s, state, activity.Stopped, al.words.Message)
 	}
@@ -106,6 +115,46 @@ func (t teller) open(ctx context.Context, al alert, forAdmins bool) error {
 		err = errors.Join(err, t.notifier.Open(ctx, n))
 	}
 	return err
+}
+
+// openAboutPerson opens an alert for every administrator that says whose connection they have to mend, and how.
+func (t teller) openAboutPerson(ctx context.Context, al alert, err error) error {
+	c := al.subject.Connection
+	person, failed := t.store.UserByID(ctx, c.User)
+	if failed != nil {
+		return failed
+	}
+	admins, failed := t.store.Admins(ctx)
+	for _, id := range admins {
+		one, whose := al, person.Name
+		if id == c.User {
+			whose = ""
+		}
+		one.words = notify.ForAdministrator(al.subject.Provider, c, whose, adminAdvice(err))
+		n := one.notification(id, 0)
+		n.Action = adminAction(al.subject)
+		if id == c.User {
+			n.Action = notify.Action{Label: "Look at it", URL: "/connections/" + string(c.ID)}
+		}
+		failed = errors.Join(failed, t.notifier.Open(ctx, n))
+	}
+	return failed
+}
+
+// NotLetIn tells the administrators about a person who cannot connect before they act; see [resilience.Meaning]. The
+// alert closes when the person has connected.
+func (a *Alerts) NotLetIn(ctx context.Context, p *providers.Provider, c library.Connection, err error) error {
+	v := resilience.VerdictOf(err)
+	if !v.ForAdmin {
+		return nil
+	}
+	s := providers.OfConnection(c, "")
+	s.Provider = p
+	cause := notify.Of(notify.Cause(v.Category.String(), resilience.ScopeConnection, ""), c.User)
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	return a.teller.openAboutPerson(ctx, alert{subject: s, cause: cause, category: v.Category,
+		severity: notify.Error, detail: resilience.Excerpt(err.Error())}, err)
 }
 
 // notification is an alert as its connection's person reads it.
@@ -186,6 +235,9 @@ func AdviceOf(err error) string {
 func adminAdvice(err error) string {
 	if e, ok := errors.AsType[*resilience.SettingError](err); ok {
 		return "The setting " + e.Setting + " is missing or wrong. " + e.Problem
+	}
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Meaning != nil && e.Meaning.ForAdmin != "" {
+		return e.Meaning.ForAdmin
 	}
 	return AdviceOf(err)
 }

@@ -251,6 +251,13 @@ func (u *Upstreams) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("no such host")
 }
 
+// AccountOf returns the account whose credential a request carries; empty when that is not known.
+func (u *Upstreams) AccountOf(req *http.Request) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ownerLocked(req)
+}
+
 func (u *Upstreams) ownerLocked(req *http.Request) string {
 	if key := req.Header.Get("X-Goog-Api-Key"); key != "" {
 		return "key " + key[len(key)-4:]

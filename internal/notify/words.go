@@ -127,6 +127,12 @@ func explainStop(p *providers.Provider, c library.Connection, t Trouble) Words {
 		return Words{Title: name + " needs the administrator", Owner: Administrator, Message: join(
 			name+" does not accept this installation.", advice, "The administrator must fix this; your own "+
 				"connection is fine.", owed)}
+	case s.ForAdmin:
+		if advice == "" {
+			advice = "Only the administrator can mend this."
+		}
+		return Words{Title: name + " needs the administrator", Owner: Administrator,
+			Message: join(advice, "Press Try again when that is done.", owed)}
 	case s.Category == resilience.Permission:
 		if advice == "" {
 			advice = "Allow it there, then press Try again."
@@ -197,6 +203,24 @@ func ExplainForAll(p *providers.Provider, s resilience.State, advice string) Wor
 			"restart of Reprise first.")}
 }
 
+// ForAdministrator words a stop of one person's connection for the administrators, who alone can mend it. The person is
+// empty in the words for their own connection.
+func ForAdministrator(p *providers.Provider, c library.Connection, person, advice string) Words {
+	name := c.Label(p.DisplayName)
+	whose, next := "This is about your own connection", "Then press Try again."
+	if person != "" {
+		whose, next = "This is about "+person+"'s connection", "Then tell "+person+" to press Try again."
+	}
+	if c.Account != "" {
+		whose += " (account " + c.Account + ")"
+	}
+	if advice == "" {
+		advice = "Check what the settings say about it."
+	}
+	return Words{Title: name + " needs the administrator", Owner: Administrator,
+		Message: join(whose+"; everybody else's goes on.", advice, next)}
+}
+
 // Ending words the notice before an authorization ends.
 func Ending(p *providers.Provider, c library.Connection) Words {
 	return Words{Title: c.Label(p.DisplayName) + " asks you to reconnect by " + day(c.ExpiresAt), Owner: Person,
@@ -209,8 +233,8 @@ func Ending(p *providers.Provider, c library.Connection) Words {
 func WhenOffline() Words {
 	return Words{Title: "This server is offline", Owner: Administrator,
 		Message: "Several services cannot be reached at once, so the fault " +
-			"lies with this server's own connection to the internet. It is tried again every few minutes, and what the " +
-			"services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
+			"lies with this server's own connection to the internet. It is tried again every few minutes, and what " +
+			"the services still offer is caught up when it is back. If it stays so, look at the router and its cable."}
 }
 
 // StillFailing words the warning about trouble that has lasted at the longest backoff for a day.
@@ -284,6 +308,9 @@ func Refused(p *providers.Provider, err error) Words {
 	v := resilience.VerdictOf(err)
 	kept, _ := errors.AsType[*resilience.NotBeforeError](err)
 	entered := slices.ContainsFunc(p.Fields, func(f providers.Field) bool { return f.Kind == "url" })
+	if v.ForAdmin {
+		w.Owner = Administrator
+	}
 	switch {
 	case kept != nil && kept.Offline:
 		w.Message = "This server has no connection to the internet at present. Please connect once more when it is " +

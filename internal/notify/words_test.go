@@ -107,8 +107,8 @@ func explained(t *testing.T, b *book) {
 							"somebody must act when it stopped, else nobody")
 						require.Equal(t, kind == resilience.Stopped && category == resilience.Auth &&
 							scope != resilience.ScopeApp,
-							strings.Contains(w.Title,
-								"reconnected"), "reconnecting helps when the permission ended, and only then: %v %v", category, scope)
+							strings.Contains(w.Title, "reconnected"),
+							"reconnecting helps when the permission ended, and only then: %v %v", category, scope)
 						if own == "" {
 							b.add(w, fmt.Sprint(kind, " ", category), scope.String())
 						}
@@ -128,7 +128,8 @@ func TestExplain(t *testing.T) {
 func TestThePermissionEndedOnItsDay(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2027, 1, 14, 9, 0, 0, 0, time.UTC)
-	ended, gone := "Your permission ended on 14 January 2027 (Spotify ends it every six months).", "Your permission for Spotify has ended, or was taken back there."
+	ended := "Your permission ended on 14 January 2027 (Spotify ends it every six months)."
+	gone := "Your permission for Spotify has ended, or was taken back there."
 	for since, want := range map[time.Time]string{end.Add(time.Minute): ended, end.Add(-time.Hour): ended,
 		end.AddDate(0, 0, 3): ended, end.AddDate(0, 0, -3): gone} {
 		s := resilience.State{Kind: resilience.Stopped, Category: resilience.Auth, Scope: resilience.ScopeConnection,
@@ -223,6 +224,12 @@ func notices(t *testing.T, b *book) {
 		b.add(Explain(p, c, Trouble{State: s, Stream: library.Listens}),
 			fmt.Sprint("the end after ", months, " months"), "")
 	}
+	s := resilience.State{Kind: resilience.Stopped, Category: resilience.Config, Scope: resilience.ScopeConnection,
+		Since: since, ForAdmin: true}
+	b.add(Explain(spotify, library.Connection{}, Trouble{State: s, Stream: library.Listens, Waiting: "37 listens"}),
+		"what only the administrator can mend, to the person", "")
+	b.add(ForAdministrator(spotify, library.Connection{Account: "bob"}, "Bob", advice), "the same, to them", "")
+	b.add(ForAdministrator(spotify, library.Connection{}, "", ""), "the same, of their own", "")
 	b.add(StillFailing(spotify, library.Connection{}, resilience.State{Kind: resilience.Waiting,
 		Category: resilience.Upstream,
 		Since:    since}), "trouble for a day", "")

@@ -44,8 +44,10 @@ type State struct {
 // StateStore keeps states.
 type StateStore interface {
 	SaveState(context.Context, State) error
-	// TakeState returns the state and removes it, so that it serves once; library.ErrNotFound if there is none.
-	TakeState(ctx context.Context, id string) (State, error)
+	// TakeState returns the state with the ID, Session and User of asked and removes it, so that it serves once;
+	// library.ErrNotFound if there is none. A state of another browser or person stays: whoever opens somebody's link
+	// must not spend it.
+	TakeState(ctx context.Context, asked State) (State, error)
 }
 
 // Flow asks people for their consent.
@@ -108,15 +110,15 @@ type Grant struct {
 // Complete turns the provider's answer, the query of the callback, into a Grant. It returns ErrState, ErrRefused, or
 // the failure of the token endpoint. ReturnTo is set if the state was valid.
 func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Grant, error) {
-	s, err := f.states.TakeState(ctx, fingerprint(answer.Get("state")))
+	s, err := f.states.TakeState(ctx, State{ID: fingerprint(answer.Get("state")), Session: fingerprint(r.Session),
+		User: r.User})
 	if errors.Is(err, library.ErrNotFound) {
 		return Grant{}, ErrState
 	}
 	if err != nil {
 		return Grant{}, err
 	}
-	if s.User != r.User || s.Connection.Provider() != r.Provider.Name || s.Session != fingerprint(r.Session) ||
-		time.Since(s.CreatedAt) > stateLife {
+	if s.Connection.Provider() != r.Provider.Name || time.Since(s.CreatedAt) > stateLife {
 		return Grant{}, ErrState
 	}
 	g := Grant{Connection: s.Connection, ReturnTo: s.ReturnTo}

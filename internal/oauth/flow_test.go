@@ -189,6 +189,36 @@ func TestStateBelongsToOneRequest(t *testing.T) {
 	}
 }
 
+// TestAStrangerSpendsNoState has somebody else's browser open the link with the answer first.
+func TestAStrangerSpendsNoState(t *testing.T) {
+	t.Parallel()
+	for name, stranger := range map[string]func(*oauth.Request, url.Values){
+		"another session": func(r *oauth.Request, _ url.Values) { r.Session = "mallory's browser" },
+		"no session":      func(r *oauth.Request, _ url.Values) { r.Session = "" },
+		"another person":  func(r *oauth.Request, _ url.Values) { r.User = 8 },
+		"another session's refusal": func(r *oauth.Request, answer url.Values) {
+			r.Session = "mallory's browser"
+			answer.Set("error", "access_denied")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			up := answers(t, http.StatusOK, nil, "renewed.json")
+			f := oauth.NewFlow(&memory{}, onLoopback(t))
+			r := request(provider(up.URL))
+			asked := begin(t, f, r)
+			theirs, answer := r, consent(asked)
+			stranger(&theirs, answer)
+			_, err := f.Complete(t.Context(), theirs, answer)
+			require.ErrorIs(t, err, oauth.ErrState)
+			g, err := f.Complete(t.Context(), r, consent(asked))
+			require.NoError(t, err, "the rightful browser goes on")
+			require.Equal(t, "access-2", g.Credentials["access_token"])
+			require.Len(t, up.calls(), 1)
+		})
+	}
+}
+
 func TestStateServesOnce(t *testing.T) {
 	t.Parallel()
 	up := answers(t, http.StatusOK, nil, "renewed.json")

@@ -235,8 +235,8 @@ func withCredentials(c library.Connection, credentials library.Credentials) libr
 // thief is a store that does not know the verifiers.
 type thief struct{ *store.Store }
 
-func (s thief) TakeState(ctx context.Context, id string) (oauth.State, error) {
-	state, err := s.Store.TakeState(ctx, id)
+func (s thief) TakeState(ctx context.Context, asked oauth.State) (oauth.State, error) {
+	state, err := s.Store.TakeState(ctx, asked)
 	state.Verifier = oauth2.GenerateVerifier()
 	return state, err
 }

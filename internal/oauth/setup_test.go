@@ -93,17 +93,17 @@ func (m *memory) SaveState(_ context.Context, s oauth.State) error {
 	return m.broken
 }
 
-func (m *memory) TakeState(_ context.Context, id string) (oauth.State, error) {
+func (m *memory) TakeState(_ context.Context, asked oauth.State) (oauth.State, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, ok := m.states[id]
+	s, ok := m.states[asked.ID]
 	if m.broken != nil {
 		return s, m.broken
 	}
-	if !ok {
-		return s, library.ErrNotFound
+	if !ok || s.Session != asked.Session || s.User != asked.User {
+		return oauth.State{}, library.ErrNotFound
 	}
-	delete(m.states, id)
+	delete(m.states, s.ID)
 	return s, nil
 }
 

@@ -129,7 +129,13 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-func told(m resilience.Meaning) string { return strings.ReplaceAll(m.Advice, "|", "\\|") }
+func told(m resilience.Meaning) string {
+	text := m.Advice
+	if m.ForAdmin != "" {
+		text += " *The administrator:* " + m.ForAdmin
+	}
+	return strings.ReplaceAll(text, "|", "\\|")
+}
 
 func links(addresses []string) []string {
 	out := make([]string, len(addresses))

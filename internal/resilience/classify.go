@@ -65,7 +65,8 @@ func answerVerdict(e *AnswerError) Verdict {
 	case e.Meaning != nil:
 		m = *e.Meaning
 	}
-	v := Verdict{Class: m.Class, Category: m.Category, Scope: m.Scope, FatalAfter: m.FatalAfter}
+	v := Verdict{Class: m.Class, Category: m.Category, Scope: m.Scope, FatalAfter: m.FatalAfter,
+		ForAdmin: m.ForAdmin != ""}
 	if v.Class == Retriable {
 		v.NotBefore, v.BadWait = e.NotBefore, e.BadWait
 		if v.NotBefore.IsZero() && m.Hold > 0 {

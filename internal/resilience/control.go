@@ -130,8 +130,8 @@ func (b *Backoff) RestoreStop(s Stop) {
 	if s.Key.Stream != "" {
 		u = &c.stream(s.Key.Stream).unit
 	}
-	*u = unit{kind: Stopped, category: s.Category, since: s.Since, failures: 1, failedAt: u.failedAt,
-		hold: u.hold, holdFor: u.holdFor}
+	*u = unit{kind: Stopped, category: s.Category, forAdmin: s.ForAdmin, since: s.Since, failures: 1,
+		failedAt: u.failedAt, hold: u.hold, holdFor: u.holdFor}
 }
 
 // RestoreHold restores, after a restart, a hold that was stored when it began. One that has ended is ignored.

@@ -25,6 +25,7 @@ type State struct {
 	Since    time.Time // of the first failure in this row
 	Until    time.Time // next attempt; zero when Ready, when Stopped, and while another call is finding out
 	Failures int       // in a row
+	ForAdmin bool      // Stopped, and only the administrator can mend it, although Scope is not ScopeApp
 }
 
 // ChangeKind says which change of state one outcome brought about.
@@ -64,6 +65,7 @@ type unit struct {
 	holdFor  Category // why the upstream dictated hold
 	repeats  uint8    // of the same FatalAfter category in a row
 	capTold  bool
+	forAdmin bool   // see State
 	probe    uint64 // permit that is finding out whether the trouble is over; 0 for none
 	failures int
 	failedAt uint64 // sequence number of the last recorded failure
@@ -78,7 +80,8 @@ func (u *unit) state(scope Scope, now time.Time) State {
 	if u.kind == Ready {
 		return State{}
 	}
-	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: u.since, Failures: u.failures}
+	s := State{Kind: u.kind, Category: u.category, Scope: scope, Since: u.since, Failures: u.failures,
+		ForAdmin: u.forAdmin}
 	if u.kind != Stopped && (u.probe == 0 || u.until.After(now)) {
 		s.Until = u.until
 	}
@@ -149,6 +152,7 @@ type Stop struct {
 	Key        Key
 	Generation int64
 	Category   Category
+	ForAdmin   bool // see State
 	Since      time.Time
 }
 

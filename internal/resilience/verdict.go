@@ -88,6 +88,9 @@ type Meaning struct {
 	// Advice is what a person should do about it, in whole sentences; empty if the usual words for the category will
 	// do.
 	Advice string
+	// ForAdmin is what the administrator has to do about one person's connection, in whole sentences to them, if the
+	// person cannot mend it; Advice then tells the person so. Empty if the person can, or if Scope says it already.
+	ForAdmin string
 }
 
 // Verdict is what an outcome means. The zero Verdict is OK.
@@ -102,6 +105,8 @@ type Verdict struct {
 	NotBefore time.Time
 	// Hold and HoldMax are set when NotBefore stems from the provider's documentation and grows; see [Meaning].
 	Hold, HoldMax time.Duration
+	// ForAdmin says that only the administrator can mend it, although it is about one connection; see [Meaning].
+	ForAdmin bool
 	// BadWait says that the upstream named a wait that cannot be used (see parseRetryAfter).
 	BadWait bool
 }

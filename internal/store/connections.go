@@ -93,7 +93,8 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 				c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''",
 				c.User, c.ID),
-			execTx(ctx, tx, `UPDATE streams SET stop_category = '', stop_since = 0, advice = '', detail = ''
+			execTx(ctx, tx, `UPDATE streams
+				SET stop_category = '', stop_since = 0, stop_admin = 0, advice = '', detail = ''
 				WHERE user_id = $1 AND connection = $2`, c.User, c.ID),
 			execTx(ctx, tx, "DELETE FROM pending_connections WHERE user_id = $1 AND connection = $2", c.User, c.ID),
 			execTx(ctx, tx, "DELETE FROM holds WHERE user_id = $1 AND connection = $2", c.User, c.ID),

@@ -108,7 +108,7 @@ func TestStatesOfAPersonAreBounded(t *testing.T) {
 	require.Equal(t, mostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
 	require.NoError(t, save(100))
 	require.Equal(t, mostStates, number(t, s, "SELECT count(*) FROM oauth_states"))
-	_, err := s.TakeState(t.Context(), "100")
+	_, err := s.TakeState(t.Context(), oauth.State{ID: "100", Session: "x", User: user})
 	require.NoError(t, err)
 	other := addUser(t, s, "Ben", accounts.Member)
 	require.NoError(t, s.SaveState(t.Context(), oauth.State{ID: "ben's", User: other, CreatedAt: begin}))

@@ -27,18 +27,19 @@ func (s *Store) SaveState(ctx context.Context, v oauth.State) error {
 }
 
 // TakeState implements oauth.StateStore.
-func (s *Store) TakeState(ctx context.Context, id string) (oauth.State, error) {
-	v := oauth.State{ID: id}
+func (s *Store) TakeState(ctx context.Context, asked oauth.State) (oauth.State, error) {
+	v := oauth.State{ID: asked.ID}
 	var sealed string
 	var created int64
-	err := s.writer.QueryRowContext(ctx, `DELETE FROM oauth_states WHERE id = $1
-		RETURNING session, user_id, connection, verifier, return_to, created_at`, id).
+	err := s.writer.QueryRowContext(ctx, `DELETE FROM oauth_states
+		WHERE id = $1 AND session = $2 AND user_id = $3
+		RETURNING session, user_id, connection, verifier, return_to, created_at`, asked.ID, asked.Session, asked.User).
 		Scan(&v.Session, &v.User, &v.Connection, &sealed, &v.ReturnTo, &created)
 	if err != nil {
 		return v, found(err)
 	}
 	v.CreatedAt = instant(created)
-	verifier, err := s.key.open(sealed, "oauth_states.verifier."+id)
+	verifier, err := s.key.open(sealed, "oauth_states.verifier."+v.ID)
 	v.Verifier = string(verifier)
 	return v, err
 }

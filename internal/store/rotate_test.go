@@ -94,7 +94,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	waiting, err := again.Pending(t.Context(), user, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, library.Credentials{"token": "credential-of-spotify"}, waiting.Credentials)
-	state, err := again.TakeState(t.Context(), "a.state")
+	state, err := again.TakeState(t.Context(), oauth.State{ID: "a.state", User: user})
 	require.NoError(t, err)
 	require.Equal(t, "verifier", state.Verifier)
 	require.Equal(t, 1, number(t, again, "SELECT count(*) FROM facts WHERE value = 'not a secret'"))

@@ -83,11 +83,16 @@ func TestAnAuthorizationRequestIsUsedOnce(t *testing.T) {
 		ReturnTo: "/here", CreatedAt: at(5)}
 	require.NoError(t, s.SaveState(t.Context(), want))
 	require.Error(t, s.SaveState(t.Context(), want), "the id is taken")
+	for _, stranger := range []oauth.State{{ID: "id", Session: "theirs", User: user},
+		{ID: "id", Session: "session", User: user + 1}, {Session: "session", User: user}} {
+		_, err := s.TakeState(t.Context(), stranger)
+		require.ErrorIs(t, err, library.ErrNotFound)
+	}
 	var taken, missed atomic.Int32
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			switch got, err := s.TakeState(context.Background(), "id"); {
+			switch got, err := s.TakeState(context.Background(), want); {
 			case err == nil && got == want:
 				taken.Add(1)
 			case err == library.ErrNotFound:
@@ -106,7 +111,7 @@ func TestStopsAreRestored(t *testing.T) {
 	stop := func(stream string, generation int64) resilience.Stop {
 		return resilience.Stop{Key: resilience.Key{User: user, Connection: "spotify", Provider: "spotify", App: "app",
 			Stream: stream}, Generation: generation,
-			Category: resilience.Auth, Since: at(3)}
+			Category: resilience.Auth, ForAdmin: stream == "", Since: at(3)}
 	}
 	stops := func() []resilience.Stop {
 		all, err := s.Stops(t.Context())

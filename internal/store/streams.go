@@ -66,18 +66,19 @@ func (s *Store) SaveFailure(
 // SaveStop stores a stop, so that a dead credential is not sent again after a restart. It stores nothing if the
 // connection is gone or has another generation, because that credential is not used any more.
 func (s *Store) SaveStop(ctx context.Context, v resilience.Stop) error {
-	return s.exec(ctx, upsertStream+`stop_category, stop_since)
-		SELECT user_id, connection, $3, $4, $5 FROM connections
+	return s.exec(ctx, upsertStream+`stop_category, stop_since, stop_admin)
+		SELECT user_id, connection, $3, $4, $5, $7 FROM connections
 		WHERE user_id = $1 AND connection = $2 AND generation = $6
 		ON CONFLICT (user_id, connection, stream) DO UPDATE
-		SET stop_category = excluded.stop_category, stop_since = excluded.stop_since`,
-		v.Key.User, v.Key.Connection, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation)
+		SET stop_category = excluded.stop_category, stop_since = excluded.stop_since, stop_admin = excluded.stop_admin`,
+		v.Key.User, v.Key.Connection, v.Key.Stream, v.Category.String(), millis(v.Since), v.Generation,
+		flag(v.ForAdmin))
 }
 
 // ClearStops deletes the stops of a connection, so that it is tried again.
 func (s *Store) ClearStops(ctx context.Context, user int64, conn library.ConnectionID) error {
-	return s.exec(ctx, "UPDATE streams SET stop_category = '', stop_since = 0 WHERE user_id = $1 AND connection = $2",
-		user, conn)
+	return s.exec(ctx, `UPDATE streams SET stop_category = '', stop_since = 0, stop_admin = 0
+		WHERE user_id = $1 AND connection = $2`, user, conn)
 }
 
 // Stops returns all stops.
@@ -85,13 +86,14 @@ func (s *Store) Stops(ctx context.Context) ([]resilience.Stop, error) {
 	scan := func(r scanner) (v resilience.Stop, err error) {
 		var category string
 		var since int64
-		err = r.Scan(&v.Key.User, &v.Key.Connection, &v.Key.App, &v.Key.Stream, &v.Generation, &category, &since)
+		err = r.Scan(&v.Key.User, &v.Key.Connection, &v.Key.App, &v.Key.Stream, &v.Generation, &category, &since,
+			&v.ForAdmin)
 		v.Key.Provider = appOwner(v.Key.Connection)
 		v.Category, v.Since = resilience.ParseCategory(category), instant(since)
 		return v, err
 	}
 	return list(ctx, s.reader, scan, `SELECT s.user_id, s.connection, c.app, s.stream, c.generation, s.stop_category,
-			s.stop_since
+			s.stop_since, s.stop_admin
 		FROM streams s JOIN connections c ON c.user_id = s.user_id AND c.connection = s.connection
 		WHERE s.stop_category <> ''`)
 }

@@ -15,6 +15,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/notify"
+	"reprise/internal/oauth"
 )
 
 // table is the content of a table: its columns, and each row as one text.
@@ -196,7 +197,7 @@ func TestAnUpgradedDatabaseReadsAsBefore(t *testing.T) {
 	waiting, err := s.Pending(t.Context(), 1, "spotify")
 	require.NoError(t, err)
 	require.Equal(t, "id-2", waiting.AccountID)
-	request, err := s.TakeState(t.Context(), "state")
+	request, err := s.TakeState(t.Context(), oauth.State{ID: "state", Session: "session", User: 1})
 	require.NoError(t, err)
 	require.Equal(t, "verifier", request.Verifier)
 

@@ -84,7 +84,8 @@ func (m *connector) connect(
 		return err
 	})
 	if err != nil {
-		return c, m.Refused(ctx, p, c.Credentials, err)
+		err = m.Refused(ctx, p, c.Credentials, err)
+		return c, errors.Join(err, m.guard.opt.Alerts.NotLetIn(context.WithoutCancel(ctx), p, c, err))
 	}
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)

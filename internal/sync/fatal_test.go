@@ -208,6 +208,25 @@ func TestAConnectThatIsRefusedStoresNothing(t *testing.T) {
 	})
 }
 
+func TestConnectingUnlistedTellsTheAdministrator(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
+		member := e.AddUser("Bob", accounts.Member)
+		up.Fail("spotify", notListed)
+		for range 3 {
+			err := e.ConnectSpotify(up, member, "bob")
+			w := notify.Refused(e.Registry.Get("spotify"), err)
+			require.Equal(t, notify.Administrator, w.Owner)
+			require.Contains(t, w.Message, "The administrator has to add you")
+		}
+		require.Len(t, e.Open(admin), 1, "told once")
+		require.Contains(t, e.Open(admin)[0].Message, "Bob")
+		require.Empty(t, e.Open(member))
+		up.Fail("spotify", nil)
+		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
+		require.Empty(t, e.Open(admin))
+	})
+}
+
 func TestARenewedTokenIsUsedAfterAKill(t *testing.T) {
 	restartable(t, func(t *testing.T, up *enginetest.Upstreams, start func() *enginetest.Engine) {
 		e := start()

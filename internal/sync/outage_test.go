@@ -275,6 +275,77 @@ func TestPausedMeansNoCalls(t *testing.T) {
 	})
 }
 
+// notListed is how Spotify refuses a person whom the administrator has not listed for an app in development mode.
+var notListed = enginetest.Refusal(403, "User not registered in the Developer Dashboard")
+
+func TestAPersonNotListedNeedsTheAdministrator(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		up := enginetest.NewUpstreams()
+		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		admin, member := e.AddUser("Alice", accounts.Admin), e.AddUser("Bob", accounts.Member)
+		require.NoError(t, e.ConnectSpotify(up, admin, "alice"))
+		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
+		enginetest.Settle()
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			if up.AccountOf(req) == "bob" {
+				return notListed(req)
+			}
+			return nil, nil
+		})
+		time.Sleep(2 * time.Hour)
+		told := func(e *enginetest.Engine) {
+			s := e.Status(member, "spotify")
+			require.Equal(t, syncer.NeedsAdmin, s.Condition)
+			require.Equal(t, notify.Administrator, s.Words.Owner)
+			require.Equal(t, "Spotify needs the administrator", s.Words.Title)
+			require.Contains(t, s.Words.Message, "The administrator has to add you")
+			require.NotContains(t, s.Words.Message, "econnect")
+			require.Empty(t, e.Open(member), "not theirs to mend")
+			require.Len(t, e.Open(admin), 1)
+			n := e.Open(admin)[0]
+			require.Contains(t, n.Message, "https://developer.spotify.com/dashboard")
+			require.Contains(t, n.Message, "User Management")
+			require.Contains(t, n.Message, "Bob")
+			require.Contains(t, n.Message, "e-mail")
+			require.NotEqual(t, "Reconnect", n.Action.Label)
+			require.Equal(t, syncer.Healthy, e.Status(admin, "spotify").Condition, "other people go on")
+		}
+		told(e)
+		e.Stop()
+		e = e.Again()
+		told(e)
+		time.Sleep(2 * time.Hour)
+		told(e)
+
+		up.Fail("spotify", nil)
+		require.NoError(t, e.Connections.Retry(context.Background(), member, "spotify"))
+		enginetest.Settle()
+		require.Equal(t, syncer.Healthy, e.Status(member, "spotify").Condition)
+		require.Empty(t, e.Open(admin))
+	})
+}
+
+func TestPremiumThatEndedIsToldToAdministrators(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
+		member := e.AddUser("Bob", accounts.Member)
+		require.NoError(t, e.ConnectSpotify(up, member, "bob"))
+		enginetest.Settle()
+		up.Fail("spotify", enginetest.Refusal(403,
+			`{"error":{"status":403,"message":"Active premium subscription required for the owner of the app"}}`))
+		time.Sleep(14 * time.Hour)
+		require.Len(t, e.Open(admin), 1, "once, however often it is tried")
+		require.Contains(t, e.Open(admin)[0].Message, "Premium")
+		require.Empty(t, e.Open(member))
+		require.Equal(t, syncer.Held, e.Status(member, "spotify").Condition)
+		up.Fail("spotify", nil)
+		time.Sleep(7 * time.Hour)
+		require.Equal(t, syncer.Healthy, e.Status(member, "spotify").Condition)
+		require.Empty(t, e.Open(admin))
+	})
+}
+
 func TestARefusedAppIsToldToAdministratorsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin int64) {
 		member := e.AddUser("Bob", accounts.Member)

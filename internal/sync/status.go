@@ -159,7 +159,8 @@ func condition(c library.Connection, s resilience.State, r library.StreamRecord,
 	switch {
 	case c.Paused:
 		return Paused
-	case s.Kind == resilience.Stopped && (s.Scope == resilience.ScopeApp || s.Category == resilience.Contract):
+	case s.Kind == resilience.Stopped &&
+		(s.ForAdmin || s.Scope == resilience.ScopeApp || s.Category == resilience.Contract):
 		return NeedsAdmin
 	case s.Kind == resilience.Stopped:
 		return NeedsReconnect

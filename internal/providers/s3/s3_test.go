@@ -34,7 +34,9 @@ var (
 	auth       = verdict(resilience.Fatal, resilience.Auth, connection)
 	permission = verdict(resilience.Fatal, resilience.Permission, connection)
 	config     = verdict(resilience.Fatal, resilience.Config, connection)
-	onItem     = verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)
+	clock      = resilience.Verdict{Class: resilience.Fatal, Category: resilience.Config, Scope: connection,
+		ForAdmin: true}
+	onItem = verdict(resilience.Fatal, resilience.Item, resilience.ScopeItem)
 )
 
 func TestConformance(t *testing.T) {
@@ -89,7 +91,7 @@ func TestTable(t *testing.T) {
 		{"ExpiredToken", 400, auth, "does not know this access key"},
 		{"InvalidToken", 400, auth, "does not know this access key"},
 		{"SignatureDoesNotMatch", 403, auth, "secret key does not belong"},
-		{"RequestTimeTooSkewed", 403, config, "clock is wrong"},
+		{"RequestTimeTooSkewed", 403, clock, "clock is wrong"},
 		{"QuotaExceeded", 403, full, "no room left"},
 		{"XMinioStorageFull", 507, full, "no room left"},
 		{"AccessDenied", 403, permission, "must be allowed to read, write and delete"},

@@ -42,11 +42,14 @@ var (
 	noBucket   = fatal(resilience.Config, "There is no such bucket. Make it at your storage, or correct its name.")
 	otherPlace = fatal(resilience.Config, "The bucket is kept at another address or in another region. Reconnect "+
 		"with the address and the region that your storage names for it.")
-	wrongClock = fatal(resilience.Config, "The clock is wrong: this machine and the storage disagree about the "+
-		"time by more than a quarter of an hour. Set the clock of this machine, and then try again.")
+	wrongClock = resilience.Meaning{Class: resilience.Fatal, Category: resilience.Config,
+		Scope: resilience.ScopeConnection, Advice: adviceClock + " The administrator has to set the server's clock.",
+		ForAdmin: adviceClock + " Set the clock of this machine."}
 )
 
 const (
+	adviceClock = "The clock is wrong: this server and the storage disagree about the time by more than a quarter " +
+		"of an hour."
 	adviceMeanwhile = "Another program writes the same file at the same time. If that is a second Reprise, give " +
 		"each of them a folder of its own."
 	adviceFull     = "There is no room left in your storage. Make room there, or raise its limit."

@@ -29,8 +29,11 @@ var table = providers.Table{
 	}},
 	{Status: http.StatusForbidden, Code: notRegistered, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
-		Advice: "This person is not on the list of the Spotify app. The administrator can add them at " +
-			"https://developer.spotify.com/dashboard, in the app under \"User Management\".",
+		Advice: "Spotify lets in only people whom the administrator has listed for this server's Spotify app. " +
+			"The administrator has to add you there, with the e-mail address of your Spotify account.",
+		ForAdmin: "Open https://developer.spotify.com/dashboard, choose the app, then \"User Management\", and add " +
+			"this person with the e-mail address of their Spotify account. While the app is in development mode, " +
+			"Spotify lets in only the people on that list.",
 	}},
 	{Status: http.StatusForbidden, Code: premiumRequired, Meaning: resilience.Meaning{
 		Class: resilience.Retriable, Category: resilience.Permission, Scope: resilience.ScopeApp, Hold: 6 * time.Hour,

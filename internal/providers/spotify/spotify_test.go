@@ -59,7 +59,8 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	const fatal, retriable = resilience.Fatal, resilience.Retriable
 	auth := resilience.Verdict{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection}
-	config := resilience.Verdict{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeConnection}
+	unlisted := resilience.Verdict{Class: fatal, Category: resilience.Config, Scope: resilience.ScopeConnection,
+		ForAdmin: true}
 	onItem := resilience.Verdict{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	upstream := resilience.Verdict{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 	premium := resilience.Verdict{Class: retriable, Category: resilience.Permission, Scope: resilience.ScopeApp}
@@ -75,10 +76,10 @@ func TestTable(t *testing.T) {
 		{golden: "401-invalid.json", want: auth},
 		{golden: "403-scope.json", want: auth, advice: "Reconnect"},
 		{golden: "403-scope.json", tracks: true, want: auth, advice: "Reconnect"},
-		{golden: "403-not-registered.txt", want: config, advice: "User Management"},
-		{golden: "403-not-registered.txt", tracks: true, want: config, advice: "User Management"},
-		{golden: "403-may-not-be-registered.txt", want: config, advice: "User Management"},
-		{golden: "403-is-not-registered.txt", want: config, advice: "User Management"},
+		{golden: "403-not-registered.txt", want: unlisted, advice: "has to add you"},
+		{golden: "403-not-registered.txt", tracks: true, want: unlisted, advice: "has to add you"},
+		{golden: "403-may-not-be-registered.txt", want: unlisted, advice: "has to add you"},
+		{golden: "403-is-not-registered.txt", want: unlisted, advice: "has to add you"},
 		{golden: "403-premium.txt", want: premium, wait: 6 * time.Hour, advice: "Premium"},
 		{golden: "403-premium-reason.json", want: premium, wait: 6 * time.Hour, advice: "Premium"},
 		{golden: "403-forbidden.json", want: resilience.Verdict{Class: fatal, Category: resilience.Permission,
