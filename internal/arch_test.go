@@ -25,15 +25,16 @@ var arrows = map[string][]string{
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
+	"internal/nearest":    {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {
-		"internal/providers", "internal/resilience",
+		"internal/nearest", "internal/providers", "internal/resilience",
 	},
-	"internal/cli":       {"internal/config"},  // which knows the nearest name to a wrong one
+	"internal/cli":       {"internal/nearest"},
 	"internal/queue":     {"internal/library"}, // River's tables, whatever the jobs are about
 	"internal/metrics":   {"internal/resilience"},
 	"internal/match":     {"internal/library"},
@@ -103,8 +104,9 @@ var arrows = map[string][]string{
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
-		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "internal/throttle", "web",
+		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/nearest",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
+		"internal/throttle", "web",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
@@ -162,7 +164,7 @@ var arrows = map[string][]string{
 		"internal/sync", "internal/tracing",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/activity", "internal/config", "internal/resilience",
+	"internal/datadir": {"internal/accounts", "internal/activity", "internal/nearest", "internal/resilience",
 		"internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {

@@ -291,6 +291,17 @@ func (h *household) carry() {
 	running.Wait()
 }
 
+// ServeHTTP answers a request, and compares an answer of the API with its description.
+func (h *household) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.t.Helper()
+	h.Server.ServeHTTP(w, r)
+	route := routeOf(h.echo, r)
+	if answer, ok := w.(*httptest.ResponseRecorder); ok && strings.HasPrefix(route, "/api/v1/") &&
+		answer.Code != http.StatusSwitchingProtocols {
+		described.check(h.t, r.Method, route, answer)
+	}
+}
+
 func (h *household) do(method, path, body, contentType string) *httptest.ResponseRecorder {
 	h.t.Helper()
 	r := httptest.NewRequestWithContext(h.t.Context(), method, path, strings.NewReader(body))
