@@ -81,7 +81,7 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
-		"internal/server/playlists", "internal/server/sessions", "internal/server/settings",
+		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/sync", "web",
 	},
 	"internal/server/activity": {
@@ -142,6 +142,7 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
 	},
+	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core", "web",
 	},
@@ -176,7 +177,9 @@ var arrows = map[string][]string{
 	"internal/providers/navidrome": {
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
 	},
-	"internal/providers/providertest": {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/providertest": {
+		"internal/library", "internal/match", "internal/providers", "internal/resilience",
+	},
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},

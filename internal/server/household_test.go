@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +49,8 @@ type services struct {
 	hangs   bool            // no call ends by itself
 	cut     int             // calls that hung and were cut off
 	list    []string        // the tracks of the only playlist
+
+	searches int
 }
 
 func (s *services) fail(err error) {
@@ -98,7 +101,8 @@ func (s *services) Submit(ctx context.Context, plays []library.StoredListen) ([]
 func (s *services) Find(_ context.Context, t library.Track) ([]library.Track, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.has, s.fails
+	s.searches++
+	return slices.Clone(s.has), s.fails
 }
 
 func (s *services) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
