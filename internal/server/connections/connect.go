@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -234,8 +235,16 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	delete(given, "id") // echo adds what is in the path
+	takes := []string{"name", "other_account"}
+	for _, f := range p.Fields {
+		takes = append(takes, f.Name)
+	}
 	texts := map[string]string{}
 	for name, value := range given {
+		if !slices.Contains(takes, name) { // a field of another provider; core refuses those of none
+			return core.Unknown("field", name, takes)
+		}
 		switch v := value.(type) {
 		case string:
 			texts[name] = v
