@@ -140,7 +140,7 @@ func digests() object {
 func forwarding(enabled bool, earlier int) object {
 	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2,
 		"Refused": 1, "There": 4, "NextAttemptAt": stamp,
-		"Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
+		"Library": true, "Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
 	listens := []object{}
 	for _, outcome := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "there"} {
 		listens = append(listens, object{"ID": "1" + outcome, "Track": "Rain", "Artist": "Nobody",
