@@ -148,3 +148,39 @@ func TestAnOpenBreakerUsesNoTryUp(t *testing.T) {
 		require.Equal(t, 6, d.Attempts)
 	})
 }
+
+func TestTryAgainSendsWhatWaits(t *testing.T) {
+	inBubbleWith(t, demo.Options{Plays: 20, Live: 48 * time.Hour}, lifelike, func(t *testing.T, i *installation) {
+		ctx := context.Background()
+		i.people(1)
+		i.deliver()
+		_, err := i.deliveries.Forward(ctx, i.users[0], "listenbrainz", false)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.NoError(t, i.world.Switch(demo.ListenBrainz, demo.Unavailable))
+		for _, title := range []string{"One", "Two", "Three", "Four", "Five"} {
+			time.Sleep(30 * time.Minute)
+			_, err = i.store.SaveListens(ctx, library.Intake{User: i.users[0], Connection: "lastfm",
+				Listens: []library.Listen{{SourceID: title, PlayedAt: time.Now().Add(-time.Second),
+					Track: library.Track{Title: title, Artist: "Nobody Else", Duration: 3 * time.Minute}}}})
+			require.NoError(t, err)
+		}
+		time.Sleep(2 * time.Hour)
+		require.NoError(t, i.world.Switch(demo.ListenBrainz, demo.Normal))
+		counts := func() map[delivery.State]int {
+			n, err := i.store.CountDeliveries(ctx, delivery.Filter{User: i.users[0]})
+			require.NoError(t, err)
+			return n
+		}
+		require.Equal(t, 5, counts()[delivery.Scheduled]+counts()[delivery.Retrying])
+		pressed := time.Now()
+		require.NoError(t, i.connections.Retry(ctx, i.users[0], "listenbrainz"))
+		for range 100 {
+			if time.Sleep(100 * time.Millisecond); counts()[delivery.Done] == 5 {
+				break
+			}
+		}
+		t.Logf("all sent %v after the press", time.Since(pressed))
+		require.Equal(t, 5, counts()[delivery.Done], "within ten seconds, at one request a second")
+	})
+}

@@ -24,6 +24,7 @@ type personStore interface {
 	// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
 	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
 	Discard(ctx context.Context, user, id int64) error
+	answerStore
 	Note(context.Context, activity.Entry) error
 }
 
@@ -104,6 +105,9 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 		d.opt.Metrics.Redriven("refused", 1)
 		return 0, err
 	}
+	if err := d.Store.ForgetMisses(ctx, f.User, f.Connection); err != nil { // what was not there may be by now
+		return 0, err
+	}
 	n, err := d.Store.Redrive(ctx, f, false)
 	if n == 0 {
 		d.opt.Metrics.Redriven("nothing", 1)
@@ -139,9 +143,10 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 	return err
 }
 
-// Release makes due what was parked for a connection, and what has died of its connection's trouble, because the person
-// has done what was needed.
+// Release makes due all that waits to be sent to a connection: what was parked, what has its next attempt later, and
+// what has died of the connection's trouble. The person has done what was needed, or asks for it.
 func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
-	return errors.Join(d.queue.Release(ctx, queue.Of(user, conn)), d.Store.Revive(ctx, user, conn),
+	return errors.Join(d.queue.Hasten(ctx, queue.Of(user, conn)), d.queue.Release(ctx, queue.Of(user, conn)),
+		d.Store.Revive(ctx, user, conn),
 		d.started(ctx, user, conn))
 }

@@ -138,6 +138,15 @@ func (j Jobs) DueNow(ctx context.Context, id int64) error {
 	return err
 }
 
+// Hasten makes jobs due that wait and are not parked, in the order in which they were inserted.
+//
+// River's retry takes one job at a time, and would also bring back dead ones.
+func (j Jobs) Hasten(ctx context.Context, w Which) error {
+	_, err := j.exec(ctx, w, `UPDATE river_job SET state = 'available', scheduled_at = @1
+		WHERE `+waiting+` AND NOT (`+parked+`) AND scheduled_at > @1 AND id IN (@ids)`, Time(time.Now()))
+	return err
+}
+
 // DueBy makes a job due at a time, if that is earlier than planned. A job that is parked, or waits after a failure,
 // stays as it is unless released is set.
 //

@@ -234,3 +234,26 @@ func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
 		require.Contains(t, h.page("/deliveries"), "Reprise waits for it to come back")
 	})
 }
+
+func TestSyncNowAndTryAgainAnswerWhatTheyDo(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{Schedule: delivery.Schedule{First: time.Hour}})
+		synced := h.call(http.MethodPost, "/connections/lastfm/sync", "", http.StatusAccepted)
+		require.Equal(t, false, synced["followed"])
+		h.submit("/connections/lastfm/sync", http.StatusSeeOther)
+		require.Contains(t, h.page("/"), "Last.fm: Sync started.")
+
+		h.far.fail(errBox)
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("One")
+		h.carry()
+		require.EqualValues(t, 1, h.states()["retrying"])
+		h.far.fail(nil)
+		h.carry()
+		require.EqualValues(t, 1, h.states()["retrying"], "its next attempt is an hour away")
+		h.submit("/connections/lastfm/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/"), "What waits to be sent goes out too.")
+		h.carry()
+		require.EqualValues(t, 1, h.states()["done"])
+	})
+}

@@ -90,7 +90,14 @@ func (g *Guard) Do(
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case err == nil:
-		return g.opt.Alerts.Succeeded(ctx, s, f.Change)
+		noted := g.opt.Alerts.Succeeded(ctx, s, f.Change)
+		if noted != nil && (s.Channel || s.Stream == library.Deliveries) {
+			// What was sent has arrived: whoever reads of a failure sends it again.
+			g.opt.Log.Error("success of a delivery cannot be noted", "provider", s.Provider.Name,
+				"user_id", s.Connection.User, "err", noted)
+			return nil
+		}
+		return noted
 	case learned.Class == resilience.OK:
 		return errors.Join(f, g.opt.Alerts.Succeeded(ctx, s, f.Change))
 	case v.Class == resilience.Canceled, !f.Change.News():

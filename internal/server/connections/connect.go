@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -93,7 +94,8 @@ func (h *connect) callback(c echo.Context) error {
 	if !p.InBrowser() {
 		return core.HTTPProblem(http.StatusNotFound)
 	}
-	ctx := c.Request().Context()
+	ctx, done := core.Waits(c)
+	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), c.QueryParams())
 	if errors.Is(err, oauth.ErrRefused) {
 		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
@@ -158,7 +160,9 @@ func (h *connect) form(c echo.Context) error {
 	if err == nil {
 		var name string
 		if name, err = nameOf(given["name"]); err == nil {
-			_, err = h.connections.Connect(c.Request().Context(), p, library.Connection{User: core.UserOf(c).ID,
+			ctx, done := core.Waits(c)
+			defer done()
+			_, err = h.connections.Connect(ctx, p, library.Connection{User: core.UserOf(c).ID,
 				ID: id, Name: name, Credentials: fields})
 		}
 	}
@@ -232,8 +236,16 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	delete(given, "id") // echo adds what is in the path
+	takes := []string{"name", "other_account"}
+	for _, f := range p.Fields {
+		takes = append(takes, f.Name)
+	}
 	texts := map[string]string{}
 	for name, value := range given {
+		if !slices.Contains(takes, name) { // a field of another provider; core refuses those of none
+			return core.Unknown("field", name, takes)
+		}
 		switch v := value.(type) {
 		case string:
 			texts[name] = v
@@ -254,8 +266,10 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, done := core.Waits(c)
+	defer done()
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	_, err = h.connections.Connect(ctx, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
+	_, err = h.connections.Connect(waiting, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
 	if other, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		switch {
 		case texts["other_account"] == "accept":
