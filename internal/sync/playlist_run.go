@@ -96,6 +96,9 @@ func (r *playlistRun) readOne(ctx context.Context, p listed) error {
 		r.skips.refused(ctx, p.Playlist, err)
 		return nil
 	case !mayBeOfOne(ctx, err):
+		if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.State.Category == resilience.CircuitOpen {
+			r.answered(ctx) // what opened the breaker comes last in the next run
+		}
 		return err
 	}
 	if r.first == nil {
