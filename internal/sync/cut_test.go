@@ -209,3 +209,35 @@ func TestACutPlaylistUnderItsBreaker(t *testing.T) {
 		require.Len(t, skipped, 1)
 	})
 }
+
+// TestTenBadPlaylistsEndARun: each may have taken a minute. The next run goes on behind them.
+func TestTenBadPlaylistsEndARun(t *testing.T) {
+	t.Parallel()
+	store := &noted{}
+	rd := &reader{store: store, bus: &events.Bus{}}
+	source := &halfBroken{bad: 30}
+	_, err := rd.readPlaylists(t.Context(), library.Connection{}, source)
+	require.Equal(t, resilience.Contract, resilience.VerdictOf(err).Category)
+	require.Equal(t, failuresToEnd, source.asked)
+	require.Len(t, store.skipped, failuresToEnd)
+}
+
+// halfBroken is a service whose first playlists break the contract.
+type halfBroken struct{ bad, asked int }
+
+func (h *halfBroken) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
+	return func(yield func([]library.Playlist, error) bool) {
+		page := make([]library.Playlist, h.bad+5)
+		for i := range page {
+			page[i] = library.Playlist{SourceID: fmt.Sprint(i), Name: "List"}
+		}
+		yield(page, nil)
+	}
+}
+
+func (h *halfBroken) Tracks(context.Context, library.Playlist) iter.Seq2[[]library.Track, error] {
+	return func(yield func([]library.Track, error) bool) {
+		h.asked++
+		yield(nil, &resilience.ContractError{Endpoint: "tracks", What: "nonsense"})
+	}
+}
