@@ -37,7 +37,7 @@ var tokenAnswers = []struct {
 	{"permission over, secrets repeated", 400, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link,
 		"No such token: … (client reprise, …)"},
 	{"the same inside 200", 200, "invalid_grant-echo.json", nil, fatal, resilience.Auth, link,
-		"No such token: … (client reprise, …)"},
+		"No such token: [redacted] (client reprise, [redacted])"},
 	{"401 without words", 401, "", nil, fatal, resilience.Auth, link, "401"},
 	{"403 without words", 403, "", nil, fatal, resilience.Auth, link, "403"},
 	{"wrong client", 400, "invalid_client.json", nil, fatal, resilience.Config, whole, "invalid_client"},
