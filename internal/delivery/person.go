@@ -24,6 +24,8 @@ type personStore interface {
 	// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
 	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
 	Discard(ctx context.Context, user, id int64) error
+	// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
+	DiscardDead(ctx context.Context, f Filter, dry bool) (int, error)
 	Note(context.Context, activity.Entry) error
 }
 
@@ -123,6 +125,17 @@ func (d *Deliveries) Discard(ctx context.Context, user, id int64) error {
 		d.did(ctx, activity.Entry{User: user, Action: activity.Discarded})
 	}
 	return err
+}
+
+// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
+func (d *Deliveries) DiscardDead(ctx context.Context, f Filter, dry bool) (int, error) {
+	n, err := d.Store.DiscardDead(ctx, f, dry)
+	if !dry && n > 0 {
+		d.did(ctx, activity.Entry{User: f.User, Action: activity.Discarded, Connection: f.Connection,
+			Subject: strconv.Itoa(n)})
+		d.publish(f.User, f.Connection)
+	}
+	return n, err
 }
 
 // Connected releases what waited for a connection that has just been made. An archive needs nothing more than its

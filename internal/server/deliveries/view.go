@@ -19,6 +19,7 @@ type View struct {
 	Attempts      int     `json:"attempts"`
 	MaxAttempts   int     `json:"max_attempts"`
 	NextAttemptAt *string `json:"next_attempt_at"`
+	NextLookAt    *string `json:"next_look_at"` // of a dead letter that is tried again by itself
 	CreatedAt     string  `json:"created_at"`
 	EndedAt       *string `json:"ended_at"`
 	Category      *string `json:"category"`
@@ -36,6 +37,7 @@ func (n Names) View(d delivery.Delivery) View {
 		CreatedAt: library.Stamp(d.CreatedAt), EndedAt: core.Moment(d.EndedAt),
 		Category: core.Text(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State),
 		Discardable: discardable(d.State)}
+	v.NextLookAt = core.Moment(n.lookAgain(d))
 	reason, until := n.why(d)
 	v.Reason = reason
 	if d.State == delivery.Scheduled || d.State == delivery.Retrying {
