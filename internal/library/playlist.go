@@ -21,3 +21,13 @@ type StoredPlaylist struct {
 	CopyOf   int64
 	CopyName string // of that playlist
 }
+
+// CopyChange is a copy of a playlist, written by us, that was found deleted or changed at its provider.
+type CopyChange struct {
+	User       int64
+	Connection ConnectionID
+	Label      string // of the connection
+	Playlist   int64  // ours
+	Name       string // of ours
+	Gone       bool   // it was deleted; otherwise changed
+}

@@ -56,6 +56,7 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/playlists/:id", h.oneAPI)
 	g.GET("/playlists/:id/copies/:connection", h.copies.oneAPI)
 	g.PUT("/playlists/:id/copies/:connection", h.copies.writeAPI)
+	g.PATCH("/playlists/:id/copies/:connection", h.copies.chooseAPI)
 	g.DELETE("/playlists/:id/copies/:connection", h.copies.stopAPI)
 }
 
