@@ -26,6 +26,7 @@ type personStore interface {
 	Discard(ctx context.Context, user, id int64) error
 	// DiscardDead removes the dead letters that a filter selects, and returns how many; dry only counts them.
 	DiscardDead(ctx context.Context, f Filter, dry bool) (int, error)
+	answerStore
 	Note(context.Context, activity.Entry) error
 }
 
@@ -107,6 +108,9 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 	}
 	if err := d.room(ctx); err != nil {
 		d.opt.Metrics.Redriven("refused", 1)
+		return 0, err
+	}
+	if err := d.Store.ForgetMisses(ctx, f.User, f.Connection); err != nil { // what was not there may be by now
 		return 0, err
 	}
 	n, err := d.Store.Redrive(ctx, f, false)

@@ -59,8 +59,8 @@ var modeText = map[Mode]about{
 		"All keys spent",
 		"◉",
 		"Has no quota left for any API key.",
-		"The connection is held until midnight Pacific time, also after you set this back, and the administrator is " +
-			"told once.",
+		"Nothing stops: everything is read with your own permission. The settings page shows that all keys cool " +
+			"until midnight Pacific time.",
 	},
 	KeyInvalid: {
 		"Last key refused",

@@ -3,6 +3,8 @@ package sync_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,9 +74,10 @@ func TestASpentKeyChangesNothingForAnybody(t *testing.T) {
 	})
 }
 
-// All three keys are spent: everybody is held until midnight in Los Angeles, which is also kept on the two days of the
-// year that have 23 and 25 hours, and across a restart.
-func TestAllKeysSpentAreHeldUntilMidnightPacific(t *testing.T) {
+// All three keys are spent: what people's own permissions may read goes on, and nobody has to know. When the project
+// of the client id is spent too, everybody is held until midnight in Los Angeles, which is also kept on the two days of
+// the year that have 23 and 25 hours, and across a restart.
+func TestWithAllKeysSpentPermissionsGoOn(t *testing.T) {
 	for at, midnight := range map[string]string{
 		newYear:                "2000-01-02T08:00:00Z",
 		"2000-07-01T20:00:00Z": "2000-07-02T07:00:00Z",
@@ -85,32 +88,46 @@ func TestAllKeysSpentAreHeldUntilMidnightPacific(t *testing.T) {
 			keyed(t, at, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, member int64) {
 				reset, err := time.Parse(time.RFC3339, midnight)
 				require.NoError(t, err)
+				everybody := func(want syncer.Condition) {
+					t.Helper()
+					for _, user := range []int64{admin, member} {
+						require.Equal(t, want, e.Status(user, "youtube").Condition)
+					}
+				}
 				refuseAll(up, "spent")
-				up.Like("alice", "Another")
+				up.SetYouTubePlaylist("alice", "PLrain", "public", "rain-1", "rain-2")
 				keysBefore := len(up.KeyCalls())
 				time.Sleep(15 * time.Minute)
 				require.Len(t, up.KeyCalls(), keysBefore+3, "each key once")
-				for _, user := range []int64{admin, member} {
-					s := e.Status(user, "youtube")
-					require.Equal(t, syncer.Held, s.Condition)
-					require.Equal(t, resilience.Quota, s.State.Category)
-					require.Equal(t, reset, s.State.Until.UTC())
-				}
-				require.Len(t, e.Open(admin), 1)
-				require.Equal(t, notify.CauseQuota, e.Open(admin)[0].Cause)
-				require.Empty(t, e.Open(member), "it is the administrator's")
-
-				holds, err := e.Store.Holds(context.Background())
+				everybody(syncer.Healthy)
+				require.Empty(t, e.Open(admin))
+				lists, err := e.Store.Playlists(context.Background(), admin)
 				require.NoError(t, err)
-				require.Empty(t, holds, "the waits are the keys': after a restart with another one nobody waits")
+				require.Len(t, lists, 2)
+				require.Equal(t, 2, lists[0].TrackCount)
 
-				before := len(up.Calls("youtube"))
 				e.Stop()
 				e = e.Again()
-				require.Equal(t, syncer.Held, e.Status(member, "youtube").Condition)
 				for _, k := range e.Registry.Get("youtube").Keys.Keys() {
 					require.Equal(t, reset, k.Until.UTC(), "the keys cool on")
 				}
+				up.Like("bob", "After the restart")
+				time.Sleep(15 * time.Minute)
+				require.Len(t, up.KeyCalls(), keysBefore+3, "no key before midnight")
+				everybody(syncer.Healthy)
+
+				up.SpendProject(true)
+				time.Sleep(15 * time.Minute)
+				everybody(syncer.Held)
+				require.Equal(t, resilience.Quota, e.Status(member, "youtube").State.Category)
+				require.Equal(t, reset, e.Status(member, "youtube").State.Until.UTC())
+				require.Len(t, e.Open(admin), 1)
+				require.Equal(t, notify.CauseQuota, e.Open(admin)[0].Cause)
+				require.Empty(t, e.Open(member), "it is the administrator's")
+				before := len(up.Calls("youtube"))
+				e.Stop()
+				e = e.Again()
+				everybody(syncer.Held)
 				var held *resilience.NotBeforeError
 				require.ErrorAs(t, e.Connections.SyncNow(context.Background(), member, "youtube"), &held)
 				require.ErrorAs(t, e.Connections.Retry(context.Background(), member, "youtube"), &held)
@@ -118,15 +135,69 @@ func TestAllKeysSpentAreHeldUntilMidnightPacific(t *testing.T) {
 				require.Len(t, up.Calls("youtube"), before, "no request before midnight")
 				require.Len(t, e.Open(admin), 1, "one message")
 
+				up.SpendProject(false)
 				refuseAll(up, "")
 				time.Sleep(12 * time.Minute)
-				for _, user := range []int64{admin, member} {
-					require.Equal(t, syncer.Healthy, e.Status(user, "youtube").Condition)
-				}
+				everybody(syncer.Healthy)
 				require.Empty(t, e.Open(admin), "the message goes by itself")
 			})
 		})
 	}
+}
+
+// A key reads what anybody may see, and never a private playlist: that is no fault of the key.
+func TestKeysReadWhatIsPublic(t *testing.T) {
+	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, _ int64) {
+		up.SetYouTubePlaylist("alice", "PLpublic", "public", "a-1")
+		up.SetYouTubePlaylist("alice", "PLunlisted", "unlisted", "b-1", "b-2")
+		up.SetYouTubePlaylist("alice", "PLprivate", "private", "c-1", "c-2", "c-3")
+		before := len(up.Calls("youtube"))
+		time.Sleep(11 * time.Minute)
+		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
+		lists, err := e.Store.Playlists(context.Background(), admin)
+		require.NoError(t, err)
+		counts := map[string]int{}
+		for _, l := range lists {
+			counts[l.SourceID] = l.TrackCount
+		}
+		require.Equal(t, map[string]int{"PLpublic": 1, "PLunlisted": 2, "PLprivate": 3, "LL": 1}, counts)
+		by := map[string]int{}
+		for _, c := range up.Calls("youtube")[before:] {
+			who := "permission"
+			if strings.HasPrefix(c.Account, "key ") {
+				who = "key"
+			}
+			by[strings.TrimPrefix(c.Path, "/youtube/v3/")+" by "+who]++
+		}
+		require.Equal(t, 2, by["playlistItems by key"], "one public, one unlisted: %v", by)
+		require.Zero(t, by["playlists by key"])
+		for _, k := range e.Registry.Get("youtube").Keys.Keys() {
+			require.Equal(t, resilience.KeyReady, k.State())
+			require.Zero(t, k.Failures)
+		}
+	})
+}
+
+// A playlist that was made private since it was listed is refused to the keys, and read by its owner's permission.
+func TestAPlaylistMadePrivateIsReadOn(t *testing.T) {
+	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, _ int64) {
+		up.SetYouTubePlaylist("alice", "PLrain", "public", "a-1")
+		up.FailPath("youtube", "/youtube/v3/playlistItems", func(req *http.Request) (*http.Response, error) {
+			if req.Header.Get("X-Goog-Api-Key") != "" {
+				return enginetest.Answer(req, 403,
+					`{"error":{"code":403,"errors":[{"reason":"playlistItemsNotAccessible"}]}}`), nil
+			}
+			return nil, nil
+		})
+		time.Sleep(11 * time.Minute)
+		require.Equal(t, syncer.Healthy, e.Status(admin, "youtube").Condition)
+		lists, err := e.Store.Playlists(context.Background(), admin)
+		require.NoError(t, err)
+		require.Equal(t, 1, lists[0].TrackCount)
+		for _, k := range e.Registry.Get("youtube").Keys.Keys() {
+			require.Equal(t, resilience.KeyReady, k.State())
+		}
+	})
 }
 
 func TestAllKeysRefusedNeedTheAdministrator(t *testing.T) {

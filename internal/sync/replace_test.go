@@ -53,14 +53,14 @@ func TestAProviderIsReplacedBetweenTwoRuns(t *testing.T) {
 	})
 }
 
-// Nobody waits until midnight for keys that are no longer the installation's.
-func TestNewKeysEndTheWaitForTheOldOnes(t *testing.T) {
+// Nobody is stopped for keys that are no longer the installation's.
+func TestNewKeysEndTheStopForTheOldOnes(t *testing.T) {
 	keyed(t, newYear, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, admin, member int64) {
-		refuseAll(up, "spent")
+		refuseAll(up, "invalid")
 		up.Like("alice", "Another")
 		time.Sleep(20 * time.Minute)
-		require.Equal(t, syncer.Held, e.Status(admin, "youtube").Condition)
-		require.Equal(t, syncer.Held, e.Status(member, "youtube").Condition)
+		require.Equal(t, syncer.NeedsAdmin, e.Status(admin, "youtube").Condition)
+		require.Equal(t, syncer.NeedsAdmin, e.Status(member, "youtube").Condition)
 		before := len(up.KeyCalls())
 		p := e.NewYouTube([]resilience.PoolKey{{Secret: "youtube-key-dddd"}})
 		require.NoError(t, e.Connections.Replace(t.Context(), e.Registry, p))

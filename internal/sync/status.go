@@ -186,6 +186,9 @@ func Restore(b *resilience.Backoff, known *providers.Registry, stops []resilienc
 		b.RestoreHold(h)
 	}
 	for _, p := range known.All() {
+		if p.Pool != nil && p.Pool.Instead {
+			continue // calls go on with people's own permissions
+		}
 		if s, short := p.Keys.Short(); short {
 			k := resilience.Key{Provider: p.Name, App: p.App(nil)}
 			b.RestoreHold(resilience.Hold{Key: k, Category: s.Category, Since: time.Now(), Until: s.Until})

@@ -1,7 +1,6 @@
 package youtube
 
 import (
-	"cmp"
 	"net/http"
 	"strings"
 
@@ -51,7 +50,7 @@ func Describe() providers.Description {
 			Try: try,
 		},
 		Pool: &providers.Pool{KeyName: "YouTube's key", Put: putKey, Advice: keyAdvice,
-			Spent: spentAdvice, Try: tryKey},
+			Spent: spentAdvice, Try: tryKey, Instead: true},
 		Tables: tables(),
 		Build:  build,
 	}
@@ -74,7 +73,7 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 		},
 		App: func(library.Credentials) string { return id },
 		Open: func(c *http.Client, credentials library.Credentials) providers.Adapter {
-			return &adapter{client: c, public: cmp.Or(in.Keyed, c), base: base, known: known,
+			return &adapter{client: c, public: in.Keyed, base: base, known: known,
 				owner: ownerOf(credentials)}
 		},
 	}, nil

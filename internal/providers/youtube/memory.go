@@ -14,6 +14,7 @@ import (
 const (
 	mostPages   = 1000
 	mostLengths = 50_000
+	mostPrivate = 50_000
 )
 
 // memory stores pages and lengths for all connections to save requests. It is safe for concurrent use.
@@ -21,6 +22,7 @@ type memory struct {
 	mu      sync.Mutex
 	pages   map[string]remembered // by owner and request
 	lengths map[string]time.Duration
+	closed  map[string]bool // the playlists that are private
 }
 
 // remembered is a page with its ETag. It is immutable.
@@ -30,7 +32,28 @@ type remembered struct {
 }
 
 func newMemory() *memory {
-	return &memory{pages: map[string]remembered{}, lengths: map[string]time.Duration{}}
+	return &memory{pages: map[string]remembered{}, lengths: map[string]time.Duration{},
+		closed: map[string]bool{}}
+}
+
+// private reports whether a playlist was private when it was last listed. An unknown one is not.
+func (m *memory) private(list string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed[list]
+}
+
+func (m *memory) keepPrivate(list string, private bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.closed) >= mostPrivate {
+		clear(m.closed)
+	}
+	if private {
+		m.closed[list] = true
+	} else {
+		delete(m.closed, list)
+	}
 }
 
 // ownerOf returns a key for a connection from credentials that never change, or "" without such credentials.

@@ -62,6 +62,9 @@ type playlist struct {
 	ContentDetails struct {
 		Count int `json:"itemCount"`
 	} `json:"contentDetails"`
+	Status struct {
+		Privacy string `json:"privacyStatus"` // private, public or unlisted
+	} `json:"status"`
 }
 
 // place is one position of a playlist.
@@ -85,14 +88,15 @@ type video struct {
 // Playlists implements providers.PlaylistSource. The liked videos are the last.
 func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
-		query := url.Values{"part": {"snippet,contentDetails"}, "mine": {"true"}, "maxResults": {strconv.Itoa(perPage)}}
-		pages, err := walk[playlist](ctx, a, playlistsRoute, query, true)
+		query := url.Values{"part": {"snippet,contentDetails,status"}, "mine": {"true"},
+			"maxResults": {strconv.Itoa(perPage)}}
+		pages, err := walk[playlist](ctx, a, listing{route: playlistsRoute, query: query, remember: true})
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, p := range pages {
-			lists, err := convert(p)
+			lists, err := a.convert(p)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -108,7 +112,7 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 	}
 }
 
-func convert(p *page[playlist]) ([]library.Playlist, error) {
+func (a *adapter) convert(p *page[playlist]) ([]library.Playlist, error) {
 	lists := make([]library.Playlist, 0, len(p.Items))
 	for _, l := range p.Items {
 		if l == nil {
@@ -117,6 +121,7 @@ func convert(p *page[playlist]) ([]library.Playlist, error) {
 		if l.ID == "" || l.Snippet.Title == "" {
 			return nil, broken(playlistsRoute, "a playlist without an id or a title")
 		}
+		a.known.keepPrivate(l.ID, l.Status.Privacy == "private")
 		lists = append(lists, library.Playlist{SourceID: l.ID, Name: l.Snippet.Title, Snapshot: snapshot(l.ID, l.ETag),
 			TrackCount: l.ContentDetails.Count})
 	}
@@ -125,7 +130,7 @@ func convert(p *page[playlist]) ([]library.Playlist, error) {
 
 // liked returns the playlist of liked videos, or none when the account has none.
 func (a *adapter) liked(ctx context.Context) ([]library.Playlist, error) {
-	p, err := fetch[place](ctx, a, itemsRoute, itemsQuery(likedID), true)
+	p, err := fetch[place](ctx, a, listing{route: itemsRoute, query: itemsQuery(likedID), remember: true})
 	missing := []string{"playlistNotFound", "playlistItemsNotAccessible", "watchLaterNotAccessible"}
 	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && slices.Contains(missing, e.Code) {
 		return nil, nil
@@ -180,7 +185,8 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 
 // places reads a playlist and the lengths of its videos.
 func (a *adapter) places(ctx context.Context, l library.Playlist) ([]*page[place], error) {
-	pages, err := walk[place](ctx, a, itemsRoute, itemsQuery(l.SourceID), false)
+	public := l.SourceID != likedID && !a.known.private(l.SourceID)
+	pages, err := walk[place](ctx, a, listing{route: itemsRoute, query: itemsQuery(l.SourceID), public: public})
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +215,7 @@ func (a *adapter) readLengths(ctx context.Context, ids []string) error {
 	var p page[video]
 	query := url.Values{"part": {"contentDetails"}, "id": {strings.Join(ids, ",")},
 		"maxResults": {strconv.Itoa(perPage)}}
-	if _, err := a.get(ctx, a.public, videosRoute, query, "", &p); err != nil {
+	if _, err := a.getPublic(ctx, videosRoute, query, "", &p); err != nil {
 		return err
 	}
 	if p.Items == nil && !p.empty() {
@@ -228,21 +234,28 @@ func (a *adapter) readLengths(ctx context.Context, ids []string) error {
 	return nil
 }
 
+// listing is a list that is read page by page.
+type listing struct {
+	route    string
+	query    url.Values
+	remember bool // an unchanged page comes from memory
+	public   bool // anybody may see it, as far as is known
+}
+
 // walk reads a whole listing. When YouTube rejects a page token, it starts again, once.
-func walk[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) ([]*page[R], error) {
-	pages, err := walkOnce[R](ctx, a, route, query, remember)
-	if e, ok := errors.AsType[*resilience.AnswerError](err); ok && e.Code == invalidPageToken {
-		return walkOnce[R](ctx, a, route, query, false)
+func walk[R any](ctx context.Context, a *adapter, l listing) ([]*page[R], error) {
+	pages, err := walkOnce[R](ctx, a, l)
+	if tokenRejected(err) {
+		l.remember = false
+		return walkOnce[R](ctx, a, l)
 	}
 	return pages, err
 }
 
-func walkOnce[R any](
-	ctx context.Context, a *adapter, route string, query url.Values, remember bool,
-) (pages []*page[R], err error) {
-	query.Del("pageToken")
+func walkOnce[R any](ctx context.Context, a *adapter, l listing) (pages []*page[R], err error) {
+	l.query.Del("pageToken")
 	for len(pages) < maxPages {
-		p, err := fetch[R](ctx, a, route, query, remember)
+		p, err := fetch[R](ctx, a, l)
 		if err != nil {
 			return nil, err
 		}
@@ -250,27 +263,31 @@ func walkOnce[R any](
 		if p.Next == "" {
 			return pages, nil
 		}
-		query.Set("pageToken", p.Next)
+		l.query.Set("pageToken", p.Next)
 	}
-	return nil, broken(route, "a listing without an end")
+	return nil, broken(l.route, "a listing without an end")
 }
 
-// fetch reads one page. With remember, an unchanged page comes from memory.
-func fetch[R any](ctx context.Context, a *adapter, route string, query url.Values, remember bool) (*page[R], error) {
+// fetch reads one page.
+func fetch[R any](ctx context.Context, a *adapter, l listing) (*page[R], error) {
 	key, old := "", remembered{}
-	if remember && a.owner != "" {
-		key = a.owner + route + "?" + query.Encode()
+	if l.remember && a.owner != "" {
+		key = a.owner + l.route + "?" + l.query.Encode()
 		old = a.known.page(key)
 	}
 	p := &page[R]{}
-	unchanged, err := a.get(ctx, a.client, route, query, old.etag, p)
+	get := a.getPublic
+	if !l.public {
+		get = a.getOwn
+	}
+	unchanged, err := get(ctx, l.route, l.query, old.etag, p)
 	switch {
 	case err != nil:
 		return nil, err
 	case unchanged:
 		return old.page.(*page[R]), nil
 	case p.Items == nil && !p.empty(), len(p.Items) == 0 && p.Next != "":
-		return nil, broken(route, "a listing without items")
+		return nil, broken(l.route, "a listing without items")
 	}
 	if key != "" && p.ETag != "" {
 		a.known.keepPage(key, remembered{p.ETag, p})

@@ -3,14 +3,16 @@
 // Liked videos are a playlist and not listens. The API offers no plays, and a like is not a play: it would be mixed
 // with real plays of other services and forwarded to them.
 //
-// A person's data is read with their permission. Public data (the lengths of videos) is read with the installation's
-// keys, if it has any. Every call costs one unit of the daily quota, so unchanged pages are recognised by their ETag,
-// and lengths, which never change, are remembered.
+// What only the person may see (the list of their playlists, their likes, private playlists) is read with their
+// permission. What anybody may see (public and unlisted playlists, videos) is read with the installation's keys, if it
+// has any, and with the person's permission while every key is spent. Every call costs one unit of the daily quota, so
+// unchanged pages are recognised by their ETag, and lengths, which never change, are remembered.
 package youtube
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -23,8 +25,8 @@ func putKey(req *http.Request, key resilience.Secret) { req.Header.Set("X-Goog-A
 
 type adapter struct {
 	client *http.Client // with the person's permission
-	public *http.Client
-	base   string // without a trailing slash
+	public *http.Client // with a key of the installation; nil without any
+	base   string       // without a trailing slash
 	known  *memory
 	owner  string // key of the connection's pages in memory; empty to remember none
 }
@@ -47,6 +49,37 @@ func (a *adapter) get(
 		return err == nil, err
 	}
 	return false, providers.DecodeJSON(answer, v)
+}
+
+// getPublic is get for what anybody may see. It asks with a key of the installation, if there are any, and with the
+// person's own permission when every key is spent for now, or when the object is closed to keys: that is no fault of
+// the key, because the object may be the person's own and private.
+func (a *adapter) getPublic(
+	ctx context.Context, route string, query url.Values, etag string, v any,
+) (unchanged bool, err error) {
+	if a.public == nil {
+		return a.get(ctx, a.client, route, query, etag, v)
+	}
+	unchanged, err = a.get(ctx, a.public, route, query, etag, v)
+	keys, short := errors.AsType[*resilience.KeysError](err)
+	spent := short && !keys.Until.IsZero() // else the administrator has to mend the keys
+	if spent || resilience.IsItem(err) && !tokenRejected(err) {
+		return a.get(ctx, a.client, route, query, etag, v)
+	}
+	return unchanged, err
+}
+
+// getOwn is get with the person's own permission.
+func (a *adapter) getOwn(
+	ctx context.Context, route string, query url.Values, etag string, v any,
+) (unchanged bool, err error) {
+	return a.get(ctx, a.client, route, query, etag, v)
+}
+
+// tokenRejected reports whether YouTube did not accept a page token, so that the listing has to begin again.
+func tokenRejected(err error) bool {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	return ok && e.Code == invalidPageToken
 }
 
 func endpoint(route string) string { return http.MethodGet + " /youtube/v3" + route }

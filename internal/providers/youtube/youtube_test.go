@@ -326,7 +326,8 @@ func TestPublicDataUsesTheKeys(t *testing.T) {
 	well := healthy(t)
 	used := map[string]string{}
 	far := providertest.Respond(func(r *http.Request) (int, http.Header, string) {
-		used[strings.TrimPrefix(r.URL.Path, "/youtube/v3")] = r.Header.Get("X-Goog-Api-Key")
+		used[strings.TrimPrefix(r.URL.Path, "/youtube/v3")+r.URL.Query().Get("playlistId")] =
+			r.Header.Get("X-Goog-Api-Key")
 		require.NotContains(t, r.URL.String(), "AIza")
 		return well(r)
 	})
@@ -337,7 +338,8 @@ func TestPublicDataUsesTheKeys(t *testing.T) {
 	a := p.Open(providertest.Client(far), nil).(*adapter)
 	require.Len(t, all(t, a.Playlists(t.Context())), 3)
 	require.Len(t, all(t, a.Tracks(t.Context(), library.Playlist{SourceID: "x"})), 3)
-	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute: "", videosRoute: "AIza-first-key"}, used)
+	require.Equal(t, map[string]string{playlistsRoute: "", itemsRoute + "LL": "", itemsRoute + "x": "AIza-first-key",
+		videosRoute: "AIza-first-key"}, used)
 }
 
 func TestBrokenShapes(t *testing.T) {
