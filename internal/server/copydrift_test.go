@@ -14,8 +14,8 @@ import (
 	"reprise/internal/library"
 )
 
-// days lets n days pass. Deliveries run for a minute and a half at the end of each: a bubble in which they run all day is
-// slow.
+// days lets n days pass. Deliveries run for a minute and a half at the end of each: a bubble in which they run all day
+// is slow.
 func (h *household) days(n int) {
 	h.t.Helper()
 	for range n {

@@ -273,7 +273,8 @@ func TestDeadLettersAreGroupedByReason(t *testing.T) {
 		html := h.page("/deliveries")
 		require.Contains(t, html, "<strong>12 dead letters</strong> to Last.fm:")
 		require.Contains(t, html, "Looked at again once a day, next ")
-		require.Equal(t, 10, strings.Count(html, "Poison by Sigur Rós to Last.fm</h2>"), "the others on their own page")
+		require.Equal(t, 10, strings.Count(html, "Poison by Sigur Rós to Last.fm</h2>"),
+			"the others on their own page")
 		dead := h.call(http.MethodGet, "/deliveries?state=dead&limit=1", "", http.StatusOK)["deliveries"].([]any)[0]
 		reason := dead.(map[string]any)["reason"].(string)
 		ended, err := time.Parse(time.RFC3339, dead.(map[string]any)["ended_at"].(string))
