@@ -74,7 +74,7 @@ func details(c, forward, archive object) object {
 		owed = 37
 	}
 	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive,
-		"Owed": owed, "Skipped": nil, "Gaps": nil, "Import": nil,
+		"Owed": owed, "Late": "Plays that arrive late…", "Skipped": nil, "Gaps": nil, "Import": nil,
 		"Activity": happened(), "Runs": nil}
 }
 
