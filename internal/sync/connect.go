@@ -75,7 +75,7 @@ func (m *connector) connect(
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name))
+	proving, end := resilience.WithTurns(resilience.WithProbe(resilience.WithUser(ctx, c.User, p.Name)))
 	var account providers.Account
 	host := p.NamedHost(c.Credentials)
 	err := m.guard.opt.Screen.Try(proving, c.User, host, func(ctx context.Context) (err error) {
@@ -87,6 +87,7 @@ func (m *connector) connect(
 		err = m.Refused(ctx, p, c.Credentials, err)
 		return c, errors.Join(err, m.guard.opt.Alerts.NotLetIn(context.WithoutCancel(ctx), p, c, err))
 	}
+	ctx = context.WithoutCancel(ctx) // what is proved is stored
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
 	c.AccountID, c.Account, c.CreatedAt = library.ID(account.ID), library.Name(account.Name), time.Now()

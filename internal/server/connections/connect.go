@@ -94,7 +94,8 @@ func (h *connect) callback(c echo.Context) error {
 	if !p.InBrowser() {
 		return core.HTTPProblem(http.StatusNotFound)
 	}
-	ctx := c.Request().Context()
+	ctx, done := core.Waits(c)
+	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), c.QueryParams())
 	if errors.Is(err, oauth.ErrRefused) {
 		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
@@ -158,7 +159,9 @@ func (h *connect) form(c echo.Context) error {
 	if err == nil {
 		var name string
 		if name, err = nameOf(given["name"]); err == nil {
-			_, err = h.connections.Connect(c.Request().Context(), p, library.Connection{User: core.UserOf(c).ID,
+			ctx, done := core.Waits(c)
+			defer done()
+			_, err = h.connections.Connect(ctx, p, library.Connection{User: core.UserOf(c).ID,
 				ID: id, Name: name, Credentials: fields})
 		}
 	}
@@ -262,8 +265,10 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, done := core.Waits(c)
+	defer done()
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	_, err = h.connections.Connect(ctx, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
+	_, err = h.connections.Connect(waiting, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
 	if _, other := errors.AsType[*syncer.OtherAccountError](err); other && texts["other_account"] == "accept" {
 		_, err = h.connections.Choose(ctx, user, id, syncer.Replace)
 	}
