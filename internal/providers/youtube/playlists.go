@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
 
@@ -169,7 +170,12 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 		for _, p := range pages {
 			tracks := make([]library.Track, 0, len(p.Items))
 			for _, r := range p.Items {
-				if r == nil || r.Snippet.Owner == "" {
+				if r == nil {
+					continue
+				}
+				if r.Snippet.Owner == "" {
+					providers.LeaveOut(ctx, providers.LeftOut{SourceID: r.ContentDetails.Video, Name: r.Snippet.Title,
+						Reason: "This video is private, or gone from YouTube."})
 					continue
 				}
 				t := nameOf(r.Snippet.Title, r.Snippet.Owner)
@@ -288,6 +294,8 @@ func fetch[R any](ctx context.Context, a *adapter, l listing) (*page[R], error) 
 		return old.page.(*page[R]), nil
 	case p.Items == nil && !p.empty(), len(p.Items) == 0 && p.Next != "":
 		return nil, broken(l.route, "a listing without items")
+	case p.total() < 0:
+		return nil, broken(l.route, "a total below 0")
 	}
 	if key != "" && p.ETag != "" {
 		a.known.keepPage(key, remembered{p.ETag, p})
