@@ -118,8 +118,12 @@ func (rd *reader) readPlaylists(
 		}
 	}
 	text, err := json.Marshal(position)
-	return changed, errors.Join(err, rd.arrange(ctx, known, now),
+	err = errors.Join(err, rd.arrange(ctx, known, now),
 		rd.store.SavePosition(ctx, c.User, c.ID, library.Playlists, string(text), note))
+	if err != nil {
+		return changed, err
+	}
+	return changed, rd.refreshVideos(ctx, c, source)
 }
 
 // arrange updates the order of the playlists to the provider's.
@@ -242,6 +246,9 @@ func (rd *reader) readPlaylist(
 			return true, &resilience.ContractError{Endpoint: library.Playlists,
 				What: fmt.Sprintf("a playlist of more than %d tracks", maxTracks)}
 		}
+	}
+	if tracks, err = rd.describe(ctx, source, tracks); err != nil {
+		return true, err
 	}
 	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
 		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
