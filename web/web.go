@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 //go:embed templates static
@@ -27,10 +28,13 @@ func OpenAPI(connections, exports []string) []byte {
 	return []byte(names.Replace(openAPI))
 }
 
-// Pages are the parsed templates, one set per page, each with the layout and the partials. Safe for concurrent use.
-type Pages struct{ sets map[string]*template.Template }
+// Pages are the templates, one set per page, each with the layout and the partials. A set is parsed when its page is
+// shown for the first time. Safe for concurrent use.
+type Pages struct {
+	sets map[string]func() (*template.Template, error)
+}
 
-// Load parses the templates. nameOf returns the display name of a provider.
+// Load finds the pages. nameOf returns the display name of a provider.
 func Load(nameOf func(provider string) string) (*Pages, error) {
 	names, err := fs.Glob(files, "templates/pages/*.html")
 	if err != nil {
@@ -38,27 +42,35 @@ func Load(nameOf func(provider string) string) (*Pages, error) {
 	}
 	all := maps.Clone(functions)
 	all["service"], all["isolated"], all["isolatedPlain"] = nameOf, isolated, isolatedPlain
-	p := &Pages{sets: map[string]*template.Template{}}
+	p := &Pages{sets: map[string]func() (*template.Template, error){}}
 	for _, path := range names {
 		name := strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".html")
-		set := template.New("layout.html").Option("missingkey=error").Funcs(all)
-		set, err := set.ParseFS(files, "templates/layout.html", "templates/partials.html", path)
-		if err != nil {
-			return nil, fmt.Errorf("parse page %s: %w", name, err)
-		}
-		if err := isolate(set); err != nil {
-			return nil, fmt.Errorf("parse page %s: %w", name, err)
-		}
-		p.sets[name] = set
+		p.sets[name] = sync.OnceValues(func() (*template.Template, error) { return load(path, all) })
 	}
 	return p, nil
 }
 
+func load(path string, functions template.FuncMap) (*template.Template, error) {
+	set := template.New("layout.html").Option("missingkey=error").Funcs(functions)
+	set, err := set.ParseFS(files, "templates/layout.html", "templates/partials.html", path)
+	if err == nil {
+		err = isolate(set)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parse %s: %w", path, err)
+	}
+	return set, nil
+}
+
 // Render writes a page.
 func (p *Pages) Render(w io.Writer, name string, data any) error {
-	set, ok := p.sets[name]
+	page, ok := p.sets[name]
 	if !ok {
 		return fmt.Errorf("there is no page %q", name)
+	}
+	set, err := page()
+	if err != nil {
+		return err
 	}
 	return set.Execute(w, data)
 }

@@ -111,13 +111,23 @@ func newLog(c config.Config, w io.Writer) *slog.Logger {
 		terminal = term.IsTerminal(int(f.Fd()))
 	}
 	if c.LogFormat == "json" || c.LogFormat == "auto" && !terminal {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel}))
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: milliseconds}))
 	}
 	format := time.RFC3339 // in a file, programs and later readers need the day
 	if terminal {
 		format = time.TimeOnly
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: format, NoColor: !terminal}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: format, NoColor: !terminal,
+		ReplaceAttr: milliseconds}))
+}
+
+// milliseconds makes every duration of the log a whole number whose name says so: "took" becomes "took_ms". Scripts
+// need not know how Go writes durations, and which unit a number has.
+func milliseconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindDuration {
+		return a
+	}
+	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
 }
 
 // announce logs the address, and prints the link to the page, with the code for the first account if there is none

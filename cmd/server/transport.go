@@ -32,7 +32,8 @@ func (b basics) transport(base http.RoundTripper, raised *alerts.Alerts) *resili
 		Uplink: resilience.NewUplink(resilience.UplinkOptions{
 			Changed: func(offline bool) { raised.UplinkChanged(ctx, offline) }}),
 		Breakers: resilience.NewBreakers(resilience.BreakerOptions{Failures: b.config.BreakerFailures,
-			Cooldown: b.config.BreakerCooldown, Changed: func(ch resilience.BreakerChange) {
+			Cooldown: b.config.BreakerCooldown, MaxCooldown: b.config.BreakerMaxOpen,
+			Changed: func(ch resilience.BreakerChange) {
 				b.counts.Breaker(ch)
 				raised.BreakerChanged(ctx, ch)
 			}}),

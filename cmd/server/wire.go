@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"time"
 
 	"reprise/internal/accounts"
 	"reprise/internal/alerts"
@@ -170,14 +169,15 @@ func storeOptions(c config.Config) store.Options {
 }
 
 func schedule(c config.Config) delivery.Schedule {
-	return delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge}
+	return delivery.Schedule{First: c.DeliveryFirstDelay, Max: c.DeliveryMaxDelay, Age: c.DeliveryMaxAge,
+		Tries: c.DeliveryMaxAttempts}
 }
 
 func deliveryOptions(c config.Config, m *metrics.Metrics) delivery.Options {
 	return delivery.Options{
 		Schedule: schedule(c),
 		Workers:  c.DeliveryWorkers, BacklogWarn: c.DeliveryBacklogWarn, BacklogLimit: c.DeliveryBacklogLimit,
-		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Poll: min(time.Second, c.DeliveryFirstDelay), Metrics: m}
+		KeepDead: c.DeliveryKeepDead, Timeout: c.RunTimeout, Metrics: m}
 }
 
 // ownNames returns the names of this machine: the one on which the server listens, and the system's.

@@ -176,7 +176,7 @@ func (h *house) start() {
 		Told:     h.count,
 	})
 	h.carried = delivery.New(delivery.Parts{Registry: registry, Guard: syncer.DeliveryGuard{Guard: guard, Syncer: pull},
-		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{Poll: 2 * time.Second})
+		Store: h.db, Messenger: h.Courier, Bus: bus, Log: log}, delivery.Options{})
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(t, h.carried.Run(run)) })

@@ -46,10 +46,12 @@ type Config struct {
 
 	BreakerFailures int
 	BreakerCooldown time.Duration
+	BreakerMaxOpen  time.Duration // at least BreakerCooldown
 
 	DeliveryFirstDelay   time.Duration
 	DeliveryMaxDelay     time.Duration
 	DeliveryMaxAge       time.Duration
+	DeliveryMaxAttempts  int // 0: as many as fit into DeliveryMaxAge
 	DeliveryKeepDead     time.Duration
 	DeliveryWorkers      int
 	DeliveryBacklogWarn  int

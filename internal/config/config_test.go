@@ -59,7 +59,7 @@ func TestDefaults(t *testing.T) {
 		ListensEvery:    5 * time.Minute, PlaylistsEvery: 15 * time.Minute, EnrichEvery: time.Hour, ArtMaxMiB: 512,
 		Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
-		BreakerCooldown: time.Minute, AllowPrivateUpstreams: true,
+		BreakerCooldown: time.Minute, BreakerMaxOpen: 10 * time.Minute, AllowPrivateUpstreams: true,
 		DeliveryFirstDelay: time.Second, DeliveryMaxDelay: time.Hour, DeliveryMaxAge: 336 * time.Hour,
 		DeliveryKeepDead: 720 * time.Hour,
 		DeliveryWorkers:  4, DeliveryBacklogWarn: 1000, DeliveryBacklogLimit: 5000,
@@ -115,10 +115,12 @@ backoff:
 breaker:
   failures: 3
   cooldown: 100ms
+  max_open: 60s
 delivery:
   first_delay: 100ms
   max_delay: 2h
   max_age: 24h
+  max_attempts: 6
   keep_dead: 48h
   workers: 2
   backlog_warn: 10
@@ -172,10 +174,10 @@ func TestEverySettingIsRead(t *testing.T) {
 		PlaylistsEvery: time.Hour,
 		EnrichEvery:    2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond,
 		BackoffMax:      100 * time.Millisecond,
-		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond,
+		BreakerFailures: 3, BreakerCooldown: 100 * time.Millisecond, BreakerMaxOpen: time.Minute,
 		DeliveryFirstDelay: 100 * time.Millisecond, DeliveryMaxDelay: 2 * time.Hour, DeliveryMaxAge: 24 * time.Hour,
-		DeliveryKeepDead: 48 * time.Hour,
-		DeliveryWorkers:  2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
+		DeliveryMaxAttempts: 6, DeliveryKeepDead: 48 * time.Hour,
+		DeliveryWorkers: 2, DeliveryBacklogWarn: 10, DeliveryBacklogLimit: 20,
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		Providers: map[string]providers.Settings{
 			"spotify": {"api_url": text("http://127.0.0.1:1/api"),
@@ -217,8 +219,10 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_SYNC_WORKERS=1", "REPRISE_SYNC_RUN_TIMEOUT=30s", "REPRISE_BACKOFF_BASE=100ms",
 		"REPRISE_BACKOFF_MAX=100ms",
 		"REPRISE_BACKOFF_JITTER=0", "REPRISE_BREAKER_FAILURES=3", "REPRISE_BREAKER_COOLDOWN=100ms",
+		"REPRISE_BREAKER_MAX_OPEN=60s",
 		"REPRISE_PROVIDERS_LASTFM_RATE=0", "REPRISE_PROVIDERS_LISTENBRAINZ_RATE=0.5",
 		"REPRISE_DELIVERY_FIRST_DELAY=100ms", "REPRISE_DELIVERY_MAX_DELAY=2h", "REPRISE_DELIVERY_MAX_AGE=24h",
+		"REPRISE_DELIVERY_MAX_ATTEMPTS=6",
 		"REPRISE_DELIVERY_KEEP_DEAD=48h", "REPRISE_DELIVERY_WORKERS=2", "REPRISE_DELIVERY_BACKLOG_WARN=10",
 		"REPRISE_DELIVERY_BACKLOG_LIMIT=20",
 		"REPRISE_ALLOW_PRIVATE_UPSTREAMS=false", "REPRISE_PROVIDERS_SPOTIFY_API_URL=http://127.0.0.1:1/api/",

@@ -18,7 +18,8 @@ import (
 func TestAllMistakesAreListed(t *testing.T) {
 	t.Parallel()
 	file := write(t, "listen: 8420\nsync: {workers: many, listen_every: 5m}\nsecret_key: short\nadmin_token: short")
-	_, err := load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3"},
+	_, err := load(file, []string{"REPRISE_LOG_LEVEL=warning", "REPRISE_BACKOFF_MAX=1s", "REPRISE_SYNC_WORKER=3",
+		"REPRISE_BREAKER_MAX_OPEN=30s"},
 		map[string]string{"base_url": "music.example.org"})
 	problems, ok := err.(Problems)
 	require.True(t, ok)
@@ -33,6 +34,8 @@ func TestAllMistakesAreListed(t *testing.T) {
 		`log.level (REPRISE_LOG_LEVEL): "warning" is none of debug, info, warn, error; did you mean "warn"?`,
 		`sync.workers (` + file + `): "many" is not a whole number from 1 to 1000.`,
 		`backoff.max (1s) must not be shorter than backoff.base (30s).`,
+		`breaker.max_open (30s) must not be shorter than breaker.cooldown (1m0s); ` +
+			`set both to the same for one probe every 1m0s.`,
 	}, problems)
 	require.Equal(t, strings.Join(problems, "\n"), err.Error())
 }

@@ -49,9 +49,11 @@ func (c *Config) settings() []setting {
 		{path: "backoff.jitter", def: "0.25", set: fraction(&c.BackoffJitter)},
 		{path: "breaker.failures", def: "5", set: integer(&c.BreakerFailures, 1, 1000)},
 		{path: "breaker.cooldown", def: "60s", set: duration(&c.BreakerCooldown, 100*time.Millisecond)},
+		{path: "breaker.max_open", def: "10m", set: duration(&c.BreakerMaxOpen, 100*time.Millisecond)},
 		{path: "delivery.first_delay", def: "1s", set: duration(&c.DeliveryFirstDelay, 100*time.Millisecond)},
 		{path: "delivery.max_delay", def: "1h", set: duration(&c.DeliveryMaxDelay, 100*time.Millisecond)},
 		{path: "delivery.max_age", def: "336h", set: duration(&c.DeliveryMaxAge, time.Second)},
+		{path: "delivery.max_attempts", def: "0", set: integer(&c.DeliveryMaxAttempts, 0, 10_000)},
 		{path: "delivery.keep_dead", def: "720h", set: duration(&c.DeliveryKeepDead, time.Minute)},
 		{path: "delivery.workers", def: "4", set: integer(&c.DeliveryWorkers, 1, 100)},
 		{path: "delivery.backlog_warn", def: "1000", set: integer(&c.DeliveryBacklogWarn, 1, 1_000_000)},
@@ -86,6 +88,10 @@ func (c *Config) validate() (problems Problems) {
 	if c.BackoffMax > 0 && c.BackoffMax < c.BackoffBase {
 		problems = append(problems, fmt.Sprintf("backoff.max (%v) must not be shorter than backoff.base (%v).",
 			c.BackoffMax, c.BackoffBase))
+	}
+	if c.BreakerMaxOpen > 0 && c.BreakerMaxOpen < c.BreakerCooldown {
+		problems = append(problems, fmt.Sprintf("breaker.max_open (%v) must not be shorter than breaker.cooldown (%v); "+
+			"set both to the same for one probe every %v.", c.BreakerMaxOpen, c.BreakerCooldown, c.BreakerCooldown))
 	}
 	if c.DeliveryMaxDelay > 0 && c.DeliveryMaxDelay < c.DeliveryFirstDelay {
 		problems = append(problems, fmt.Sprintf("delivery.max_delay (%v) must not be shorter than "+

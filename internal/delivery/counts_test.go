@@ -60,7 +60,7 @@ func counted(t *testing.T, s taker) (*worker, func(t *testing.T) string) {
 	}
 	radio := &providers.Provider{Description: providers.Description{Name: "radio"}}
 	return &worker{registry: providers.NewRegistry(radio), store: s, queue: newQueue(t),
-		log: slog.New(slog.DiscardHandler), metrics: m}, dead
+		log: slog.New(slog.DiscardHandler), metrics: m, next: map[int64]time.Time{}}, dead
 }
 
 func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
@@ -82,14 +82,14 @@ func TestEveryDeadLetterIsCountedOnce(t *testing.T) {
 		{"a copy of what has changed meanwhile goes on", taker{changed: true}, nil, WritePlaylist, "0"},
 	} {
 		w, dead := counted(t, c.store)
-		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind}
+		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, ID: 7, Kind: c.kind, Number: 1, Most: 3}
 		err := bad
 		if c.outcomes != nil {
 			more, dead, refused := divide(plays, c.outcomes)
 			d := &listenDeliverer{store: c.store, metrics: w.metrics}
 			err = errors.Join(d.split(t.Context(), Draft{}, a.ID, more, dead), refused)
 		}
-		_, _ = w.settle(t.Context(), a, err)
+		_, _ = w.settle(t.Context(), &a, err)
 		require.Equal(t, c.want, dead(t), c.what)
 	}
 }
@@ -109,8 +109,11 @@ func TestEveryOutcomeHasOneResult(t *testing.T) {
 		{&resilience.AnswerError{Status: 401}, false, "parked"}, {refuse("No."), false, "dead"},
 	} {
 		w, _ := counted(t, taker{})
-		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Last: c.last}
-		result, _ := w.settle(t.Context(), a, c.err)
+		a := attempt{Payload: Payload{User: 1, Connection: "radio"}, Kind: Scrobble, Number: 1, Most: 3}
+		if c.last {
+			a.Number = a.Most
+		}
+		result, _ := w.settle(t.Context(), &a, c.err)
 		require.Equal(t, c.want, result, "%v", c.err)
 		require.Contains(t, metrics.DeliveryResults, result)
 	}

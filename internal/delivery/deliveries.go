@@ -20,7 +20,6 @@ type Options struct {
 	BacklogLimit int           // waiting deliveries from which on nobody may add more; default 5,000
 	KeepDead     time.Duration // how long a dead letter is kept; default 30 days
 	Timeout      time.Duration // deadline of one attempt; default 10 min
-	Poll         time.Duration // how often the queue is polled; default 1 s
 	Metrics      *metrics.Metrics
 }
 
@@ -33,7 +32,6 @@ func (o Options) withDefaults() Options {
 	o.Schedule = o.Schedule.WithDefaults()
 	or(&o.KeepDead, 30*24*time.Hour)
 	or(&o.Timeout, 10*time.Minute)
-	or(&o.Poll, time.Second)
 	if o.Workers == 0 {
 		o.Workers = 4
 	}

@@ -50,7 +50,7 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 			return fmt.Errorf("%s: adapter takes no listens", c.ID)
 		}
 		var err error
-		if a.Again && takes.Doubles {
+		if a.again() && takes.Doubles {
 			if plays, err = missingThere(ctx, p, plays); err != nil || len(plays) == 0 {
 				return err
 			}

@@ -63,7 +63,7 @@ func (d *messageDeliverer) deliver(ctx context.Context, a *attempt) (err error) 
 }
 
 // wait makes messages wait until a time, unless one has come meanwhile that may be sent earlier.
-func (d *messageDeliverer) wait(ctx context.Context, a attempt, until time.Time) error {
+func (d *messageDeliverer) wait(ctx context.Context, a *attempt, until time.Time) error {
 	deferred, err := d.store.DeferMessages(context.WithoutCancel(ctx), a.ID, a.channel(), a.seen, until)
 	switch {
 	case err != nil:

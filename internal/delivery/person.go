@@ -139,9 +139,10 @@ func (d *Deliveries) Connected(ctx context.Context, c library.Connection) error 
 	return err
 }
 
-// Release makes due what was parked for a connection, and what has died of its connection's trouble, because the person
-// has done what was needed.
+// Release makes due all that waits to be sent to a connection: what was parked, what has its next attempt later, and
+// what has died of the connection's trouble. The person has done what was needed, or asks for it.
 func (d *Deliveries) Release(ctx context.Context, user int64, conn library.ConnectionID) error {
-	return errors.Join(d.queue.Release(ctx, queue.Of(user, conn)), d.Store.Revive(ctx, user, conn),
+	return errors.Join(d.queue.Hasten(ctx, queue.Of(user, conn)), d.queue.Release(ctx, queue.Of(user, conn)),
+		d.Store.Revive(ctx, user, conn),
 		d.started(ctx, user, conn))
 }

@@ -34,6 +34,10 @@ type runner struct {
 // jobs it works on (see resume); to River, a corrected clock looks like time that has passed.
 const never = 10 * 365 * 24 * time.Hour
 
+// pollEvery is how often River looks at each queue by itself. It is told what is due, so this only makes good what an
+// error of the database has kept from it.
+const pollEvery = time.Minute
+
 // errorsOnly passes on River's errors. Failures of deliveries are logged here.
 type errorsOnly struct{ slog.Handler }
 
@@ -53,7 +57,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	idle := river.QueueConfig{MaxWorkers: 1, FetchPollInterval: time.Hour}
 	client, err := r.queue.Client(ctx, river.Config{Workers: workers, JobTimeout: r.opt.Timeout,
-		RescueStuckJobsAfter: never, FetchPollInterval: r.opt.Poll, FetchCooldown: river.FetchCooldownMin,
+		RescueStuckJobsAfter: never, FetchPollInterval: pollEvery, FetchCooldown: river.FetchCooldownMin,
 		Logger: slog.New(errorsOnly{r.Log.Handler()}),
 		Queues: map[string]river.QueueConfig{"none": idle}}) // River needs one to begin with
 	if err != nil {
@@ -74,7 +78,10 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.openQueues(ctx); err != nil {
 		return errors.Join(err, client.StopAndCancel(context.WithoutCancel(ctx)))
 	}
+	var keep sync.WaitGroup
+	keep.Go(func() { r.queue.Keep(ctx, r.due, func(err error) { r.careFailed(ctx, err) }) })
 	r.follow(ctx, changes)
+	keep.Wait()
 	r.mu.Lock()
 	r.client = nil // what a person begins from here on waits for the next start
 	r.mu.Unlock()
@@ -84,6 +91,11 @@ func (r *runner) run(ctx context.Context) error {
 		return client.StopAndCancel(context.WithoutCancel(ctx))
 	}
 	return nil
+}
+
+// due logs how many deliveries the worker of a queue has before it.
+func (r *runner) due(d queue.Due) {
+	r.Log.Info("deliveries are due", "queue", d.Queue, "count", d.Count)
 }
 
 // openQueues opens every queue that has jobs. Queues with new jobs are opened as the jobs are inserted.
@@ -134,6 +146,9 @@ func (r *runner) follow(ctx context.Context, changes <-chan *river.Event) {
 		case name := <-r.queue.Fresh():
 			r.careFailed(ctx, r.openQueue(name))
 		case e := <-changes:
+			if e != nil && (e.Kind == river.EventKindJobFailed || e.Kind == river.EventKindJobSnoozed) {
+				r.queue.Look() // it waits now
+			}
 			if e != nil && e.Job != nil && !r.browsers.changed(e.Job) && later == nil {
 				later = time.After(tellEvery)
 			}

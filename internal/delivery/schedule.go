@@ -11,10 +11,12 @@ type Schedule struct {
 	First time.Duration // wait after the first failure
 	Max   time.Duration // longest wait
 	Age   time.Duration // how long it is tried, counted in waits
+	Tries int           // how often it is tried; 0: as often as fits into Age
 }
 
+// The jitter is small enough that what is done beside the wait keeps each within a fifth of its nominal length.
 const (
-	jitterShare = 0.25
+	jitterShare = 0.1
 	mostJitter  = 5 * time.Minute
 )
 
@@ -35,7 +37,7 @@ func (s Schedule) nominal(n int) time.Duration {
 	return min(d, s.Max)
 }
 
-// delay returns the wait after n failures with its jitter: a quarter more or less, at most five minutes, and never
+// delay returns the wait after n failures with its jitter: a tenth more or less, at most five minutes, and never
 // longer than Max. At Max it varies below.
 func (s Schedule) delay(n int) time.Duration {
 	d := s.nominal(n)
@@ -44,8 +46,11 @@ func (s Schedule) delay(n int) time.Duration {
 	return low + time.Duration(rand.Float64()*float64(high-low))
 }
 
-// Attempts returns how many attempts fit into Age; at least one.
+// Attempts returns how many attempts are made: Tries, or as many as fit into Age; at least one.
 func (s Schedule) Attempts() int {
+	if s.Tries > 0 {
+		return s.Tries
+	}
 	const most = 10_000
 	n, total := 1, time.Duration(0)
 	for ; n < most; n++ {

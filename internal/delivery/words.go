@@ -16,8 +16,10 @@ var reasons = map[resilience.Category]string{
 	resilience.Upstream:   "The service has trouble.",
 	resilience.Network:    "The service could not be reached.",
 	resilience.Contract:   "The service answered in a way that we do not understand.",
-	resilience.Item:       "The service does not take this one.",
-	resilience.Unknown:    "It failed on our side. The server's log has the details.",
+	resilience.CircuitOpen: "The service has failed several times in a row. Reprise waits for it to come back, which " +
+		"uses up no attempt.",
+	resilience.Item:    "The service does not take this one.",
+	resilience.Unknown: "It failed on our side. The server's log has the details.",
 }
 
 // explain describes a failed attempt to a person.

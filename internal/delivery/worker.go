@@ -24,10 +24,17 @@ type attempt struct {
 	Kind      string
 	CreatedAt time.Time
 	History   bool
-	Again     bool  // an attempt went before, whose outcome may be unknown
-	Last      bool  // no attempt follows
-	seen      int64 // version of the copy that was read; of messages, the id of the newest one
+	Number    int       // of the attempt, from 1; the ones before have been used up
+	Most      int       // attempts that the delivery has in all
+	due       time.Time // of the next attempt, once it is known
+	seen      int64     // version of the copy that was read; of messages, the id of the newest one
 }
+
+// again reports whether an attempt went before, whose outcome may be unknown.
+func (a *attempt) again() bool { return a.Number > 1 }
+
+// last reports whether no attempt follows.
+func (a *attempt) last() bool { return a.Number >= a.Most }
 
 // workerStore is what the worker needs of the store.
 type workerStore interface {
@@ -71,7 +78,8 @@ type worker struct {
 	messages *messageDeliverer // nil: there are no channels
 
 	mu      sync.Mutex
-	working map[int64]work // attempts under way, by delivery
+	working map[int64]work      // attempts under way, by delivery
+	next    map[int64]time.Time // of deliveries whose attempt has failed just now, when the next one is due
 }
 
 // work is an attempt under way.
@@ -92,6 +100,7 @@ func newWorker(p Parts, opt Options, b *browsers) *worker {
 	copies := copyWriter{guard: p.Guard, store: p.Store, browsers: b}
 	w := &worker{registry: p.Registry, store: p.Store, queue: p.Store.Queue(), log: p.Log, metrics: opt.Metrics,
 		schedule: opt.Schedule, slots: make(chan struct{}, opt.Workers), working: map[int64]work{},
+		next: map[int64]time.Time{},
 		kinds: map[string]deliverer{
 			SubmitListens: listens,
 			Scrobble:      listens,
@@ -108,13 +117,33 @@ func newWorker(p Parts, opt Options, b *browsers) *worker {
 func (w *worker) Work(ctx context.Context, j *river.Job[args]) error {
 	ctx, end := w.begin(ctx, j.ID, j.Args.User)
 	defer end()
-	return w.attempt(ctx, attempt{Payload: j.Args.Payload, ID: j.ID, Kind: j.Kind, CreatedAt: j.CreatedAt,
-		History: j.Priority == priorityHistory, Again: j.Attempt > 1, Last: j.Attempt >= j.MaxAttempts})
+	return w.attempt(resilience.WithAttempt(ctx, j.Attempt), attempt{Payload: j.Args.Payload, ID: j.ID, Kind: j.Kind,
+		CreatedAt: j.CreatedAt, History: j.Priority == priorityHistory, Number: j.Attempt, Most: j.MaxAttempts})
 }
 
 // NextRetry implements river.Worker.
 func (w *worker) NextRetry(j *river.Job[args]) time.Time {
-	return time.Now().Add(w.schedule.delay(j.Attempt))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, known := w.next[j.ID]
+	if delete(w.next, j.ID); known {
+		return at
+	}
+	return time.Now().Add(w.schedule.delay(j.Attempt)) // cut off
+}
+
+// retry notes when a delivery is tried again whose attempt has failed: after its own wait, and not before its
+// connection may call.
+func (w *worker) retry(a *attempt, err error) {
+	a.due = time.Now().Add(w.schedule.delay(a.Number))
+	if f, ok := errors.AsType[*resilience.Failure](err); ok {
+		if may := f.Change.After.Until.Add(queue.Precision); may.After(a.due) {
+			a.due = may
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next[a.ID] = a.due
 }
 
 // begin notes that an attempt at a delivery is under way, until end is called.
@@ -168,9 +197,30 @@ func (w *worker) attempt(ctx context.Context, a attempt) error {
 		w.metrics.Delivery(a.Kind, "postponed")
 		return river.JobSnooze(time.Hour)
 	}
+	began := time.Now()
 	result, err := w.deliver(ctx, &a)
 	w.metrics.Delivery(a.Kind, result)
+	w.report(ctx, &a, began, result)
 	return err
+}
+
+// report logs an attempt: its number in the life of the delivery, how many are left, and when the next one follows.
+func (w *worker) report(ctx context.Context, a *attempt, began time.Time, result string) {
+	left := a.Most - a.Number
+	switch result {
+	case "done", "dead":
+		left = 0
+	case "postponed", "parked", "canceled":
+		left++ // it used none up
+	}
+	all := []slog.Attr{slog.Int64("delivery_id", a.ID), slog.Int64("user_id", a.User),
+		slog.String("provider", string(a.Connection)), slog.String("kind", a.Kind), slog.Int("attempt", a.Number),
+		slog.String("outcome", result), slog.Int64("took_ms", time.Since(began).Milliseconds()),
+		slog.Int("attempts_left", left)}
+	if !a.due.IsZero() {
+		all = append(all, slog.Int64("next_in_ms", max(time.Until(a.due).Milliseconds(), 0)))
+	}
+	w.log.LogAttrs(ctx, slog.LevelInfo, "delivery attempt", all...)
 }
 
 // deliver makes an attempt and returns its result in a word (see metrics.DeliveryResults), and what River is to do.
@@ -181,25 +231,25 @@ func (w *worker) deliver(ctx context.Context, a *attempt) (result string, _ erro
 		if w.messages != nil {
 			err = w.messages.deliver(ctx, a)
 		}
-		return w.settle(after, *a, err)
+		return w.settle(after, a, err)
 	}
 	c, err := w.store.Connection(ctx, a.User, a.Connection)
 	if errors.Is(err, library.ErrNotFound) ||
 		err == nil && (c.Paused || w.registry.Get(a.Connection.Provider()) == nil) {
-		return "parked", w.park(ctx, *a)
+		return "parked", w.park(ctx, a)
 	}
 	if err == nil {
 		kind, ok := w.kinds[a.Kind]
 		if !ok {
-			return w.settle(after, *a, fmt.Errorf("no such kind of delivery: %q", a.Kind))
+			return w.settle(after, a, fmt.Errorf("no such kind of delivery: %q", a.Kind))
 		}
 		err = kind.deliver(ctx, c, a)
 	}
-	return w.settle(after, *a, err)
+	return w.settle(after, a, err)
 }
 
 // settle returns what follows from an outcome: the result in a word, and what River is to do.
-func (w *worker) settle(ctx context.Context, a attempt, err error) (result string, _ error) {
+func (w *worker) settle(ctx context.Context, a *attempt, err error) (result string, _ error) {
 	if err == nil {
 		return "done", nil
 	}
@@ -210,11 +260,14 @@ func (w *worker) settle(ctx context.Context, a attempt, err error) (result strin
 		if e.State.Kind == resilience.Stopped {
 			return "parked", w.park(ctx, a)
 		}
+		if v := resilience.VerdictOf(err); v.Category == resilience.CircuitOpen {
+			w.noteFailure(ctx, a, v, explain(v, err), false)
+		}
 		return "postponed", w.wait(ctx, a, e.State)
 	}
 	v := resilience.VerdictOf(err)
 	f := explain(v, err)
-	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.Last
+	dead := v.Scope == resilience.ScopeItem || v.Class == resilience.Retriable && v.NotBefore.IsZero() && a.last()
 	w.noteFailure(ctx, a, v, f, dead)
 	if dead && again(a.Kind) { // ours may have changed meanwhile
 		return w.bury(ctx, a, v.Category)
@@ -233,11 +286,12 @@ func (w *worker) settle(ctx context.Context, a attempt, err error) (result strin
 	case dead:
 		return w.dead(v.Category, errors.New(f.Category))
 	}
+	w.retry(a, err)
 	return "retrying", errors.New(f.Category) // River counts it; the reason is stored with the delivery
 }
 
 // bury ends the delivery of a copy or of messages as dead, unless there is something new since it was read.
-func (w *worker) bury(ctx context.Context, a attempt, why resilience.Category) (result string, _ error) {
+func (w *worker) bury(ctx context.Context, a *attempt, why resilience.Category) (result string, _ error) {
 	var ended bool
 	var err error
 	if a.Kind == Notify {
@@ -261,7 +315,7 @@ func (w *worker) dead(why resilience.Category, err error) (result string, _ erro
 }
 
 // noteFailure stores why an attempt failed. dead says that no other follows.
-func (w *worker) noteFailure(ctx context.Context, a attempt, v resilience.Verdict, f Failure, dead bool) {
+func (w *worker) noteFailure(ctx context.Context, a *attempt, v resilience.Verdict, f Failure, dead bool) {
 	if v.Class == resilience.Canceled {
 		return
 	}
@@ -275,10 +329,11 @@ func (w *worker) noteFailure(ctx context.Context, a attempt, v resilience.Verdic
 }
 
 // wait postpones a delivery, and the others to the same connection, until the connection may call again.
-func (w *worker) wait(ctx context.Context, a attempt, s resilience.State) error {
+func (w *worker) wait(ctx context.Context, a *attempt, s resilience.State) error {
 	if s.Until.IsZero() { // another call is finding out
 		s.Until = time.Now().Add(time.Second)
 	}
+	a.due = s.Until
 	if a.Kind == Notify {
 		return w.messages.wait(ctx, a, s.Until)
 	}
@@ -290,7 +345,7 @@ func (w *worker) wait(ctx context.Context, a attempt, s resilience.State) error 
 }
 
 // park parks all deliveries to a connection.
-func (w *worker) park(ctx context.Context, a attempt) error {
+func (w *worker) park(ctx context.Context, a *attempt) error {
 	if err := w.queue.Park(context.WithoutCancel(ctx), queue.Of(a.User, a.Connection)); err != nil {
 		w.log.Error("deliveries cannot be parked", "delivery_id", a.ID, "provider", a.Connection, "err", err)
 	}

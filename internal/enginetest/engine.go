@@ -88,7 +88,7 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 		Registry: e.Registry, Keys: db, Alerts: told, Log: log, FirstDelay: time.Second})
 	e.Syncer = syncer.NewSyncer(opt, e.Guard, kept, e.Bus)
 	e.Deliveries = delivery.New(delivery.Parts{Registry: e.Registry, Store: db, Bus: e.Bus, Log: log,
-		Guard: syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}}, delivery.Options{Poll: 5 * time.Second})
+		Guard: syncer.DeliveryGuard{Guard: e.Guard, Syncer: e.Syncer}}, delivery.Options{})
 	e.Connections = syncer.NewConnections(e.Guard, e.Syncer, e.Deliveries, db, e.Bus)
 	run, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

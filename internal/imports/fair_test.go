@@ -158,7 +158,7 @@ func TestASmallFileDoesNotWaitForAHugeOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	friend, third := b.friend("Ben"), b.friend("Cleo")
-	b.send(b.user, 30_000)
+	b.send(b.user, 18_000)
 	b.send(b.user, 10)
 	b.send(friend, 10)
 	b.send(third, 7000)
@@ -170,7 +170,7 @@ func TestASmallFileDoesNotWaitForAHugeOne(t *testing.T) {
 	require.Equal(t, 7140, o.ends[1][third])
 	require.LessOrEqual(t, o.ends[1][b.user], 16_000)
 	require.Equal(t, 10, o.ends[3][b.user], "the files of one person are read one after the other")
-	require.Equal(t, 30_010, b.count())
+	require.Equal(t, 18_010, b.count())
 }
 
 // noRows is an import of rows that are no listens, and of much space between them.

@@ -58,7 +58,7 @@ func (j *job) read(ctx context.Context, e *export) error {
 	if err == nil {
 		j.ended = true
 		j.r.c.Log.Info("import done",
-			"user_id", j.v.User, "provider", j.v.Connection, "took", j.v.EndedAt.Sub(j.v.CreatedAt))
+			"user_id", j.v.User, "provider", j.v.Connection, "took_ms", j.v.EndedAt.Sub(j.v.CreatedAt).Milliseconds())
 		j.r.forget(j.v)
 	}
 	return err

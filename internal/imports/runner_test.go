@@ -81,7 +81,7 @@ func (b *bench) finish(r *imports.Runner) imports.Import {
 	running.Go(func() { _ = r.Run(ctx) })
 	watch := b.bus.Subscribe(b.user)
 	defer watch.Close()
-	for deadline := time.After(time.Minute); ; {
+	for deadline := time.After(5 * time.Minute); ; {
 		open, err := b.db.OpenImports(ctx)
 		require.NoError(b.t, err)
 		if len(open) == 0 && len(b.files()) == 0 {

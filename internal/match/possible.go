@@ -23,6 +23,11 @@ const (
 // Possible returns the candidates that a person may recognise as t, the most likely first, at most 10: those with a
 // similar title by related artists, whatever their version, length and album.
 func Possible(t library.Track, candidates []library.Track) []library.Track {
+	return Nearest(t, candidates, mostPossible)
+}
+
+// Nearest returns the first n of what Possible chooses from.
+func Nearest(t library.Track, candidates []library.Track, n int) []library.Track {
 	type offer struct {
 		track library.Track
 		rank  float64
@@ -32,6 +37,9 @@ func Possible(t library.Track, candidates []library.Track) []library.Track {
 	for _, c := range candidates {
 		got := recordingOf(c)
 		title := max(want.title.like(&got.title), likeWords(want.title.main, got.title.main))
+		if begins(want.title.name, got.title.name) || begins(got.title.name, want.title.name) {
+			title = max(title, extraWords)
+		}
 		if want.title.plain == "" || got.title.plain == "" || title < possibleTitle || !related(want, got) {
 			continue
 		}
@@ -47,10 +55,17 @@ func Possible(t library.Track, candidates []library.Track) []library.Track {
 	}
 	slices.SortStableFunc(offers, func(a, b offer) int { return cmpScore(b.rank, a.rank) })
 	var tracks []library.Track
-	for _, o := range offers[:min(len(offers), mostPossible)] {
+	for _, o := range offers[:min(len(offers), n)] {
 		tracks = append(tracks, o.track)
 	}
 	return tracks
+}
+
+// begins reports whether a long title goes on where a shorter one ends: with a part, or after three words or more.
+func begins(short, long []string) bool {
+	n := len(short)
+	return n > 0 && n < len(long) && slices.Equal(short, long[:n]) &&
+		(n > 2 || long[n] == "part" || long[n] == "volume" || countsIn(long[n:n+1]))
 }
 
 // related reports whether the artists of a and b may be the same ones: similar, with half of a name in common, written
@@ -71,3 +86,12 @@ func Key(t library.Track) string {
 		strconv.Itoa(int(r.title.version|r.artists().version))))
 	return hex.EncodeToString(sum[:16])
 }
+
+// SameLength reports whether the lengths of a and b are known and the same.
+func SameLength(a, b library.Track) bool {
+	apart := (a.Duration - b.Duration).Abs()
+	return a.Duration > 0 && b.Duration > 0 && apart <= sameLength
+}
+
+// SameAlbum reports whether two names are those of one album, whatever the edition.
+func SameAlbum(a, b string) bool { return readAlbum(a).same(readAlbum(b)) }

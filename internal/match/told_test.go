@@ -88,7 +88,8 @@ func TestKeyOfASong(t *testing.T) {
 	}
 	for _, s := range []library.Track{song("Don't Stop (Live)", "Fleetwood Mac", "", 193),
 		song("Don't Stop", "Glee Cast", "", 193), song("Don't Stop", "", "", 193),
-		song("Don't Stop Fleetwood", "Mac", "", 0), song("Don't Stop Me", "Fleetwood Mac", "", 0)} {
+		song("Don't Stop Fleetwood", "Mac", "", 0),
+		song("Don't Stop Me", "Fleetwood Mac", "", 0)} {
 		require.NotEqual(t, Key(same[0]), Key(s))
 	}
 	require.Equal(t, Key(song("Under Pressure", "Queen & David Bowie", "", 0)),

@@ -77,6 +77,9 @@ func (t *Tokens) Fresh(ctx context.Context, p *providers.Provider, c library.Con
 			// transport bounds how long it takes.
 			return t.renew(context.WithoutCancel(ctx), p, c, stale)
 		})
+		if met, ok := errors.AsType[*resilience.NotBeforeError](err); ok && met.Met && !mine {
+			continue // that was about the run of another caller, which may have been of another stream
+		}
 		if err != nil {
 			return "", err
 		}

@@ -26,10 +26,13 @@ func (a advised) ExecContext(ctx context.Context, query string, args ...any) (sq
 }
 
 // Jobs changes jobs. None of its methods touches a running job unless it says so.
-type Jobs struct{ db execer }
+type Jobs struct {
+	db      execer
+	changed func() // is called after every change; nil for changes that make nothing due
+}
 
-// In returns Jobs whose changes are part of a transaction.
-func In(tx *sql.Tx) Jobs { return Jobs{tx} }
+// In returns Jobs whose changes are part of a transaction, for changes that make nothing due; see [Queue.In].
+func In(tx *sql.Tx) Jobs { return Jobs{db: tx} }
 
 // exec runs a statement in which @ids means the selected jobs, and @1, @2 … the arguments. It returns how many rows
 // changed.
@@ -47,6 +50,9 @@ func (j Jobs) exec(ctx context.Context, w Which, statement string, args ...any) 
 		return 0, err
 	}
 	n, err := result.RowsAffected()
+	if n > 0 && j.changed != nil {
+		j.changed()
+	}
 	return int(n), err
 }
 
@@ -71,6 +77,9 @@ func (j Jobs) Release(ctx context.Context, w Which) error {
 // Apart separates postponed jobs that are to keep their order: River notes when a job is due a little late, but never
 // by this much.
 const Apart = 200 * time.Millisecond
+
+// Precision is more than what is lost of a time that River stores.
+const Precision = 2 * time.Millisecond
 
 // postponeAtOnce limits what one Postpone changes. The other jobs are postponed when it is their turn.
 const postponeAtOnce = 500
@@ -126,6 +135,15 @@ func (j Jobs) TryAgain(ctx context.Context, w Which) (int, error) {
 func (j Jobs) DueNow(ctx context.Context, id int64) error {
 	_, err := j.exec(ctx, One(id), `UPDATE river_job SET state = 'available', scheduled_at = @1
 		WHERE `+waiting+` AND NOT (`+parked+`) AND id IN (@ids)`, Time(time.Now()))
+	return err
+}
+
+// Hasten makes jobs due that wait and are not parked, in the order in which they were inserted.
+//
+// River's retry takes one job at a time, and would also bring back dead ones.
+func (j Jobs) Hasten(ctx context.Context, w Which) error {
+	_, err := j.exec(ctx, w, `UPDATE river_job SET state = 'available', scheduled_at = @1
+		WHERE `+waiting+` AND NOT (`+parked+`) AND scheduled_at > @1 AND id IN (@ids)`, Time(time.Now()))
 	return err
 }
 

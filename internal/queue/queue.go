@@ -38,6 +38,9 @@ type Queue struct {
 	config Config
 	client *river.Client[*sql.Tx] // inserts only
 	fresh  chan string
+	bell   *bell
+	// changed has a value when jobs have changed since Keep looked at them.
+	changed chan struct{}
 
 	mu   sync.Mutex
 	used map[string]bool // the names sent to fresh since Client was called
@@ -56,11 +59,17 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{Jobs: Jobs{advised{c.Writer, c.Wrap}}, config: c, client: client,
-		fresh: make(chan string, freshBuffer), used: map[string]bool{}}, nil
+	q := &Queue{config: c, client: client, fresh: make(chan string, freshBuffer), bell: newBell(),
+		changed: make(chan struct{}, 1), used: map[string]bool{}}
+	q.Jobs = Jobs{advised{c.Writer, c.Wrap}, q.Look}
+	return q, nil
 }
 
-// Client returns a River client that works jobs. Jobs that were running when the previous process died are due again.
+// In returns Jobs whose changes are part of a transaction, and known to Keep when it is over.
+func (q *Queue) In(tx *sql.Tx) Jobs { return Jobs{tx, q.Look} }
+
+// Client returns a River client that works jobs, which Keep wakes. Jobs that were running when the previous process
+// died are due again.
 //
 // River would find those only after RescueStuckJobsAfter, and would wait for the dead leader's term to end.
 func (q *Queue) Client(ctx context.Context, c river.Config) (*river.Client[*sql.Tx], error) {
@@ -72,7 +81,7 @@ func (q *Queue) Client(ctx context.Context, c river.Config) (*river.Client[*sql.
 			return nil, err
 		}
 	}
-	client, err := river.NewClient(q.config.Driver, withDefaults(c))
+	client, err := river.NewClient(wakeable{q.config.Driver, q.bell}, withDefaults(c))
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
@@ -108,6 +117,7 @@ func (q *Queue) Insert(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts
 		return 0, false, err
 	}
 	q.use(opts.Queue)
+	q.Look()
 	return result.Job.ID, !result.UniqueSkippedAsDuplicate, nil
 }
 
@@ -209,10 +219,8 @@ func (q *Queue) Counts(ctx context.Context) (counts map[State]int, oldest time.T
 		}
 		counts[state] += n - retrying
 		counts[Retrying] += retrying
-		at, _ := first.(time.Time)
-		if text, ok := first.(string); ok { // SQLite types columns, not expressions
-			at, err = time.Parse(timeForm, text)
-		}
+		at, bad := timeOf(first)
+		err = errors.Join(err, bad)
 		if !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
 			oldest = at.UTC()
 		}

@@ -197,6 +197,8 @@ func TestStatementsChangeOnlyTheirStates(t *testing.T) {
 		}, map[queue.State]queue.State{queue.Dead: queue.Retrying}},
 		"DueNow": {func(ctx context.Context, j queue.Jobs, id int64) error { return j.DueNow(ctx, id) },
 			map[queue.State]queue.State{}},
+		"Hasten": {func(ctx context.Context, j queue.Jobs, id int64) error { return j.Hasten(ctx, queue.One(id)) },
+			map[queue.State]queue.State{}},
 		"DueBy": {func(ctx context.Context, j queue.Jobs,
 			id int64) error {
 			return j.DueBy(ctx, id, time.Now(), false)

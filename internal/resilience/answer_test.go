@@ -266,7 +266,7 @@ func TestTheLogLine(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, []string{"INFO", "upstream attempt", "7", "navidrome", "GET /users/{name}/things", "1", "503",
 		"retriable"}, logged(t, u, names...))
-	took := logged(t, u, "took")
+	took := logged(t, u, "took_ms")
 	require.NotEqual(t, "<nil>", took[0])
 
 	u.log.Reset()

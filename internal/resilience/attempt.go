@@ -97,7 +97,7 @@ func (a *Attempt) log(ctx context.Context, log *slog.Logger) {
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "upstream attempt",
 		slog.Int64("user_id", a.User), slog.String("provider", a.Provider), slog.String("endpoint", a.Endpoint),
-		slog.Int("attempt", a.Number), slog.String("status", a.Status), slog.Duration("took", a.Took),
+		slog.Int("attempt", a.Number), slog.String("status", a.Status), slog.Int64("took_ms", a.Took.Milliseconds()),
 		slog.String("outcome", string(a.Outcome)), keyAttr(a.Key))
 }
 

@@ -145,7 +145,9 @@ func BenchmarkTransport(b *testing.B) {
 func TestTheDecisionsOfAGoodCallAllocateNothing(t *testing.T) {
 	breakers, paces := NewBreakers(BreakerOptions{}), NewPaces(map[string]float64{"api.example.org": 1e9})
 	uplink := NewUplink(UplinkOptions{Upstreams: map[string]string{"api.example.org": "spotify"}})
+	permit, _, _ := NewBackoff(Options{}).Acquire(spotifyOf(1, "listens"), 1)
 	decide := func() {
+		_ = permit.met("GET /v1/me")
 		p, _, _ := breakers.enter("spotify", "api.example.org", "GET /v1/me", false)
 		trip, _, _ := uplink.enter("api.example.org")
 		paces.reserve("api.example.org", "")

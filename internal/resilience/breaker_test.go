@@ -119,6 +119,22 @@ func (b breakers) refuses() time.Duration {
 	return time.Until(v.NotBefore)
 }
 
+// TestOneProbeAMinute: with equal waits an endpoint is asked once a minute, however long it fails.
+func TestOneProbeAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bs, probes := NewBreakers(BreakerOptions{Cooldown: time.Minute, MaxCooldown: time.Minute}), 0
+		for range 60 * 60 {
+			if p, _, ok := bs.enter("spotify", "api.example.org", "GET /v1/me", false); ok {
+				p.done(down)
+				probes++
+			}
+			time.Sleep(time.Second)
+		}
+		require.Equal(t, 5+59, probes, "five that open it, then one a minute")
+	})
+}
+
 func TestABreakerOpensAfterFiveFailuresInARow(t *testing.T) {
 	breakerBubble(t, func(t *testing.T, b breakers) {
 		for _, status := range []int{503, -1} {

@@ -13,11 +13,20 @@ type call struct {
 	key                string        // last four characters of the pooled key that the request carries; empty without
 	attempt            int           // number of the first try at each request; 0 means 1
 	patience           time.Duration // CallTimeout when it is 0
+	permit             *Permit       // of the run; nil for a call that needs none
 }
 
 // WithUser returns a context whose upstream calls are made, and logged, for a user at a provider.
 func WithUser(ctx context.Context, user int64, provider string) context.Context {
 	return context.WithValue(ctx, callKey{}, call{provider: provider, user: user, attempt: callOf(ctx).attempt})
+}
+
+// WithPermit returns a context for the calls of a run that has this permit. Each request asks again whether a stop or a
+// hold has come since, and is not sent then: its error is a [NotBeforeError] that says Met.
+func WithPermit(ctx context.Context, p Permit) context.Context {
+	c := callOf(ctx)
+	c.permit = &p
+	return context.WithValue(ctx, callKey{}, c)
 }
 
 // WithAttempt returns a context whose upstream calls are the nth attempt, from 1, at something that was tried in other

@@ -127,6 +127,7 @@ type NotBeforeError struct {
 	Endpoint string // that was not called; empty when the connection may not call at all
 	Offline  bool   // our own connection to the internet is lost
 	Busy     bool   // too many large answers are being read; see Turns
+	Met      bool   // the state came while the run was under way, which ends by it
 }
 
 func (e *NotBeforeError) Error() string {

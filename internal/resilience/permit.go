@@ -4,7 +4,8 @@ import "time"
 
 // Permit is the right to make one call. It takes exactly one outcome; the zero Permit takes none.
 type Permit struct {
-	b          *Backoff
+	of         *Backoff
+	b          *Backoff // of, until the outcome is known
 	c          *conn
 	s          *stream
 	app        *app
@@ -31,7 +32,7 @@ func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool)
 		c.generation = generation
 	}
 	b.seq++
-	p.b, p.id = b, b.seq
+	p.of, p.b, p.id = b, b, b.seq
 	if trouble {
 		for _, u := range p.units() {
 			if u.kind != Ready {
@@ -62,6 +63,37 @@ func (p *Permit) effectiveLocked(now time.Time) State {
 		}
 	}
 	return worst
+}
+
+// met returns an error if calls of the permit's run may not go out any more: something that they depend on was stopped,
+// or told to wait, or their credential was replaced or forgotten. A wait that we guess ends no run. met takes nothing
+// from the permit, and answers also after Done.
+func (p *Permit) met(endpoint string) error {
+	if p == nil || p.c == nil {
+		return nil
+	}
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	if p.generation >= p.c.generation && p.app.kind|p.c.kind|p.s.kind == Ready { // the usual case
+		return nil
+	}
+	now := time.Now()
+	if st := p.metLocked(now); st.Kind != Ready {
+		return &NotBeforeError{State: st, Endpoint: endpoint, Met: true}
+	}
+	return nil
+}
+
+func (p *Permit) metLocked(now time.Time) State {
+	if p.generation < p.c.generation { // the next run has the new credential, or none
+		return State{Kind: Waiting, Scope: ScopeConnection, Until: now}
+	}
+	for _, u := range p.units() {
+		if u.kind == Stopped || u.kind != Ready && u.hold.After(now) {
+			return p.effectiveLocked(now)
+		}
+	}
+	return State{}
 }
 
 // stateLocked returns what keeps the permit's stream from calling now. A wait that has ended still shows until the
@@ -255,18 +287,21 @@ func (b *Backoff) putOffLocked(u *unit, v Verdict, permit uint64) Change {
 	return ch
 }
 
+// scheduleJitter is the most by which a wait varies whose first length the caller names, so that the caller can keep to
+// a schedule of its own.
+const scheduleJitter = 0.1
+
 // delay returns the wait after n failures in a row: min(base · 2^(n−1), max) · U[1−j, min(1+j, max/d)]. It never
 // exceeds max, and still varies there.
 func (b *Backoff) delay(n int, first time.Duration) (d time.Duration, capped bool) {
-	d = b.opt.Base
+	d, j := b.opt.Base, max(b.opt.Jitter, 0)
 	if first > 0 {
-		d = min(d, first)
+		d, j = min(d, first), min(j, scheduleJitter)
 	}
 	for i := 1; i < n && d < b.opt.Max; i++ {
 		d *= 2
 	}
 	d = min(d, b.opt.Max)
-	j := max(b.opt.Jitter, 0)
 	low, high := 1-j, min(1+j, float64(b.opt.Max)/float64(d))
 	return time.Duration(float64(d) * (low + (high-low)*b.opt.Rand())), d == b.opt.Max
 }

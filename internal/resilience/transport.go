@@ -130,6 +130,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
+	if err := c.permit.met(c.endpoint); err != nil {
+		return nil, err
+	}
 	pass, until, ok := t.Breakers.enter(c.provider, req.URL.Host, c.endpoint, req.Context().Value(probeKey{}) != nil)
 	if !ok {
 		err := shared(c.endpoint, CircuitOpen, until)
@@ -164,6 +167,9 @@ func (t *Transport) reach(req *http.Request, c call) (resp *http.Response, v Ver
 	}
 	if !until.IsZero() {
 		return nil, unmade, shared(c.endpoint, RateLimit, until)
+	}
+	if err := c.permit.met(c.endpoint); err != nil { // it may have waited
+		return nil, unmade, err
 	}
 	start := time.Now()
 	resp, header, err := t.send(req, c)

@@ -213,3 +213,47 @@ func TestDeliveriesOfOthersAreNotFound(t *testing.T) {
 		h.call(http.MethodPost, "/deliveries/"+mine+"/redrive", "", http.StatusNotFound)
 	})
 }
+
+// An open breaker is not one more failure, and the page says what is waited for.
+func TestAnOpenBreakerSaysSoOnThePage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		opens := time.Now().Add(10 * time.Minute)
+		h.far.fail(&resilience.NotBeforeError{Endpoint: "POST /submit", State: resilience.State{
+			Kind: resilience.Waiting, Category: resilience.CircuitOpen, Scope: resilience.ScopeEndpoint, Until: opens}})
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("One")
+		h.carry()
+		waiting := h.only("state=scheduled")
+		require.Contains(t, waiting["reason"], "Reprise waits for it to come back, which uses up no attempt.")
+		require.Equal(t, "circuit_open", waiting["category"])
+		require.EqualValues(t, 0, waiting["attempts"])
+		next, err := time.Parse(time.RFC3339, waiting["next_attempt_at"].(string))
+		require.NoError(t, err)
+		require.False(t, next.Before(opens.Truncate(time.Second)))
+		require.Contains(t, h.page("/deliveries"), "Reprise waits for it to come back")
+	})
+}
+
+func TestSyncNowAndTryAgainAnswerWhatTheyDo(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{Schedule: delivery.Schedule{First: time.Hour}})
+		synced := h.call(http.MethodPost, "/connections/lastfm/sync", "", http.StatusAccepted)
+		require.Equal(t, false, synced["followed"])
+		h.submit("/connections/lastfm/sync", http.StatusSeeOther)
+		require.Contains(t, h.page("/"), "Last.fm: Sync started.")
+
+		h.far.fail(errBox)
+		h.call(http.MethodPut, "/connections/lastfm/forwarding", `{}`, http.StatusOK)
+		h.hear("One")
+		h.carry()
+		require.EqualValues(t, 1, h.states()["retrying"])
+		h.far.fail(nil)
+		h.carry()
+		require.EqualValues(t, 1, h.states()["retrying"], "its next attempt is an hour away")
+		h.submit("/connections/lastfm/retry", http.StatusSeeOther)
+		require.Contains(t, h.page("/"), "What waits to be sent goes out too.")
+		h.carry()
+		require.EqualValues(t, 1, h.states()["done"])
+	})
+}

@@ -81,7 +81,7 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft) error {
 		if err != nil {
 			return err
 		}
-		return queue.In(tx).DueNow(ctx, id)
+		return s.jobs.In(tx).DueNow(ctx, id)
 	})
 }
 

@@ -31,7 +31,7 @@ func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, d delivery.Draft) (int6
 		return 0, err
 	}
 	if !fresh {
-		_, err := queue.In(tx).Redrive(ctx, queue.Where(
+		_, err := s.jobs.In(tx).Redrive(ctx, queue.Where(
 			"SELECT id FROM "+queue.Table+" j WHERE id = $1 AND "+queue.HasState(queue.Dead), id))
 		return id, err
 	}

@@ -72,7 +72,7 @@ func (s *Store) enqueueNotify(ctx context.Context, tx *sql.Tx, user, channel int
 	if err != nil {
 		return err
 	}
-	return queue.In(tx).DueBy(ctx, id, d.Due, released)
+	return s.jobs.In(tx).DueBy(ctx, id, d.Due, released)
 }
 
 // WaitingMessages implements notify.ChannelStore.
@@ -187,7 +187,7 @@ func (s *Store) unlessNewer(
 		if did = newer == 0; err != nil || !did {
 			return err
 		}
-		return then(queue.In(tx))
+		return then(s.jobs.In(tx))
 	})
 	return did && err == nil, err
 }

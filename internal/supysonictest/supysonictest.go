@@ -47,6 +47,11 @@ type Server struct {
 // Start creates the music, adds the user, scans the music, and returns when the server answers.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	return start(t, func(ctx context.Context, music string) { makeTones(ctx, t, music) })
+}
+
+func start(t testing.TB, makeMusic func(ctx context.Context, music string)) *Server {
+	t.Helper()
 	for _, program := range []string{"supysonic-server", "supysonic-cli", "ffmpeg"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Fatalf("%s is not installed. %s", program, needs)
@@ -63,7 +68,7 @@ func Start(t testing.TB) *Server {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), readyWithin)
 	defer cancel()
-	makeTones(ctx, t, music)
+	makeMusic(ctx, music)
 	s.cli(ctx, "user", "add", s.Username, "-p", s.Password)
 	s.cli(ctx, "folder", "add", "music", music)
 	s.cli(ctx, "folder", "scan", "--foreground", "music")

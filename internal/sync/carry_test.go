@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
+	"reprise/internal/store"
 	syncer "reprise/internal/sync"
 )
 
@@ -39,13 +41,19 @@ func submissions(up *enginetest.Upstreams) (n int) {
 
 // forwarding lets a test live with a person whose plays at Spotify are carried to ListenBrainz.
 func forwarding(t *testing.T, story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64)) {
+	forwardingWith(t, nil, story)
+}
+
+// forwardingWith is forwarding with something between the engine and its store.
+func forwardingWith(t *testing.T, wrap func(*store.Store) enginetest.Store,
+	story func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64)) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		// services refuse plays from before they began
 		time.Sleep(time.Until(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)))
 		up := enginetest.NewUpstreams()
-		e := enginetest.Start(t, dir, up, syncer.Options{}, nil)
+		e := enginetest.Start(t, dir, up, syncer.Options{}, wrap)
 		e.Carry()
 		user := e.AddUser("Alice", accounts.Admin)
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
@@ -78,6 +86,28 @@ func TestListensAreCarriedOnAndComeBackAsTheSame(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		require.Equal(t, 3, e.Listens(user), "what comes back is the same listen")
 		require.Equal(t, 1, submissions(up), "and is not sent again")
+	})
+}
+
+// noteless is a store that cannot note the success of a delivery.
+type noteless struct{ *store.Store }
+
+func (s noteless) SaveSuccess(ctx context.Context, user int64, conn library.ConnectionID, stream string,
+	at time.Time) error {
+	if stream == library.Deliveries {
+		return errors.New("the disk is full")
+	}
+	return s.Store.SaveSuccess(ctx, user, conn, stream, at)
+}
+
+// ListenBrainz would count a listen only once; other servers with its API would not.
+func TestWhatArrivedIsNotSentAgain(t *testing.T) {
+	wrap := func(s *store.Store) enginetest.Store { return noteless{s} }
+	forwardingWith(t, wrap, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		hear(e, up, user, "Song", 1)
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 1, submissions(up))
+		require.Equal(t, delivery.ForwardingCounts{Sent: 1}, account(t, e, user))
 	})
 }
 

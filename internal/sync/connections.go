@@ -137,43 +137,52 @@ func (m *Connections) Resume(ctx context.Context, user int64, conn library.Conne
 	return errors.Join(m.deliveries.Release(ctx, user, conn), m.start(ctx, user, conn))
 }
 
-// SyncNow starts a run of every stream that may run, or joins those under way. If none may, because of a wait or
-// because a person has to act first, it returns a *resilience.NotBeforeError; ErrPaused if the connection is paused.
+// SyncNow is Sync for a caller that need not know whether a run was under way.
 func (m *Connections) SyncNow(ctx context.Context, user int64, conn library.ConnectionID) error {
-	err := m.syncNow(ctx, user, conn)
-	if err == nil {
-		m.note(ctx, user, conn, activity.Synced, "")
-	}
+	_, err := m.Sync(ctx, user, conn)
 	return err
 }
 
-func (m *Connections) syncNow(ctx context.Context, user int64, conn library.ConnectionID) error {
+// Sync starts a run of every stream that may run. One that is under way has perhaps begun too early: followed says that
+// another one follows it. If none may run, because of a wait or because a person has to act first, Sync returns a
+// *resilience.NotBeforeError; ErrPaused if the connection is paused.
+func (m *Connections) Sync(ctx context.Context, user int64, conn library.ConnectionID) (followed bool, err error) {
+	followed, err = m.syncNow(ctx, user, conn)
+	if err == nil {
+		m.note(ctx, user, conn, activity.Synced, "")
+	}
+	return followed, err
+}
+
+func (m *Connections) syncNow(ctx context.Context, user int64, conn library.ConnectionID) (followed bool, err error) {
 	c, err := m.store.Connection(ctx, user, conn)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if c.Paused {
-		return ErrPaused
+		return false, ErrPaused
 	}
 	p := m.guard.opt.Registry.Get(conn.Provider())
 	if len(p.Streams) == 0 { // nothing is read there
-		return m.deliveries.Release(ctx, user, conn)
+		return false, m.deliveries.Release(ctx, user, conn)
 	}
 	var against resilience.State
 	for _, stream := range p.Streams {
 		state := m.guard.state(c, stream)
-		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) { // a call that finds out is joined
-			return m.start(ctx, user, conn)
+		if state.Kind != resilience.Stopped && !state.Until.After(time.Now()) {
+			followed = m.syncer.StartAnew(c)
+			m.publish(user, conn)
+			return followed, nil
 		}
 		if against.Kind == resilience.Ready || state.Kind == resilience.Held {
 			against = state
 		}
 	}
-	return &resilience.NotBeforeError{State: against}
+	return false, &resilience.NotBeforeError{State: against}
 }
 
-// Retry is "Try again": it lifts a stop or a backoff and starts a run. If a dictated wait remains and keeps every
-// stream from running, it is returned as a *resilience.NotBeforeError.
+// Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a
+// dictated wait remains and keeps every stream from running, it is returned as a *resilience.NotBeforeError.
 func (m *Connections) Retry(ctx context.Context, user int64, conn library.ConnectionID) error {
 	ctx = context.WithoutCancel(ctx)
 	c, err := m.store.Connection(ctx, user, conn)
@@ -190,11 +199,13 @@ func (m *Connections) Retry(ctx context.Context, user int64, conn library.Connec
 	m.guard.opt.Alerts.Acted(ctx, activity.Entry{User: user, Action: activity.Retried, Connection: conn})
 	m.guard.opt.Backoff.Retry(providers.KeyOf(c, ""))
 	m.guard.hurry(p, c)
+	m.syncer.reader.last.anew(Key{user, conn, library.Listens})
 	m.publish(user, conn)
 	if err := m.deliveries.Release(ctx, user, conn); err != nil {
 		return err
 	}
-	return m.syncNow(ctx, user, conn)
+	_, err = m.syncNow(ctx, user, conn)
+	return err
 }
 
 func (m *Connections) start(ctx context.Context, user int64, conn library.ConnectionID) error {

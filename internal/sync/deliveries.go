@@ -10,7 +10,7 @@ import (
 
 // Deliveries is what a connection's recovery lets go out.
 type Deliveries interface {
-	// Release makes due what is parked for a connection.
+	// Release makes due all that waits to be sent to a connection.
 	Release(ctx context.Context, user int64, conn library.ConnectionID) error
 	// Connected is called for every connection that has been made or renewed.
 	Connected(context.Context, library.Connection) error

@@ -46,6 +46,9 @@ func NewGuard(opt GuardOptions) *Guard { return &Guard{opt: opt} }
 // Do makes a call if the subject may call now; otherwise it returns a *resilience.NotBeforeError. The call is given
 // the adapter of the subject's connection, nil without one.
 //
+// The permit is asked for again before every request. A call that meets a stop or a hold breaks off, as if it had been
+// refused: the error is a *resilience.NotBeforeError, with Met.
+//
 // If the call fails, the error wraps a *resilience.Failure, and its consequences have been drawn; those of a channel
 // are up to the caller. If the call breaks off because something shared by all users may not be called now, the error
 // also wraps a *resilience.NotBeforeError, with the time at which this stream may call again.
@@ -62,7 +65,7 @@ func (g *Guard) Do(
 	if !ok {
 		return errors.Join(&resilience.NotBeforeError{State: state}, g.opt.Alerts.Finish(ctx, key))
 	}
-	callCtx := resilience.WithUser(ctx, key.User, s.Provider.Name)
+	callCtx := resilience.WithPermit(resilience.WithUser(ctx, key.User, s.Provider.Name), permit)
 	if _, ok := g.eager.LoadAndDelete(key); ok {
 		callCtx = resilience.WithProbe(callCtx)
 	}
@@ -71,6 +74,9 @@ func (g *Guard) Do(
 	end()
 	if !s.Channel { // the channels have done it
 		err = g.opt.Screen.Hide(callCtx, key.User, s.Provider.NamedHost(s.Connection.Credentials), err)
+	}
+	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok && e.Met {
+		return g.brokenOff(ctx, s, &permit, e)
 	}
 	v, learned := g.judge(s, err)
 	f := &resilience.Failure{Verdict: v, Change: permit.Done(learned), Err: err}
@@ -84,13 +90,34 @@ func (g *Guard) Do(
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case err == nil:
-		return g.opt.Alerts.Succeeded(ctx, s, f.Change)
+		noted := g.opt.Alerts.Succeeded(ctx, s, f.Change)
+		if noted != nil && (s.Channel || s.Stream == library.Deliveries) {
+			// What was sent has arrived: whoever reads of a failure sends it again.
+			g.opt.Log.Error("success of a delivery cannot be noted", "provider", s.Provider.Name,
+				"user_id", s.Connection.User, "err", noted)
+			return nil
+		}
+		return noted
 	case learned.Class == resilience.OK:
 		return errors.Join(f, g.opt.Alerts.Succeeded(ctx, s, f.Change))
 	case v.Class == resilience.Canceled, !f.Change.News():
 		return f
 	}
 	return errors.Join(f, g.opt.Alerts.Failed(ctx, s, f))
+}
+
+// brokenOff ends a run that met a stop or a hold, whose consequences the run that brought it about draws. Nothing is
+// learned from a request that was not sent.
+func (g *Guard) brokenOff(
+	ctx context.Context, s providers.Subject, permit *resilience.Permit, e *resilience.NotBeforeError,
+) error {
+	permit.Done(resilience.Verdict{Class: resilience.Canceled})
+	g.opt.Log.LogAttrs(context.Background(), slog.LevelInfo, "run broken off",
+		slog.String("provider", s.Provider.Name), slog.Int64("user_id", s.Connection.User),
+		slog.String("stream", s.Stream), slog.String("endpoint", e.Endpoint),
+		slog.String("category", e.State.Category.String()), slog.Time("until", e.State.Until))
+	return errors.Join(&resilience.NotBeforeError{State: e.State, Met: true},
+		g.opt.Alerts.Finish(context.WithoutCancel(ctx), s.Key()))
 }
 
 // Refuse draws the consequences of a failure without a call, unless the subject may not call anyway.
@@ -116,6 +143,11 @@ func (g *Guard) judge(s providers.Subject, err error) (v, learned resilience.Ver
 		}
 	} else {
 		v = resilience.WholeCall(v) // whoever could skip an item has done so
+	}
+	if s.Stream == library.Deliveries && v.Category == resilience.Network && v.Scope == resilience.ScopeConnection {
+		// Reading finds out for itself. Six deliveries in half a minute would make it wait for half an hour, and its
+		// waits are too long for them.
+		v.Scope = resilience.ScopeStream
 	}
 	deliveries := s.Channel || s.Stream == library.Deliveries && v.Scope == resilience.ScopeStream
 	if deliveries && v.FirstDelay == 0 {

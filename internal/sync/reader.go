@@ -167,6 +167,15 @@ func (l *lastReads) ask(k Key) {
 	l.of[k] = r
 }
 
+// anew forgets how often somebody has waited for a reading, because a person has asked for one.
+func (l *lastReads) anew(k Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of[k]
+	r.asked = 0
+	l.of[k] = r
+}
+
 func (l *lastReads) forget(k Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -119,6 +119,31 @@ func TestARunEndsAtItsDeadline(t *testing.T) {
 	})
 }
 
+// A run under way has begun too early for a person who asks now.
+func TestSyncNowDuringARunLeadsToAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
+		require.NoError(t, e.ConnectSpotify(up, user, "alice"))
+		enginetest.Settle()
+		up.Fail("spotify", func(req *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Second) // each answer
+			return nil, nil
+		})
+		ctx := context.Background()
+		followed, err := e.Connections.Sync(ctx, user, "spotify")
+		require.NoError(t, err)
+		require.False(t, followed)
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		for range 3 {
+			followed, err = e.Connections.Sync(ctx, user, "spotify")
+			require.NoError(t, err)
+			require.True(t, followed)
+		}
+		time.Sleep(2 * time.Minute)
+		require.Len(t, attempts(up.Calls("spotify"), recent, began), 1, "one more, however often it is pressed")
+	})
+}
+
 func TestLoopsTurnAtTheirPaceAndNotInStep(t *testing.T) {
 	bubble(t, func(t *testing.T, e *enginetest.Engine, up *enginetest.Upstreams, user int64) {
 		require.NoError(t, e.ConnectSpotify(up, user, "alice"))

@@ -189,7 +189,7 @@ func (s *Syncer) requeueLocked(k Key, err error) {
 		default: // the run that was finding out has ended meanwhile
 			s.queue.add(k, time.Now().Add(time.Second))
 		}
-		if e.Endpoint == "" { // it was refused, and found out nothing
+		if e.Endpoint == "" && !e.Met { // it was refused, and no other run has waited for it
 			return
 		}
 	}
@@ -234,22 +234,26 @@ func (s *Syncer) Tick(ctx context.Context, stream string) error {
 // Start makes all streams of a connection due now. A run that is under way is joined.
 func (s *Syncer) Start(c library.Connection) { s.start(c, false) }
 
-// StartAnew is Start for a connection that has changed: a run that is under way is followed by another.
-func (s *Syncer) StartAnew(c library.Connection) { s.start(c, true) }
+// StartAnew is Start for a connection that has changed, or whose person asks for news: a run that is under way is
+// followed by another. It reports whether one was.
+func (s *Syncer) StartAnew(c library.Connection) (followed bool) { return s.start(c, true) }
 
-func (s *Syncer) start(c library.Connection, anew bool) {
+func (s *Syncer) start(c library.Connection, anew bool) (running bool) {
 	p := s.guard.opt.Registry.Get(c.Provider())
 	if p == nil {
-		return
+		return false
 	}
 	s.mu.Lock()
 	for _, stream := range p.Streams {
-		if k := (Key{c.User, c.ID, stream}); anew || s.runs[k] == nil {
+		k := Key{c.User, c.ID, stream}
+		busy := s.runs[k] != nil
+		if running = running || busy; anew || !busy {
 			s.queue.add(k, time.Now())
 		}
 	}
 	s.mu.Unlock()
 	s.poke.send()
+	return running
 }
 
 // stop ends the runs of a connection and removes it from the queue; the next tick, or Start, takes it up again if it

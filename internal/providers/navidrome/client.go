@@ -60,6 +60,8 @@ type adapter struct {
 	// ids of the songs that were looked up in this run; empty for one that is not there
 	library   map[library.Track]string
 	navidrome bool // the latest answer came from a Navidrome
+	// titlesOnly says that the server searches the titles of songs only, as gonic and supysonic do
+	titlesOnly bool
 }
 
 // call makes one call of the Subsonic API and returns a successful answer, or [providers.ErrNotOffered].
@@ -161,6 +163,7 @@ func (a *adapter) read(answer *resilience.Answer) (*response, error) {
 	}
 	r.endpoint = answer.Endpoint
 	a.navidrome = strings.EqualFold(r.Type, "navidrome")
+	a.titlesOnly = a.titlesOnly || strings.EqualFold(r.Type, "gonic")
 	return r, nil
 }
 

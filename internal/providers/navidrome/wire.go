@@ -44,7 +44,8 @@ type response struct {
 		Entry list[song] `json:"entry"`
 	} `json:"playlist"`
 	SearchResult3 *struct {
-		Song list[song] `json:"song"`
+		Song  list[song]  `json:"song"`
+		Album list[album] `json:"album"`
 	} `json:"searchResult3"`
 	AlbumList2 *struct {
 		Album list[album] `json:"album"`
@@ -82,6 +83,8 @@ type playlist struct {
 
 type album struct {
 	ID     text    `json:"id"`
+	Name   text    `json:"name"`
+	Title  text    `json:"title"` // the name at some servers
 	Played instant `json:"played"`
 }
 

@@ -13,19 +13,21 @@ import (
 	"reprise/web"
 )
 
-// act carries out an action on a connection.
-func (h *Handler) act(ctx context.Context, user int64, conn library.ConnectionID, action string) error {
+// act carries out an action on a connection. followed says that a run is under way, which another one follows.
+func (h *Handler) act(
+	ctx context.Context, user int64, conn library.ConnectionID, action string,
+) (followed bool, err error) {
 	switch action {
 	case "sync":
-		return h.connections.SyncNow(ctx, user, conn)
+		return h.connections.Sync(ctx, user, conn)
 	case "retry":
-		return h.connections.Retry(ctx, user, conn)
+		return false, h.connections.Retry(ctx, user, conn)
 	case "pause":
-		return h.connections.Pause(ctx, user, conn)
+		return false, h.connections.Pause(ctx, user, conn)
 	case "resume":
-		return h.connections.Resume(ctx, user, conn)
+		return false, h.connections.Resume(ctx, user, conn)
 	}
-	return core.HTTPProblem(http.StatusNotFound)
+	return false, core.HTTPProblem(http.StatusNotFound)
 }
 
 func (h *Handler) list(c echo.Context) error {
@@ -51,14 +53,20 @@ func (h *Handler) actAPI(c echo.Context) error {
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	path := c.Path()
-	if err := h.act(ctx, user, id, path[lastSlash(path)+1:]); err != nil {
+	action := path[lastSlash(path)+1:]
+	followed, err := h.act(ctx, user, id, action)
+	if err != nil {
 		return err
 	}
 	v, err := h.statuses.One(ctx, user, id)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusAccepted, map[string]string{"state": v.State})
+	answer := map[string]any{"state": v.State}
+	if action == "sync" {
+		answer["followed"] = followed
+	}
+	return c.JSON(http.StatusAccepted, answer)
 }
 
 func lastSlash(path string) int {
@@ -85,8 +93,8 @@ func (h *Handler) disconnectAPI(c echo.Context) error {
 
 // done holds the sentences that confirm an action.
 var done = map[string]string{
-	"sync":   "Reading has started.",
-	"retry":  "Trying again now.",
+	"sync":   "Sync started.",
+	"retry":  "Trying again now. What waits to be sent goes out too.",
 	"pause":  "Paused. Nothing is read or sent until you press Resume.",
 	"resume": "Going on.",
 }
@@ -101,8 +109,11 @@ func (h *Handler) actForm(c echo.Context) error {
 		return h.disconnectForm(c, id)
 	}
 	label := h.statuses.label(ctx, user, id)
-	err = h.act(ctx, user, id, action)
+	followed, err := h.act(ctx, user, id, action)
 	flash := label + ": " + done[action]
+	if followed {
+		flash = label + ": A sync is under way. Another one follows as soon as it has ended."
+	}
 	if action == "sync" && len(p.Streams) == 0 {
 		flash = label + ": What waits is written now."
 	}

@@ -145,6 +145,8 @@ func (n Names) why(d delivery.Delivery) (reason string, until time.Time) {
 	}
 	reason, until = n.Obstacle(d.Connection, d.Kind)
 	switch {
+	case reason != "" && d.Category == resilience.CircuitOpen.String() && n.troubled(d.Connection):
+		return d.Reason, until
 	case reason != "":
 		return reason, until
 	case d.State == delivery.Parked:
@@ -205,6 +207,13 @@ func (n Names) Obstacle(id library.ConnectionID, kind string) (words string, unt
 		}
 	}
 	return words, until
+}
+
+// troubled reports whether a connection's service has trouble that passes by itself, and nothing worse.
+func (n Names) troubled(id library.ConnectionID) bool {
+	state := n.statuses[id].State
+	return state.Kind == resilience.Waiting &&
+		(state.Category == resilience.Upstream || state.Category == resilience.CircuitOpen)
 }
 
 func Later(a, b time.Time) time.Time {

@@ -1,0 +1,64 @@
+package oauth_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/oauth"
+	"reprise/internal/resilience"
+)
+
+// roundTripper answers without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestAStoppedRunRenewsNothing: a run whose stream was stopped meanwhile does not ask for a new token. Another
+// run that waited for the same renewal may, and does.
+func TestAStoppedRunRenewsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		renewals := 0
+		far := roundTripper(func(req *http.Request) (*http.Response, error) {
+			renewals++
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{"access_token":"access-2","refresh_token":"refresh-2"}`))}, nil
+		})
+		store := storeWith(connection())
+		store.reading = func() { time.Sleep(time.Second) }
+		tokens, p := oauth.NewTokens(store, client(far)), provider("https://accounts.example/token")
+		backoff := resilience.NewBackoff(resilience.Options{})
+		key := resilience.Key{User: user, Connection: "spotify", Provider: "spotify", Stream: "listens"}
+		stopped, _, _ := backoff.Acquire(key, 1)
+		same := stopped
+		key.Stream = "playlists"
+		other, _, _ := backoff.Acquire(key, 1)
+
+		var errs [2]error
+		var got string
+		go func() {
+			_, errs[0] = tokens.Fresh(resilience.WithPermit(t.Context(), stopped), p, connection(), "")
+		}()
+		synctest.Wait()
+		go func() {
+			got, errs[1] = tokens.Fresh(resilience.WithPermit(t.Context(), other), p, connection(), "")
+		}()
+		synctest.Wait()
+		same.Done(resilience.Verdict{Class: resilience.Fatal, Category: resilience.Permission,
+			Scope: resilience.ScopeStream})
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		var met *resilience.NotBeforeError
+		require.ErrorAs(t, errs[0], &met)
+		require.Equal(t, resilience.Stopped, met.State.Kind)
+		require.NoError(t, errs[1])
+		require.Equal(t, "access-2", got)
+		require.Equal(t, 1, renewals)
+	})
+}

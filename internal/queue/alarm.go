@@ -1,0 +1,194 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river/riverdriver"
+)
+
+// insertTopic is the topic on which River's workers of a queue hear that there is a job for them.
+const insertTopic = "river_insert"
+
+// wakeable is a driver whose clients listen to a bell. River's drivers for database/sql listen to nothing, and their
+// clients poll each queue instead, for jobs and for its settings.
+type wakeable struct {
+	riverdriver.Driver[*sql.Tx]
+	bell *bell
+}
+
+// SupportsListener implements riverdriver.Driver.
+func (wakeable) SupportsListener() bool { return true }
+
+// GetListener implements riverdriver.Driver.
+func (w wakeable) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener { return w.bell }
+
+// bell is a riverdriver.Listener inside the process.
+type bell struct{ rung chan riverdriver.Notification }
+
+// rings is how many rings wait for River at most. Beyond it a ring is lost, and made good by the next one.
+const rings = 1000
+
+func newBell() *bell { return &bell{make(chan riverdriver.Notification, rings)} }
+
+// ring has the workers of a queue look for due jobs.
+func (b *bell) ring(queue string) {
+	select {
+	case b.rung <- riverdriver.Notification{Topic: insertTopic, Payload: fmt.Sprintf("{\"queue\": %q}", queue)}:
+	default:
+	}
+}
+
+// WaitForNotification implements riverdriver.Listener.
+func (b *bell) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	select {
+	case n := <-b.rung:
+		return &n, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Close implements riverdriver.Listener.
+func (*bell) Close(context.Context) error { return nil }
+
+// Connect implements riverdriver.Listener.
+func (*bell) Connect(context.Context) error { return nil }
+
+// Listen implements riverdriver.Listener.
+func (*bell) Listen(context.Context, string) error { return nil }
+
+// Ping implements riverdriver.Listener.
+func (*bell) Ping(context.Context) error { return nil }
+
+// Schema implements riverdriver.Listener.
+func (*bell) Schema() string { return "" }
+
+// SetAfterConnectExec implements riverdriver.Listener.
+func (*bell) SetAfterConnectExec(string) {}
+
+// Unlisten implements riverdriver.Listener.
+func (*bell) Unlisten(context.Context, string) error { return nil }
+
+const (
+	// lookEvery is the shortest time between two looks at what is due.
+	lookEvery = 20 * time.Millisecond
+	// longestSleep bounds how late a look is after the machine was asleep, while something waits.
+	longestSleep = time.Minute
+)
+
+// Due is how many jobs of a queue are due and not taken.
+type Due struct {
+	Queue string
+	Count int
+}
+
+// Look has Keep look soon at what is due: a job's state or time was changed.
+func (q *Queue) Look() {
+	select {
+	case q.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Keep wakes the workers of each queue when one of its jobs is due, until ctx ends. It looks at the jobs when they
+// change and when the next one is due; while none waits it does nothing. Told, called when jobs have become due, and
+// failed, called with errors of the database, must not block.
+func (q *Queue) Keep(ctx context.Context, told func(Due), failed func(error)) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var looked time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-q.changed:
+			if wait := lookEvery - time.Since(looked); wait > 0 {
+				timer.Reset(wait)
+				continue
+			}
+		}
+		from := looked
+		looked = time.Now()
+		next, err := q.wake(ctx, from, looked, told)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			failed(err)
+			timer.Reset(time.Second)
+		case next.IsZero():
+			timer.Stop()
+		default:
+			timer.Reset(min(time.Until(next)+Precision, longestSleep))
+		}
+	}
+}
+
+// wake wakes the workers of queues with due jobs, and returns when the next job will be due; zero if none will. It
+// tells of queues in which jobs have become due after from.
+//
+// River makes jobs available to workers every five seconds only.
+func (q *Queue) wake(ctx context.Context, from, now time.Time, told func(Due)) (next time.Time, err error) {
+	// The writer is one connection, so this waits for a transaction that has changed a job and is not over.
+	const look = `SELECT queue, CASE WHEN scheduled_at <= $1 THEN 1 ELSE 0 END AS due, count(*), min(scheduled_at),
+		sum(CASE WHEN scheduled_at > $2 THEN 1 ELSE 0 END), sum(CASE WHEN state = 'available' THEN 0 ELSE 1 END)
+		FROM river_job WHERE ` + waiting + ` AND scheduled_at < '2200-01-01' GROUP BY 1, 2`
+	rows, err := q.config.Writer.QueryContext(ctx, look, Time(now), Time(from))
+	if err != nil {
+		return next, q.config.Wrap(err)
+	}
+	defer rows.Close()
+	var ready []Due
+	var news []bool
+	asleep := 0
+	for rows.Next() {
+		var first any
+		var d Due
+		var due, fresh, unavailable int
+		if err := rows.Scan(&d.Queue, &due, &d.Count, &first, &fresh, &unavailable); err != nil {
+			return next, q.config.Wrap(err)
+		}
+		if due == 1 {
+			ready, news, asleep = append(ready, d), append(news, fresh > 0), asleep+unavailable
+			continue
+		}
+		at, err := timeOf(first)
+		if err != nil {
+			return next, err
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return next, q.config.Wrap(err)
+	}
+	if asleep > 0 {
+		_, err = q.db.ExecContext(ctx, `UPDATE river_job SET state = 'available'
+			WHERE state IN ('scheduled', 'retryable') AND scheduled_at <= $1`, Time(now))
+	}
+	for i, d := range ready {
+		q.bell.ring(d.Queue)
+		if news[i] {
+			told(d)
+		}
+	}
+	return next, err
+}
+
+// timeOf reads a time that a query has computed: SQLite types columns, not expressions. River writes the times of
+// attempts to come with a zone, which is always UTC.
+func timeOf(v any) (time.Time, error) {
+	if text, ok := v.(string); ok {
+		text, _, _ = strings.Cut(text, " +")
+		return time.Parse(timeForm, text)
+	}
+	at, _ := v.(time.Time)
+	return at, nil
+}

@@ -1,0 +1,134 @@
+package resilience
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// far is an upstream that notes what reaches it.
+type far struct {
+	mu     sync.Mutex
+	at     []time.Time
+	answer func(n int, req *http.Request) (*http.Response, error) // n counts from 1; nil for a success each time
+}
+
+func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	f.at = append(f.at, time.Now())
+	n := len(f.at)
+	f.mu.Unlock()
+	if f.answer == nil {
+		return answered(200), nil
+	}
+	return f.answer(n, req)
+}
+
+// seen returns how many requests arrived.
+func (f *far) seen() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.at)
+}
+
+func answered(status int, header ...string) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: http.NoBody}
+}
+
+// request sends one request of a run that has this permit.
+func request(ctx context.Context, t *testing.T, over http.RoundTripper, p Permit) error {
+	req, err := http.NewRequestWithContext(WithPermit(WithUser(ctx, 1, "spotify"), p), "GET",
+		"https://api.example.org/v1/me", nil)
+	require.NoError(t, err)
+	_, err = Send(NewClient(over), req, "GET /v1/me")
+	return err
+}
+
+// requireMet checks that a request was not sent because of a state that came while its run was under way.
+func requireMet(t *testing.T, err error, want State) {
+	t.Helper()
+	e, ok := err.(*NotBeforeError)
+	require.True(t, ok, "%v", err)
+	require.True(t, e.Met)
+	require.Equal(t, want, e.State)
+}
+
+func TestEveryRequestAsksForItsPermitAgain(t *testing.T) {
+	hold := func(wait time.Duration) func(b manager) {
+		return func(b manager) { b.call(playlists, limited(wait)) }
+	}
+	for name, c := range map[string]struct {
+		happens func(b manager)
+		ends    bool
+	}{
+		"nothing":                        {func(manager) {}, false},
+		"a hold of the app":              {hold(40 * time.Second), true},
+		"a stop of the connection":       {func(b manager) { b.call(playlists, refused) }, true},
+		"a stop of the app":              {func(b manager) { b.call(bobs, misconfigured) }, true},
+		"a stop of another stream":       {func(b manager) { b.call(playlists, forbidden) }, false},
+		"a hold of another stream":       {func(b manager) { b.call(playlists, outage(time.Hour)) }, false},
+		"a backoff of the connection":    {func(b manager) { b.call(playlists, unreachable) }, false},
+		"a stop of somebody else":        {func(b manager) { b.call(bobs, refused) }, false},
+		"a new credential":               {func(b manager) { b.Reconnected(listens, 2) }, true},
+		"the end of the connection":      {func(b manager) { b.Forget(1, "spotify") }, true},
+		"an end of the connection's app": {func(b manager) { b.KeysBack("spotify", nil) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b manager) {
+				up := &far{}
+				run, over := b.permit(listens), &Transport{Base: up}
+				require.NoError(t, request(t.Context(), t, over, run))
+				c.happens(b)
+				err := request(t.Context(), t, over, run)
+				if !c.ends {
+					require.NoError(t, err)
+					require.Equal(t, 2, up.seen())
+					return
+				}
+				require.True(t, err.(*NotBeforeError).Met)
+				require.Equal(t, 1, up.seen(), "what was not sent cannot be refused")
+			})
+		})
+	}
+}
+
+// TestWhatWaitsForItsTurnIsNotSent: it took its turn before the hold, and asks again when that has come.
+func TestWhatWaitsForItsTurnIsNotSent(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		up := &far{}
+		over := &Transport{Base: up, Paces: NewPaces(map[string]float64{"api.example.org": 0.1}),
+			Breakers: NewBreakers(BreakerOptions{})}
+		run := b.permit(listens)
+		require.NoError(t, request(t.Context(), t, over, run))
+		var err error
+		go func() { err = request(t.Context(), t, over, run) }()
+		time.Sleep(7 * time.Second)
+		held := b.call(playlists, limited(40*time.Second))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		requireMet(t, err, held.State)
+		require.Equal(t, 1, up.seen())
+		require.Equal(t, Unchanged, run.Done(ourEnd).Kind)
+		require.Equal(t, held.State, b.State(listens), "nothing is learned from it")
+	})
+}
+
+// TestARunThatMeetsTwoStatesEndsByTheWorse: a stop outlasts every wait.
+func TestARunThatMeetsTwoStatesEndsByTheWorse(t *testing.T) {
+	bubble(t, func(t *testing.T, b manager) {
+		run, other := b.permit(listens), b.permit(playlists)
+		b.call(bobs, limited(time.Hour))
+		stopped := other.Done(refused)
+		err := request(t.Context(), t, &Transport{Base: &far{}}, run)
+		requireMet(t, err, stopped.State)
+	})
+}
