@@ -272,7 +272,8 @@ func layouts() map[string][]any {
 		"Active": false,
 		"Copies": copies(),
 		"Pager":  pager,
-		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms, "Video": nil},
+		"Tracks": []object{{"Position": 251, "Track": "Rain", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
+			"Video": nil},
 			{"Position": 252, "Track": "Sun", "Artist": "Nobody", "Album": "", "DurationMS": &ms,
 				"Video": object{"Gone": "private", "GoneSince": "2026-11-20T21:04:11Z"}}}}
 	status := object{"Connections": []object{connection("needs_reconnect", "auth"), connection("healthy", nil),
