@@ -176,10 +176,11 @@ func deliveries() object {
 
 // enrichment returns sources of facts: one at work, one that stopped, and one that is not set up.
 func enrichment() []object {
-	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing",
+	asked := object{"Provider": "musicbrainz", "DisplayName": "MusicBrainz", "State": "syncing", "Category": nil,
 		"Message": "MusicBrainz is being asked.", "NextAttemptAt": nil, "Missing": nil,
 		"Total": 4000, "Asked": 1200, "Done": 1000, "NotThere": 200, "Waiting": 2790, "Failed": 10, "Retry": true}
-	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "NextAttemptAt", stamp),
+	return []object{asked, without(asked, "Provider", "b", "State", "needs_admin", "Category", "config",
+		"NextAttemptAt", stamp),
 		without(asked, "Provider", "c", "State", "off", "Message",
 			"Get a key at https://fanart.tv/get-an-api-key/.", "Missing", []string{"providers.fanarttv.keys"},
 			"Total", 0, "Retry", false)}
