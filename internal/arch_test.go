@@ -25,15 +25,16 @@ var arrows = map[string][]string{
 	"internal/events":     {"internal/library"},
 	"internal/accounts":   {"internal/passwords"}, // which says what is easily guessed
 	"internal/passwords":  {},
+	"internal/nearest":    {},
 	"internal/throttle":   {},
 	"internal/activity":   {"internal/library"},
 	"internal/removal":    {"internal/accounts", "internal/events"}, // it ends the open pages of who leaves
 	"web":                 {},
 	// what settings a provider has, and the Secret
 	"internal/config": {
-		"internal/providers", "internal/resilience",
+		"internal/nearest", "internal/providers", "internal/resilience",
 	},
-	"internal/cli":       {"internal/config"},  // which knows the nearest name to a wrong one
+	"internal/cli":       {"internal/nearest"},
 	"internal/queue":     {"internal/library"}, // River's tables, whatever the jobs are about
 	"internal/metrics":   {"internal/resilience"},
 	"internal/match":     {"internal/library"},
@@ -80,7 +81,7 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/deliveries", "internal/server/digests",
 		"internal/server/edge", "internal/server/feed", "internal/server/health", "internal/server/imports",
 		"internal/server/music", "internal/server/notifications", "internal/server/people",
-		"internal/server/playlists", "internal/server/sessions", "internal/server/settings",
+		"internal/server/playlists", "internal/server/sessions", "internal/server/settings", "internal/server/songs",
 		"internal/server/tokens", "internal/sync", "web",
 	},
 	"internal/server/activity": {
@@ -103,8 +104,9 @@ var arrows = map[string][]string{
 	// It has words for the errors of all packages below it, and reads what calls carry.
 	"internal/server/core": {
 		"internal/accounts", "internal/activity", "internal/bounded", "internal/channels", "internal/delivery",
-		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/notify",
-		"internal/oauth", "internal/providers", "internal/resilience", "internal/sync", "internal/throttle", "web",
+		"internal/digest", "internal/events", "internal/imports", "internal/library", "internal/nearest",
+		"internal/notify", "internal/oauth", "internal/providers", "internal/resilience", "internal/sync",
+		"internal/throttle", "web",
 	},
 	"internal/server/deliveries": {
 		"internal/channels", "internal/delivery", "internal/library", "internal/notify",
@@ -140,6 +142,7 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/library", "internal/match", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/deliveries",
 	},
+	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/server/core", "web",
 	},
@@ -161,7 +164,7 @@ var arrows = map[string][]string{
 		"internal/sync", "internal/tracing",
 	},
 	// It opens the database with its key, and counts in the words of the pages.
-	"internal/datadir": {"internal/accounts", "internal/activity", "internal/config", "internal/resilience",
+	"internal/datadir": {"internal/accounts", "internal/activity", "internal/nearest", "internal/resilience",
 		"internal/store", "web"},
 	// It looks at every setting and tries every provider.
 	"internal/doctor": {
@@ -174,7 +177,9 @@ var arrows = map[string][]string{
 	"internal/providers/navidrome": {
 		"internal/library", "internal/match", "internal/providers", "internal/resilience",
 	},
-	"internal/providers/providertest": {"internal/library", "internal/providers", "internal/resilience"},
+	"internal/providers/providertest": {
+		"internal/library", "internal/match", "internal/providers", "internal/resilience",
+	},
 
 	// For tests only: nothing that is built into the server may import these.
 	"internal/postgrestest":  {},

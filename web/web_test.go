@@ -155,7 +155,37 @@ func delivery(id, state string) object {
 	return object{"ID": id, "Subject": "37 listens to Last.fm", "State": state, "Attempts": 2, "MaxAttempts": 347,
 		"NextAttemptAt": stamp, "CreatedAt": stamp, "EndedAt": stamp,
 		"Reason": "Last.fm has trouble.", "LastAnswer": "HTTP 503", "Redrivable": state == "dead",
-		"Discardable": state != "done"}
+		"Discardable": state != "done", "Question": questionOf(state)}
+}
+
+// questionOf returns where the song of a dead letter is chosen.
+func questionOf(state string) any {
+	if state == "dead" {
+		return "/connections/navidrome/songs/1"
+	}
+	return nil
+}
+
+// question is a question which song it is, open or answered.
+func question(answer string, answered any) object {
+	offered := []object{{"ID": "a", "Title": "Angel", "Artist": "Massive Attack", "Album": "Mezzanine",
+		"Length": "6:19", "Chosen": answer == "chosen"},
+		{"ID": "b", "Title": "Angel", "Artist": "Massive Attack", "Album": "", "Length": "", "Chosen": false}}
+	return object{"URL": "/connections/navidrome/songs/1", "Title": "Angel", "Artist": "Massive Attack",
+		"Album": "Collected", "Length": "4:50", "Answer": answer, "AnsweredAt": answered, "Offered": offered}
+}
+
+// songPage is the page of a question.
+func songPage(answer string, answered any) object {
+	return object{"Song": question(answer, answered), "Place": "Navidrome", "All": "/connections/navidrome/songs"}
+}
+
+// songs is the page of all questions of a connection.
+func songs() object {
+	chosen, none := question("chosen", stamp), question("none", stamp)
+	chosen["Is"], none["Is"] = chosen["Offered"].([]object)[0], nil
+	return object{"Place": "Navidrome", "Back": "/connections/navidrome", "Open": []object{question("open", nil)},
+		"Answered": []object{chosen, none}}
 }
 
 // deliveries is the page of deliveries with one in each state.
@@ -215,14 +245,15 @@ func without(o object, pairs ...any) object {
 // copies returns a playlist's copies: written, failed, scheduled, and not asked for.
 func copies() []object {
 	tracks := []object{}
-	for _, how := range []string{"isrc", "mbid", "name", "score", ""} {
+	for _, how := range []string{"isrc", "mbid", "name", "score", "choice", ""} {
 		tracks = append(tracks, object{"Title": "Rain", "Artist": "Nobody", "How": how, "Score": 0.91,
-			"Found": "Nobody – Rain!"})
+			"Found": "Nobody – Rain!", "Question": "", "Offered": 0})
 	}
-	report := object{"Total": 5, "Matched": 4, "Done": "unchanged", "Tracks": tracks}
+	tracks = append(tracks, without(tracks[5], "Question", "7", "Offered", 3))
+	report := object{"Total": 7, "Matched": 5, "Done": "unchanged", "Tracks": tracks}
 	written := object{"Connection": "navidrome", "Provider": "navidrome", "DisplayName": "Navidrome",
 		"Enabled": true, "UpToDate": true,
-		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[4:]}
+		"WrittenAt": stamp, "Delivery": nil, "Report": report, "Missing": tracks[5:]}
 	return []object{written,
 		without(written, "Connection", "b", "Delivery", delivery("3", "dead"), "Report",
 			without(report, "Done", "nothing")),
@@ -322,8 +353,11 @@ func layouts() map[string][]any {
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
 			"Back": "/deliveries"}},
 		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
-		"listens": {object{"Listens": listens, "Next": "c", "First": false, "Total": 1},
-			object{"Listens": nil, "Next": "", "First": true, "Total": 0}},
+		"listens": {object{"Listens": listens, "Artist": "Sigur Rós", "Found": true, "Newest": "/listens?artist=x",
+			"Earlier": "/listens?artist=x&before=c", "First": false, "Total": 1},
+			object{"Listens": nil, "Artist": "Sigur Rós", "Found": true},
+			object{"Listens": nil, "Artist": "", "Found": true},
+			object{"Listens": nil, "Artist": "", "Found": false}},
 		"music": music(),
 		"playlists": {object{"Playlists": []object{list}, "Pager": pager},
 			object{"Playlists": nil, "Pager": object{"Page": 1, "Pages": 1, "Before": "", "After": ""}}},
@@ -358,6 +392,8 @@ func layouts() map[string][]any {
 				"Form": wishes()}},
 		"digest": {digests(), without(digests(), "Configured", false, "Digests", nil),
 			without(digests(), "Preview", nil, "Digests", nil, "Enabled", false, "Mine", nil, "Everybody", nil)},
+		"song":  {songPage("open", nil), songPage("chosen", stamp), songPage("none", stamp)},
+		"songs": {songs(), without(songs(), "Open", nil, "Answered", nil)},
 		"login": {object{"Name": "Ann", "Problem": "The name or the password is wrong.", "After": "/listens"},
 			object{"Name": "", "Problem": "", "After": ""}},
 		"setup": {object{"Code": "", "Name": "", "Problem": ""}, object{"Code": "", "Name": "", "Problem": "No."},

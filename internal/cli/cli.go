@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"reprise/internal/config"
+	"reprise/internal/nearest"
 )
 
 // Options are the flags, and the command with its operand.
@@ -111,7 +111,7 @@ func (o *Options) take(words, flags []string) error {
 }
 
 func nearestCommand(word string, flags []string) string {
-	near := config.Nearest(word, append(slices.Sorted(maps.Keys(commands)), flags...))
+	near := nearest.To(word, append(slices.Sorted(maps.Keys(commands)), flags...))
 	switch {
 	case near == "":
 		return ""
@@ -124,7 +124,7 @@ func nearestCommand(word string, flags []string) string {
 func nearestFlag(args, flags []string) string {
 	for _, a := range args {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if near := config.Nearest(name, flags); strings.HasPrefix(a, "-") && near != "" && near != name {
+		if near := nearest.To(name, flags); strings.HasPrefix(a, "-") && near != "" && near != name {
 			return fmt.Sprintf("; did you mean -%s?", near)
 		}
 	}

@@ -152,7 +152,7 @@ func fromText(file string, text []byte, table []setting, values map[string]value
 		}
 		if !listed(table, path) {
 			problems = append(problems, fmt.Sprintf("%s: there is no setting %q%s", file, path,
-				nearest(path, paths(table))))
+				didYouMean(path, paths(table))))
 			continue
 		}
 		give(values, path, flat[path], file)
@@ -235,7 +235,7 @@ func fromEnvironment(environ []string, table []setting, values map[string]value)
 		plain, isFile := strings.CutSuffix(name, "_FILE")
 		if s, ok := byName[plain]; !isFile || !ok || !s.secret {
 			problems = append(problems, fmt.Sprintf("There is no setting for the environment variable %s%s", name,
-				nearest(name, names)))
+				didYouMean(name, names)))
 		} else if text != "" && given[plain] != "" {
 			problems = append(problems, fmt.Sprintf("Both %s and %s are set. Keep one of them.", plain, name))
 		} else if secret, err := secretFile(name, text); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise/internal/nearest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -171,7 +172,7 @@ func oneOf(to *string, names ...string) func(string) error {
 			*to = s
 			return nil
 		}
-		return fmt.Errorf("%q is none of %s%s", s, strings.Join(names, ", "), nearest(s, names))
+		return fmt.Errorf("%q is none of %s%s", s, strings.Join(names, ", "), didYouMean(s, names))
 	}
 }
 
@@ -267,4 +268,12 @@ func networks(to *[]string) func(string) error {
 		}
 		return nil
 	}
+}
+
+// didYouMean ends a sentence about a wrong name with the right one that is most like it.
+func didYouMean(name string, names []string) string {
+	if n := nearest.To(name, names); n != "" {
+		return fmt.Sprintf("; did you mean %q?", n)
+	}
+	return "."
 }

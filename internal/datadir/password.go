@@ -8,7 +8,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
-	"reprise/internal/config"
+	"reprise/internal/nearest"
 	"reprise/internal/store"
 	"reprise/web"
 )
@@ -67,7 +67,7 @@ func unknownName(ctx context.Context, db *store.Store, name string) error {
 	for i, u := range all {
 		names[i] = u.Name
 	}
-	if near := config.Nearest(name, names); near != "" {
+	if near := nearest.To(name, names); near != "" {
 		return fmt.Errorf("there is no account of the name %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("there is no account of the name %q. The settings page shows administrators which there are",

@@ -25,7 +25,7 @@ type Copy struct {
 // copyStore is what the delivery of copies needs of the store.
 type copyStore interface {
 	endStore
-	matchStore
+	songStore
 	monthStore
 	// Copy returns a copy, or library.ErrNotFound when none is wanted.
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (Copy, error)

@@ -19,6 +19,7 @@ type listenStore interface {
 	ListensOf(ctx context.Context, id int64) ([]library.StoredListen, error)
 	// Split moves listens out of a delivery: into new deliveries, or into dead letters of their own.
 	Split(ctx context.Context, from Draft, id int64, more [][]int64, dead []Refused) error
+	songStore
 }
 
 // listenDeliverer delivers listens.
@@ -55,7 +56,12 @@ func (d *listenDeliverer) deliver(ctx context.Context, c library.Connection, a *
 				return err
 			}
 		}
-		if outcomes, err = taker.Submit(ctx, plays); resilience.IsItem(err) { // the call itself went well
+		if there, ok := p.(providers.LibraryTaker); ok && takes.Library {
+			outcomes, err = d.submitTo(ctx, there, a, plays)
+		} else {
+			outcomes, err = taker.Submit(ctx, plays)
+		}
+		if resilience.IsItem(err) { // the call itself went well
 			refused = err
 			return nil
 		}

@@ -24,6 +24,7 @@ type personStore interface {
 	// Revive makes the dead deliveries to a provider due that did not die of what they deliver.
 	Revive(ctx context.Context, user int64, conn library.ConnectionID) error
 	Discard(ctx context.Context, user, id int64) error
+	answerStore
 	Note(context.Context, activity.Entry) error
 }
 
@@ -102,6 +103,9 @@ func (d *Deliveries) Redrive(ctx context.Context, f Filter, dry bool) (int, erro
 	}
 	if err := d.room(ctx); err != nil {
 		d.opt.Metrics.Redriven("refused", 1)
+		return 0, err
+	}
+	if err := d.Store.ForgetMisses(ctx, f.User, f.Connection); err != nil { // what was not there may be by now
 		return 0, err
 	}
 	n, err := d.Store.Redrive(ctx, f, false)

@@ -37,6 +37,9 @@ type ReportTrack struct {
 	How    match.How `json:"how"` // empty: not found there
 	Score  float64   `json:"score,omitempty"`
 	Found  string    `json:"found,omitempty"` // artist and title there, if matched by score
+	// Question is the id of the question which of some tracks there it is, and Offered their number; empty without
+	Question string `json:"question,omitempty"`
+	Offered  int    `json:"offered,omitempty"`
 }
 
 // matchStore remembers which tracks a provider has.
@@ -143,7 +146,7 @@ func (w *playlistWriter) lookAgain(ctx context.Context) error {
 }
 
 // found returns the SourceIDs of the tracks that were matched, in their order.
-func found(matches []match.Result) (ids []string) {
+func found(matches []songFound) (ids []string) {
 	for _, m := range matches {
 		if m.How != match.ByNothing {
 			ids = append(ids, m.Found.SourceID)
@@ -236,49 +239,23 @@ func (w *playlistWriter) mark() string {
 }
 
 // matches matches the tracks with those there, and stores what it found also when it is interrupted.
-func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (all []match.Result, err error) {
-	keys := make([]string, len(tracks))
-	for i, t := range tracks {
-		keys[i] = trackKey(t)
-	}
-	known, err := w.store.Matches(ctx, w.copy.User, w.copy.Connection, keys)
+func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (all []songFound, err error) {
+	finder, err := newSongFinder(ctx, w.store, w.there, Draft{User: w.copy.User, Connection: w.copy.Connection}, tracks)
 	if err != nil {
 		return nil, err
 	}
-	fresh := map[string]match.Result{}
-	defer func() {
-		err = errors.Join(err, w.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, fresh))
-	}()
-	for i, t := range tracks {
-		m, ok := known[keys[i]]
-		if !ok {
-			candidates, err := w.there.Find(ctx, t)
-			if err != nil {
-				return nil, err
-			}
-			candidates = candidates[:min(len(candidates), mostCandidates)]
-			for i := range candidates {
-				candidates[i].Clean()
-			}
-			m = match.Choose(t, candidates)
-			known[keys[i]], fresh[keys[i]] = m, m
+	defer func() { err = errors.Join(err, finder.keep(ctx)) }()
+	for _, t := range tracks {
+		m, err := finder.find(ctx, t, false)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, m)
 	}
 	return all, nil
 }
 
-// mostCandidates is how many tracks a destination may offer for one of ours; see [providers.PlaylistWriter].
-const mostCandidates = 30
-
-// trackKey returns the key of a track for matches, so that the same track is looked for once.
-func trackKey(t library.Track) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.Title, t.Artist, t.Album, t.ISRC,
-		t.RecordingMBID, t.Duration.Milliseconds()))
-	return hex.EncodeToString(sum[:16])
-}
-
-func reportOf(tracks []library.Track, matches []match.Result) Report {
+func reportOf(tracks []library.Track, matches []songFound) Report {
 	r := Report{Total: len(tracks)}
 	for i, t := range tracks {
 		m := matches[i]
@@ -289,13 +266,16 @@ func reportOf(tracks []library.Track, matches []match.Result) Report {
 		if m.How == match.ByScore {
 			line.Score, line.Found = m.Score, m.Found.Artist+" – "+m.Found.Title
 		}
+		if q := m.Question; m.How == match.ByNothing && q.ID != 0 && q.Answer == Unanswered {
+			line.Question, line.Offered = strconv.FormatInt(q.ID, 10), len(q.Offered)
+		}
 		r.Tracks = append(r.Tracks, line)
 	}
 	return r
 }
 
 // strike removes the matches of tracks that the provider turned out not to have.
-func (r *Report) strike(matches []match.Result, lost []string) {
+func (r *Report) strike(matches []songFound, lost []string) {
 	for i, m := range matches {
 		if m.How != match.ByNothing && slices.Contains(lost, m.Found.SourceID) {
 			r.Tracks[i] = ReportTrack{Title: r.Tracks[i].Title, Artist: r.Tracks[i].Artist}

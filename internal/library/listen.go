@@ -30,6 +30,13 @@ type StoredListen struct {
 	Sources []Source
 }
 
+// ListenFilter selects listens of a user.
+type ListenFilter struct {
+	User     int64
+	Artist   string    // in upper or lower case; empty for all
+	From, To time.Time // from the first to before the second, in whole milliseconds of UTC; zero for no bound
+}
+
 // FromExport is the prefix of the SourceID of a listen from a provider's export file, where the file gives another time
 // or another name than the provider's API. The kind of file follows, up to a colon.
 const FromExport = "export/"

@@ -17,11 +17,12 @@ type How string
 
 // The ways to match a track, the surest first.
 const (
-	ByISRC    How = "isrc"  // both have the same ISRC
-	ByMBID    How = "mbid"  // both have the same MusicBrainz recording id
-	ByName    How = "name"  // the same title and artists, whatever the spelling, and no length that contradicts
-	ByScore   How = "score" // similar enough, and no other candidate is
-	ByNothing How = ""      // not matched
+	ByISRC    How = "isrc"   // both have the same ISRC
+	ByMBID    How = "mbid"   // both have the same MusicBrainz recording id
+	ByName    How = "name"   // the same title and artists, whatever the spelling, and no length that contradicts
+	ByScore   How = "score"  // similar enough, and no other candidate is
+	ByChoice  How = "choice" // a person has said so; never from Choose
+	ByNothing How = ""       // not matched
 )
 
 // Result is the match of one track.

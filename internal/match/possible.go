@@ -93,5 +93,11 @@ func SameLength(a, b library.Track) bool {
 	return a.Duration > 0 && b.Duration > 0 && apart <= sameLength
 }
 
+// NearLength reports whether the lengths of a and b, as far as they are known, can be those of one recording.
+func NearLength(a, b library.Track) bool {
+	_, near := likeLengths(&recording{Track: a}, &recording{Track: b})
+	return near
+}
+
 // SameAlbum reports whether two names are those of one album, whatever the edition.
 func SameAlbum(a, b string) bool { return readAlbum(a).same(readAlbum(b)) }

@@ -18,6 +18,7 @@ type Takes struct {
 	// Doubles means that the provider stores a play that is sent twice as two plays. Before a retry, its plays have to
 	// be read.
 	Doubles   bool
+	Library   bool // plays are of songs in the person's own library: the adapter is a LibraryTaker
 	Playlists bool // the adapter is a PlaylistWriter
 	Archive   bool // the adapter is an ObjectStore
 }
@@ -34,13 +35,25 @@ type ListenTaker interface {
 	Submit(ctx context.Context, plays []library.StoredListen) (outcomes []error, err error)
 }
 
+// SongFinder is an adapter that searches the provider's catalogue.
+type SongFinder interface {
+	// Find returns at most 30 tracks of the provider's catalogue that may be t, each with its SourceID, in the
+	// provider's order or the most similar first. An empty result is not an error.
+	Find(ctx context.Context, t library.Track) ([]library.Track, error)
+}
+
+// LibraryTaker is a ListenTaker of plays of songs in the person's own library: Submit takes plays whose Track has the
+// SourceID of a song there.
+type LibraryTaker interface {
+	ListenTaker
+	SongFinder
+}
+
 // PlaylistWriter is an adapter that writes playlists. It is a PlaylistSource too, so that a playlist can be compared
 // before it is changed.
 type PlaylistWriter interface {
 	PlaylistSource
-	// Find returns at most 30 tracks of the provider's catalogue that may be t, in the provider's order, each with its
-	// SourceID. An empty result is not an error.
-	Find(ctx context.Context, t library.Track) ([]library.Track, error)
+	SongFinder
 	// CreatePlaylist creates a playlist of these tracks, by their SourceIDs, and returns its SourceID.
 	CreatePlaylist(ctx context.Context, name string, tracks []string) (id string, err error)
 	// ReplacePlaylist gives a playlist this name and exactly these tracks, in this order. A deleted playlist is an

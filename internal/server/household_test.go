@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +49,8 @@ type services struct {
 	hangs   bool            // no call ends by itself
 	cut     int             // calls that hung and were cut off
 	list    []string        // the tracks of the only playlist
+
+	searches int
 }
 
 func (s *services) fail(err error) {
@@ -98,7 +101,8 @@ func (s *services) Submit(ctx context.Context, plays []library.StoredListen) ([]
 func (s *services) Find(_ context.Context, t library.Track) ([]library.Track, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.has, s.fails
+	s.searches++
+	return slices.Clone(s.has), s.fails
 }
 
 func (s *services) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
@@ -285,6 +289,17 @@ func (h *household) carry() {
 	}
 	cancel()
 	running.Wait()
+}
+
+// ServeHTTP answers a request, and compares an answer of the API with its description.
+func (h *household) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.t.Helper()
+	h.Server.ServeHTTP(w, r)
+	route := routeOf(h.echo, r)
+	if answer, ok := w.(*httptest.ResponseRecorder); ok && strings.HasPrefix(route, "/api/v1/") &&
+		answer.Code != http.StatusSwitchingProtocols {
+		described.check(h.t, r.Method, route, answer)
+	}
 }
 
 func (h *household) do(method, path, body, contentType string) *httptest.ResponseRecorder {

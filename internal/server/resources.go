@@ -23,6 +23,7 @@ import (
 	"reprise/internal/server/playlists"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
+	"reprise/internal/server/songs"
 	"reprise/internal/server/tokens"
 )
 
@@ -40,6 +41,7 @@ type Store interface {
 	notifications.Store
 	people.Store
 	playlists.Store
+	songs.Store
 	tokens.Store
 	HasUsers(context.Context) (bool, error)
 	Ping(context.Context) error
@@ -115,6 +117,7 @@ func newResources(c *Config, base *url.URL, streams int, closing <-chan struct{}
 			sources,
 			playlists.New(k, c.Store, c.Deliveries, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
+			songs.New(k, c.Store, c.Deliveries),
 			files,
 			digests.New(k, c.Store, c.Digests, c.Guard),
 			notifications.New(k, c.Store, c.Notifier),

@@ -87,6 +87,8 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 				otherAccount, c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM track_matches WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
+			execTx(ctx, tx, "DELETE FROM song_questions WHERE user_id = $1 AND connection = $2"+otherAccount,
+				c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, "UPDATE copies SET remote_id = '', written = 0 WHERE user_id = $1 AND connection = $2"+
 				otherAccount, c.User, c.ID, c.AccountID),
 			execTx(ctx, tx, "DELETE FROM gaps WHERE user_id = $1 AND connection = $2"+otherAccount,
@@ -211,7 +213,8 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.C
 			"DELETE FROM oauth_states WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM forwarding WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM copies WHERE user_id = $1 AND connection = $2",
-			"DELETE FROM track_matches WHERE user_id = $1 AND connection = $2")
+			"DELETE FROM track_matches WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM song_questions WHERE user_id = $1 AND connection = $2")
 		if err == nil {
 			err = parkDeliveries(ctx, tx, user, conn)
 		}

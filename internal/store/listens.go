@@ -3,11 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -317,75 +314,4 @@ func savePlayCounts(ctx context.Context, tx *sql.Tx, page library.Intake) error 
 	return insertRows(ctx, tx, "INSERT INTO play_counts (user_id, connection, track_id, plays, played_at)", 5, args,
 		`ON CONFLICT (user_id, connection, track_id) DO UPDATE
 			SET plays = excluded.plays, played_at = excluded.played_at`)
-}
-
-// Listens returns a page of a user's listens, the newest first, and the cursor of the next page, empty at the end.
-// limit is 1 to 1,000. An invalid cursor is library.ErrBadCursor.
-func (s *Store) Listens(
-	ctx context.Context, user int64, before string, limit int,
-) (page []library.StoredListen, next string, err error) {
-	at, id := int64(1<<62), int64(0)
-	if before != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(before)
-		if err != nil {
-			return nil, "", library.ErrBadCursor
-		}
-		a, i, _ := strings.Cut(string(raw), ".")
-		var errA, errI error
-		at, errA = strconv.ParseInt(a, 10, 64)
-		id, errI = strconv.ParseInt(i, 10, 64)
-		if errA != nil || errI != nil {
-			return nil, "", library.ErrBadCursor
-		}
-	}
-	page, err = list(ctx, s.reader, scanListen, `SELECT id, title, artist, album, played_at, duration_ms, isrc,
-			recording_mbid, approximate
-		FROM listens WHERE user_id = $1 AND (played_at, id) < ($2, $3)
-		ORDER BY played_at DESC, id DESC LIMIT $4`, user, at, id, limit+1)
-	if err != nil {
-		return nil, "", err
-	}
-	if len(page) > limit {
-		page = page[:limit]
-		last := page[limit-1]
-		next = base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d", millis(last.PlayedAt), last.ID))
-	}
-	return page, next, s.addSources(ctx, page)
-}
-
-func scanListen(r scanner) (l library.StoredListen, err error) {
-	var at, ms int64
-	err = r.Scan(&l.ID, &l.Title, &l.Artist, &l.Album, &at, &ms, &l.ISRC, &l.RecordingMBID, &l.Approximate)
-	l.PlayedAt, l.Duration = instant(at), time.Duration(ms)*time.Millisecond
-	return l, err
-}
-
-func (s *Store) addSources(ctx context.Context, page []library.StoredListen) error {
-	if len(page) == 0 {
-		return nil
-	}
-	index := make(map[int64]int, len(page))
-	args := make([]any, 0, len(page))
-	for i, l := range page {
-		index[l.ID] = i
-		args = append(args, l.ID)
-	}
-	type source struct {
-		listen int64
-		library.Source
-	}
-	scan := func(r scanner) (v source, err error) { return v, r.Scan(&v.listen, &v.Connection, &v.SourceID) }
-	sources, err := list(ctx, s.reader, scan, `SELECT listen_id, connection, source_id FROM listen_sources
-		WHERE listen_id IN `+numbered(1, len(args))+" ORDER BY listen_id, connection", args...)
-	for _, v := range sources {
-		l := &page[index[v.listen]]
-		l.Sources = append(l.Sources, v.Source)
-	}
-	return err
-}
-
-// CountListens returns the number of listens of a user.
-func (s *Store) CountListens(ctx context.Context, user int64) (n int, err error) {
-	err = s.reader.QueryRowContext(ctx, "SELECT count(*) FROM listens WHERE user_id = $1", user).Scan(&n)
-	return n, local(err)
 }

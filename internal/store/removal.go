@@ -33,6 +33,7 @@ var belongings = []belonging{
 	{"forwarding", []string{"user_id", "connection"}},
 	{"copies", []string{"user_id", "connection", "kind", "ref"}},
 	{"track_matches", []string{"user_id", "connection", "track"}},
+	{"song_questions", []string{"id"}},
 	{"play_counts", []string{"user_id", "connection", "track_id"}},
 	{"forwards", []string{"listen_id", "connection"}},
 	{"listen_sources", []string{"user_id", "connection", "source_id"}},

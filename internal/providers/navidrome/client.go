@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 )
@@ -57,8 +56,6 @@ type adapter struct {
 	moved    *url.URL // redirect target of the latest call
 	askedWay bool     // the way was negotiated again during this run
 
-	// ids of the songs that were looked up in this run; empty for one that is not there
-	library   map[library.Track]string
 	navidrome bool // the latest answer came from a Navidrome
 	// titlesOnly says that the server searches the titles of songs only, as gonic and supysonic do
 	titlesOnly bool

@@ -40,11 +40,12 @@ func Describe() providers.Description {
 			"playlists.",
 		Streams:   []string{library.Listens, library.Playlists},
 		Endpoints: endpoints(),
-		Takes:     providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Playlists: true},
-		Owner:     providers.OwnServer,
-		Fields:    fields,
-		Tables:    tables(),
-		Build:     build,
+		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,
+			Playlists: true},
+		Owner:  providers.OwnServer,
+		Fields: fields,
+		Tables: tables(),
+		Build:  build,
 	}
 }
 
@@ -83,7 +84,6 @@ const clientName = "reprise"
 
 func open(client *http.Client, c library.Credentials, held *sessions) *adapter {
 	a := &adapter{
-		library:  map[library.Track]string{},
 		user:     strings.TrimSpace(c[credUser]),
 		password: c[credPassword],
 		apiKey:   strings.TrimSpace(c[credAPIKey]),

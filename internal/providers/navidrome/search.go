@@ -198,9 +198,6 @@ func (l *lookup) add(songs []song) (fresh int) {
 // settled reports whether a hit is surely the song and no other hit can change that. By the names alone that takes the
 // whole answer: another recording of the same name may be in the rest.
 func (l *lookup) settled() bool {
-	if l.want.SourceID != "" && l.seen[l.want.SourceID] {
-		return true
-	}
 	m := match.Choose(l.want, l.hits)
 	switch m.How {
 	case match.ByISRC, match.ByMBID:

@@ -56,7 +56,7 @@ func submitting(t *testing.T, s *Suite) *capability {
 		name: "Submit", Capability: s.Submit,
 		read: func(ctx context.Context, t *testing.T, a providers.Adapter) (pages []any, err error) {
 			given := slices.Clone(plays)
-			outcomes, err := a.(providers.ListenTaker).Submit(ctx, given)
+			outcomes, err := Submit(ctx, a.(providers.ListenTaker), given)
 			require.Equal(t, plays, given, "the plays are the caller's")
 			if outcomes == nil {
 				if err == nil {
@@ -96,6 +96,9 @@ func (s *Suite) checkTakes(t *testing.T) {
 		require.True(t, 1 <= takes.Batch && takes.Batch <= 1000, "batches of %d", takes.Batch)
 		require.GreaterOrEqual(t, takes.Oldest, time.Duration(0))
 		require.Implements(t, (*providers.ListenTaker)(nil), a)
+	}
+	if takes.Library {
+		require.Implements(t, (*providers.LibraryTaker)(nil), a)
 	}
 	if takes.Playlists {
 		require.Implements(t, (*providers.PlaylistWriter)(nil), a)

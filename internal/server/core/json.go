@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/bounded"
+	"reprise/web"
 )
 
 // bodyLimits bounds the JSON that a call carries. The longest list in any call is one of notifications to acknowledge.
@@ -16,7 +17,8 @@ var bodyLimits = bounded.Limits{
 	Depth: 8, Elements: 2000, Fields: 200, String: 64 << 10, InAll: 2000, Values: 4000,
 }
 
-// JSON reads the JSON of calls within limits, and writes that of answers. It is safe for concurrent use.
+// JSON reads the JSON of calls within limits, without fields that the call does not take, and writes that of answers.
+// It is safe for concurrent use.
 type JSON struct{ echo.DefaultJSONSerializer }
 
 // Deserialize implements echo.JSONSerializer.
@@ -33,6 +35,15 @@ func (JSON) Deserialize(c echo.Context, v any) error {
 	}
 	if !utf8.Valid(text) {
 		return refused("What was sent is not in UTF-8.")
+	}
+	if call := web.Calls()[c.Request().Method+" "+c.Path()]; call.Body != nil {
+		var value any
+		if err := json.Unmarshal(text, &value); err != nil {
+			return err
+		}
+		if p := knownFields(value, call.Body); p != nil {
+			return p
+		}
 	}
 	return json.Unmarshal(text, v)
 }

@@ -161,6 +161,8 @@ var known = []struct {
 		Detail: "The file is larger than 2 GiB. Unpack it, and import the files in it one after the other."}},
 	{imports.ErrBusy, Problem{Status: http.StatusConflict, Title: "One after the other",
 		Detail: "You are sending a file already, or three wait to be imported. Go on when one of them is done."}},
+	{delivery.ErrNotOffered, Problem{Status: http.StatusUnprocessableEntity, Title: "Not one of these",
+		Detail: "Choose one of the songs that are offered, or say that it is none of them."}},
 	{delivery.ErrNotTaken, Problem{Status: http.StatusUnprocessableEntity, Title: "Not taken there",
 		Detail: "This service does not take what you want to send, or it is the one that it came from."}},
 	{accounts.ErrTaken, Problem{Status: http.StatusConflict, Title: "The name is taken",

@@ -28,6 +28,8 @@ type Namer struct {
 type nameStore interface {
 	syncer.StatusStore
 	Subjects(ctx context.Context, user int64, deliveries []int64) (map[int64]delivery.Subject, error)
+	Questions(ctx context.Context, user int64, conn library.ConnectionID, songs []string) (
+		map[string]delivery.Question, error)
 }
 
 // NewNamer returns a Namer.
@@ -40,6 +42,8 @@ type Names struct {
 	registry *providers.Registry
 	statuses map[library.ConnectionID]syncer.Status
 	subjects map[int64]delivery.Subject
+	// open questions about the only listen of a dead letter, by delivery
+	asked    map[int64]delivery.Question
 	channels map[library.ConnectionID]notify.Channel // by the provider name in their deliveries
 }
 
@@ -67,8 +71,36 @@ func (h *Namer) For(ctx context.Context, user int64, all ...delivery.Delivery) (
 			n.channels[delivery.ChannelName(ch.ID)] = ch
 		}
 	}
-	n.subjects, err = h.store.Subjects(ctx, user, ids)
+	if n.subjects, err = h.store.Subjects(ctx, user, ids); err != nil {
+		return n, err
+	}
+	n.asked, err = h.questions(ctx, user, n.subjects, all)
 	return n, err
+}
+
+// questions returns the open questions that dead letters wait for.
+func (h *Namer) questions(ctx context.Context, user int64, subjects map[int64]delivery.Subject,
+	all []delivery.Delivery) (map[int64]delivery.Question, error) {
+	songs, asked := map[library.ConnectionID][]string{}, map[int64]delivery.Question{}
+	keys := map[int64]string{}
+	for _, d := range all {
+		if s := subjects[d.ID]; d.State == delivery.Dead && d.Kind == delivery.Scrobble && s.Title != "" {
+			keys[d.ID] = delivery.SongKey(s.Title, s.Artist)
+			songs[d.Connection] = append(songs[d.Connection], keys[d.ID])
+		}
+	}
+	for conn, wanted := range songs {
+		found, err := h.store.Questions(ctx, user, conn, wanted)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range all {
+			if q, ok := found[keys[d.ID]]; ok && d.Connection == conn && q.Answer == delivery.Unanswered {
+				asked[d.ID] = q
+			}
+		}
+	}
+	return asked, nil
 }
 
 // service returns where a delivery goes: a provider, or a kind of channel.

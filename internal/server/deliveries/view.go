@@ -24,6 +24,7 @@ type View struct {
 	Category      *string `json:"category"`
 	Reason        string  `json:"reason"`
 	LastAnswer    string  `json:"last_answer"`
+	Question      *string `json:"question"` // where its song is chosen, on the pages and below /api/v1
 	Redrivable    bool    `json:"-"`
 	Discardable   bool    `json:"-"`
 }
@@ -36,6 +37,9 @@ func (n Names) View(d delivery.Delivery) View {
 		CreatedAt: library.Stamp(d.CreatedAt), EndedAt: core.Moment(d.EndedAt),
 		Category: core.Text(d.Category), LastAnswer: d.Answer, Redrivable: redrivable(d.State),
 		Discardable: discardable(d.State)}
+	if q, ok := n.asked[d.ID]; ok {
+		v.Question = core.Text("/connections/" + string(q.Connection) + "/songs/" + strconv.FormatInt(q.ID, 10))
+	}
 	reason, until := n.why(d)
 	v.Reason = reason
 	if d.State == delivery.Scheduled || d.State == delivery.Retrying {

@@ -59,6 +59,9 @@ func (h *Handler) Wait() { h.streams.Wait() }
 // subscription.
 func (h *Handler) open(c echo.Context) (core.Watcher, *events.Subscription, error) {
 	w, err := h.Core.Access.Watcher(c.Request(), c.RealIP())
+	if err == nil {
+		err = core.CheckQuery(c)
+	}
 	if err != nil {
 		return w, nil, err
 	}

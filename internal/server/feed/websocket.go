@@ -44,11 +44,12 @@ func (h *Handler) websocket(c echo.Context) error {
 				"/api/v1/events/sse."}
 	}
 	// Accept refuses a request whose Origin is another host than ours.
-	socket, err := websocket.Accept(c.Response(), c.Request(),
+	answer := &handshake{ResponseWriter: c.Response()}
+	socket, err := websocket.Accept(answer, c.Request(),
 		&websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled, OriginPatterns: h.Hosts})
 	if err != nil {
 		h.Core.Log.Debug("websocket refused", "err", err)
-		return nil // Accept has answered
+		return answer.problem()
 	}
 	defer socket.CloseNow()
 	socket.SetReadLimit(readLimit)

@@ -19,9 +19,9 @@ import (
 
 // Store is what this package reads of listens and of the music in them.
 type Store interface {
-	Listens(ctx context.Context, user int64, before string,
+	FindListens(ctx context.Context, f library.ListenFilter, before string,
 		limit int) (page []library.StoredListen, next string, err error)
-	CountListens(ctx context.Context, user int64) (int, error)
+	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
 	LinkStore
 }

@@ -53,7 +53,7 @@ type SourceView struct {
 	Category      *string  `json:"category"` // of the failure that stands against it; nil without one
 	Message       string   `json:"message"`
 	NextAttemptAt *string  `json:"next_attempt_at"`
-	Missing       []string `json:"missing_settings,omitempty"`
+	Missing       []string `json:"missing_settings"`
 	Total         int      `json:"total"`
 	Asked         int      `json:"asked"`
 	Done          int      `json:"done"`
@@ -78,9 +78,9 @@ func (h *Sources) All(ctx context.Context) ([]SourceView, error) {
 func (h *Sources) viewSource(source enrich.Source, p enrich.Progress) SourceView {
 	v := SourceView{Provider: source.Provider.Name, DisplayName: source.Provider.DisplayName, Total: p.Total(),
 		Asked: p.Asked(), Done: p.Done, NotThere: p.NotThere,
-		Waiting: p.Waiting, Failed: p.Failed}
+		Waiting: p.Waiting, Failed: p.Failed, Missing: []string{}}
 	if source.Enricher == nil {
-		v.State, v.Message, v.Missing = notSetUp, source.SettingUp, source.Missing
+		v.State, v.Message, v.Missing = notSetUp, source.SettingUp, append(v.Missing, source.Missing...)
 		return v
 	}
 	state, words := h.guard.StateForAll(source.Provider)

@@ -45,7 +45,12 @@ func (h *Handler) API(g *echo.Group) {
 }
 
 func (h *Handler) list(c echo.Context) error {
-	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, c.QueryParam("open") == "true")
+	open := c.QueryParam("open")
+	if !slices.Contains([]string{"", "true", "false"}, open) {
+		return &core.Problem{Status: http.StatusBadRequest, Title: "Open or not?",
+			Detail: "open is true or false, which it is by default."}
+	}
+	all, err := h.store.Notifications(c.Request().Context(), core.UserOf(c).ID, open == "true")
 	if err != nil {
 		return err
 	}

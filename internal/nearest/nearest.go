@@ -1,10 +1,9 @@
-package config
+// Package nearest finds the name that somebody meant who mistyped one: a setting, a command, a parameter of a call.
+package nearest
 
-import "fmt"
-
-// Nearest returns the name that is most similar to the given one, or "" when none is similar enough to be a typing
+// To returns the name that is most similar to the given one, or "" when none is similar enough to be a typing
 // mistake.
-func Nearest(name string, names []string) string {
+func To(name string, names []string) string {
 	best, bestDistance := "", len(name)/3+2
 	for _, n := range names {
 		if d := distance(name, n); d < bestDistance {
@@ -12,13 +11,6 @@ func Nearest(name string, names []string) string {
 		}
 	}
 	return best
-}
-
-func nearest(name string, names []string) string {
-	if n := Nearest(name, names); n != "" {
-		return fmt.Sprintf("; did you mean %q?", n)
-	}
-	return "."
 }
 
 // distance returns the Levenshtein distance of a and b.
