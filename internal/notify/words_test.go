@@ -248,7 +248,8 @@ func TestEverySentence(t *testing.T) {
 	for _, part := range []struct {
 		title string
 		say   func(*testing.T, *book)
-	}{{"A connection's state", explained}, {"New credentials that were not taken", refusedWords}, {"Notices", notices}} {
+	}{{"A connection's state", explained}, {"New credentials that were not taken", refusedWords},
+		{"Notices", notices}} {
 		var b book
 		part.say(t, &b)
 		fmt.Fprintf(&out, "# %s\n\n", part.title)
@@ -278,7 +279,7 @@ func TestNamesStandRightInSentences(t *testing.T) {
 		for _, kind := range []resilience.Kind{resilience.Waiting, resilience.Held, resilience.Stopped} {
 			for category := resilience.Auth; category <= resilience.Unknown; category++ {
 				for scope := resilience.ScopeItem; scope <= resilience.ScopeEndpoint; scope++ {
-					for _, stream := range []string{library.Listens, library.Deliveries, library.Enrichment, library.Digest} {
+					for _, stream := range []string{library.Listens, library.Deliveries, library.Digest} {
 						s := resilience.State{Kind: kind, Category: category, Scope: scope, Failures: 3}
 						said = append(said, Explain(p, library.Connection{}, Trouble{State: s, Stream: stream}),
 							Explain(plain, library.Connection{}, Trouble{State: s, Stream: stream}),
