@@ -54,8 +54,10 @@ bench: ## the speed of what has to be fast
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 # What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
-# Prometheus, Postgres, and versitygw as a real S3 server, built from its own module into Go's build cache.
+# Prometheus, Postgres, and two programs with a module of their own, built into Go's build cache: versitygw as a real S3
+# server, and oapi-codegen, which makes a client from the OpenAPI file.
 tools:
 	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 \
 		$(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null
+	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 $(GO) tool -C test/testdata/client -n oapi-codegen >/dev/null
 	@.ci/tools

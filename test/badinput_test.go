@@ -279,7 +279,10 @@ func TestASecondServerOfTheSamePersonIsAChoice(t *testing.T) {
 	asked := v.call("PUT", "/connections/navidrome", there, 409)
 	require.Equal(t, []any{"alice (" + w.Navidrome.URL + ")", "alice (" + there["url"].(string) + ")"},
 		[]any{asked["old_account"], asked["new_account"]})
-	require.Contains(t, v.page("/connect/navidrome/choose", 200), "Change to alice ("+there["url"].(string)+")")
+	page := v.page("/connect/navidrome/choose", 200)
+	require.Contains(t, page, "Has your server moved?")
+	require.Contains(t, page, "Same server, new address")
+	require.Contains(t, page, "Another server: change to alice ("+there["url"].(string)+")")
 	// On the page, the choice leads back to the page that the person came from.
 	form := url.Values{"return_to": {"/listens?before=x&y"}}
 	for name, value := range there {

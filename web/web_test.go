@@ -67,7 +67,7 @@ func details(c, forward, archive object) object {
 		owed = 37
 	}
 	return object{"Another": "/connect/spotify-2", "Connection": c, "Forward": forward, "Archive": archive,
-		"Owed": owed, "Gaps": nil, "Import": nil,
+		"Owed": owed, "Skipped": nil, "Gaps": nil, "Import": nil,
 		"Activity": happened(), "Runs": nil}
 }
 
@@ -107,6 +107,14 @@ func outages() []object {
 	return []object{whole, lost, without(lost, "FilledAt", stamp, "Filled", 3)}
 }
 
+// skipped returns what a service does not give: a playlist with its answer, and a track.
+func skipped() object {
+	list := object{"Name": "Private", "PlaylistName": nil, "Reason": "The service does not give it out.",
+		"Answer": "GET /playlists answered 404", "Since": stamp, "TriedAt": stamp}
+	return object{"Items": []object{list, without(list, "PlaylistName", "Mix", "Answer", nil)}, "More": 3,
+		"Next": stamp}
+}
+
 // digests returns the page of digests, with one in each state.
 func digests() object {
 	prompt, cost := object{"Instructions": "Write.", "Text": "Artists:\n- Nobody (3)"}, object{"Amount": "0.0002",
@@ -132,7 +140,7 @@ func digests() object {
 func forwarding(enabled bool, earlier int) object {
 	f := object{"Enabled": enabled, "EarlierListens": earlier, "Sent": 1200, "Waiting": 37, "Parked": 2,
 		"Refused": 1, "There": 4, "NextAttemptAt": stamp,
-		"Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
+		"Library": true, "Oldest": "two weeks", "Obstacle": "Last.fm has trouble."}
 	listens := []object{}
 	for _, outcome := range []string{"scheduled", "running", "retrying", "parked", "dead", "done", "there"} {
 		listens = append(listens, object{"ID": "1" + outcome, "Track": "Rain", "Artist": "Nobody",
@@ -328,7 +336,8 @@ func layouts() map[string][]any {
 			details(connection("healthy", nil), forwarding(false, 1),
 				nil), details(without(connection("needs_admin", "config"), "Reads", false), nil, archive()),
 			details(connection("new", nil), nil, object{"Months": nil, "Earlier": nil, "Dead": 0}),
-			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(), "Import",
+			without(details(connection("healthy", nil), nil, nil), "Gaps", outages(),
+				"Skipped", skipped(), "Import",
 				object{"Name": "spotify", "DisplayName": "Spotify", "Expected": "The ZIP file.",
 					"Imports": imports()})},
 		"health": health(),
@@ -352,7 +361,10 @@ func layouts() map[string][]any {
 			"Facts": []string{"37 listens"}, "Action": "/deliveries/3/discard",
 			"Fields": []object{{"Name": "back", "Value": "/deliveries"}}, "Button": "Discard", "Warn": true,
 			"Back": "/deliveries"}},
-		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "ReturnTo": "/"}},
+		"choose": {object{"ID": "spotify", "Provider": ready, "Old": "alice", "New": "bob", "Moved": false,
+			"ReturnTo": "/"}, object{"ID": "navidrome", "Provider": ready, "Old": "alice (https://a)",
+			"New":   "alice (https://b)",
+			"Moved": true, "ReturnTo": "/"}},
 		"listens": {object{"Listens": listens, "Artist": "Sigur Rós", "Found": true, "Newest": "/listens?artist=x",
 			"Earlier": "/listens?artist=x&before=c", "First": false, "Total": 1},
 			object{"Listens": nil, "Artist": "Sigur Rós", "Found": true},

@@ -43,8 +43,8 @@ const (
 type questionStore interface {
 	// Questions returns the questions about songs, by their keys.
 	Questions(ctx context.Context, user int64, conn library.ConnectionID, songs []string) (map[string]Question, error)
-	// Ask stores a question that is open, in place of an earlier one about its song, and returns its id; 0 when the
-	// connection has as many questions as it may.
+	// Ask stores a question that is open, in place of an earlier one about its song that was answered at AnsweredAt,
+	// and returns its id; 0 when that was answered meanwhile, or when the connection has as many questions as it may.
 	Ask(ctx context.Context, q Question) (id int64, err error)
 }
 
@@ -160,9 +160,9 @@ func (f *songFinder) ask(ctx context.Context, t library.Track, q Question, possi
 		return q, nil
 	}
 	q = Question{User: f.user, Connection: f.conn, Song: q.Song, Track: t, Offered: possible, Refused: q.Refused,
-		AskedAt: time.Now()}
+		AskedAt: time.Now(), AnsweredAt: q.AnsweredAt}
 	id, err := f.store.Ask(context.WithoutCancel(ctx), q)
-	q.ID = id
+	q.ID, q.AnsweredAt = id, time.Time{}
 	f.questions[q.Song] = q
 	return q, err
 }
@@ -219,6 +219,8 @@ func (s songFound) refusal() error {
 	switch {
 	case s.Question.Answer == NoneOfThem:
 		return refuse("This song is not in your library there, as you said.")
+	case n > 0 && s.Question.ID == 0:
+		return refuse("It is not clear which song in your library there it is.")
 	case n == 1:
 		return refuse("1 song there could be it. Choose whether it is.")
 	case n > 1:

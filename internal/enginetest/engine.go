@@ -65,8 +65,12 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	t.Helper()
 	ctx := context.Background()
 	db := storetest.Open(t, dir)
-	client := resilience.NewClient(&resilience.Transport{Base: up, Turns: resilience.NewTurns()})
-	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(resilience.Options{}),
+	transport, backoff := &resilience.Transport{Base: up, Turns: resilience.NewTurns()}, resilience.Options{}
+	if up.Tune != nil {
+		up.Tune(transport, &backoff)
+	}
+	client := resilience.NewClient(transport)
+	e := &Engine{Store: db, Bus: &events.Bus{}, Client: client, Backoff: resilience.NewBackoff(backoff),
 		t: t,
 		Registry: providers.NewRegistry(
 			providertest.New(registry.Describe("spotify"), "client_id", "client"),

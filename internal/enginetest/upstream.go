@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"reprise/internal/resilience"
 )
 
 // The hosts of the simulated services.
@@ -49,6 +51,9 @@ type place struct{ host, account string }
 
 // Upstreams are Spotify, ListenBrainz and YouTube with any number of accounts. Safe for concurrent use.
 type Upstreams struct {
+	// Tune, if set, changes the options of an engine before it starts.
+	Tune func(*resilience.Transport, *resilience.Options)
+
 	mu        sync.Mutex
 	plays     map[place][]Play // the oldest first
 	taken     []string         // titles that ListenBrainz was sent, in their order

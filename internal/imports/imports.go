@@ -99,6 +99,8 @@ var (
 type Store interface {
 	// AddImport stores a new import and returns it with its ID. It returns ErrBusy if the person has most open ones.
 	AddImport(ctx context.Context, v Import, most int) (Import, error)
+	// Connection returns one of a person's connections, or library.ErrNotFound.
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	// OpenImports returns the open imports of all people, the oldest first.
 	OpenImports(context.Context) ([]Import, error)
 	// SaveCrashes stores the number of crashes. It returns library.ErrNotFound if the import is no longer open.

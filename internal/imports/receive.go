@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ func (r *Runner) Receive(
 	f, ok := formats[conn.Provider()]
 	if !ok {
 		return v, &RefusedError{Problem: "Choose the service whose export this is."}
+	}
+	if err := r.known(ctx, user, conn); err != nil {
+		return v, err
 	}
 	if !r.begin(user) {
 		return v, ErrBusy
@@ -61,6 +65,20 @@ func (r *Runner) Receive(
 	r.tell(v)
 	r.look()
 	return v, nil
+}
+
+// known returns a *RefusedError for a connection that the person does not have: its listens would name a source that
+// nobody knows. The service itself, which is the id of the first connection to it, need not be connected.
+func (r *Runner) known(ctx context.Context, user int64, conn library.ConnectionID) error {
+	if string(conn) == conn.Provider() {
+		return nil
+	}
+	_, err := r.c.Store.Connection(ctx, user, conn)
+	if errors.Is(err, library.ErrNotFound) {
+		return &RefusedError{Problem: "You have no connection " + strconv.Quote(library.Name(string(conn))) +
+			". Import into one that you have, or name just the service: " + conn.Provider() + "."}
+	}
+	return err
 }
 
 func (r *Runner) begin(user int64) bool {

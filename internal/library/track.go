@@ -17,7 +17,7 @@ type Track struct {
 	RecordingMBID string        // may be empty
 	SourceID      string        // the provider's id of the track; may be empty
 	// Gone says that a playlist has a place for it whose video is gone, and why: VideoPrivate or VideoDeleted. Such a
-	// track has no more than a SourceID. It is not stored.
+	// track has no names of its own, and is not stored.
 	Gone string
 }
 

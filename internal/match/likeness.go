@@ -203,6 +203,19 @@ func (a *album) same(o *album) bool {
 		(a.name == o.name || editionOf(a.words, o.words) || editionOf(o.words, a.words))
 }
 
+// differs reports whether both are known and not the same album.
+func (a *album) differs(o *album) bool { return a.name != "" && o.name != "" && !a.same(o) }
+
+// commonTitles are the words of titles that an artist gives to several recordings.
+var commonTitles = wordSet("intro introduction outro interlude skit prelude postlude reprise untitled commentary segue")
+
+// common reports whether the artist may have other recordings of this title, one on each album.
+func (t *title) common() bool {
+	return len(t.name) > 0 && !slices.ContainsFunc(t.name, func(w string) bool {
+		return !commonTitles[w] && !countsIn([]string{w})
+	}) && slices.ContainsFunc(t.name, func(w string) bool { return commonTitles[w] })
+}
+
 // editionOf reports whether an album's name is another's with an edition after it: "OK Computer OKNOTOK 1997 2017". A
 // number that is no year makes another album: "Greatest Hits 2".
 func editionOf(long, short []string) bool {

@@ -192,6 +192,9 @@ func likeness(a, b *recording) float64 {
 	if !ok {
 		return 0
 	}
+	if a.title.common() && b.title.common() && !SameLength(a.Track, b.Track) && a.album().differs(b.album()) {
+		return 0
+	}
 	album := a.album().like(b.album())
 	return title*titleWeight + artist*artistWeight + length*lengthWeight + album*albumWeight - cost
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +38,7 @@ type Metrics struct {
 	stored       *prometheus.CounterVec
 	duplicates   *prometheus.CounterVec
 	refused      *prometheus.CounterVec
+	skipped      *prometheus.CounterVec
 }
 
 // attempts holds the counters of one endpoint, looked up once.
@@ -54,8 +56,11 @@ var (
 	redriveResults  = []string{"due", "nothing", "refused"}
 	rotationReasons = []string{"quota", "rate_limit", "refused"}
 	toldResults     = []string{"sent", "failed", "dropped"}
-	severities      = []string{"info", "success", "warning", "error"}
-	dropReasons     = []string{"slow_reader", "thinned_out"}
+	// skipReasons are the categories of failures that can be about one item alone.
+	skipReasons = []string{resilience.Item.String(), resilience.Network.String(), resilience.Upstream.String(),
+		resilience.Contract.String()}
+	severities  = []string{"info", "success", "warning", "error"}
+	dropReasons = []string{"slow_reader", "thinned_out"}
 )
 
 // Buckets of histograms, in seconds: calls end within resilience.CallTimeout, runs within sync.run_timeout.
@@ -85,6 +90,7 @@ func New(c Catalogue) *Metrics {
 	m.stored = m.counter("listens_stored_total", "provider")
 	m.duplicates = m.counter("duplicates_total", "provider")
 	m.refused = m.counter("listens_refused_total", "provider")
+	m.skipped = m.counter("skipped_items_total", "provider", "category")
 	m.begin(c)
 	return m
 }
@@ -122,6 +128,7 @@ func (m *Metrics) begin(c Catalogue) {
 			each(m.stored, []string{p.Name})
 			each(m.duplicates, []string{p.Name})
 			each(m.refused, []string{p.Name})
+			each(m.skipped, []string{p.Name}, skipReasons)
 		}
 	}
 	m.stray[""] = m.beginAttempts(other, other)
@@ -243,6 +250,17 @@ func (m *Metrics) Refused(provider string, n int) {
 	if m != nil {
 		m.refused.WithLabelValues(provider).Add(float64(n))
 	}
+}
+
+// Skipped counts an item that a provider lists and does not give, once for each time that it begins to be skipped.
+func (m *Metrics) Skipped(provider, category string) {
+	if m == nil {
+		return
+	}
+	if !slices.Contains(skipReasons, category) {
+		category = resilience.Item.String()
+	}
+	m.skipped.WithLabelValues(provider, category).Inc()
 }
 
 // Rotation counts a request that continues with the next key.

@@ -142,9 +142,15 @@ func (c *Courier) test(title, text string, ch Channel) Message {
 		Text: text, URL: c.opt.BaseURL + "/channels", CreatedAt: now}
 }
 
+// patience is how long a person waits for a test before the page says what has become of it.
+const patience = 30 * time.Second
+
 // try sends one message now.
 func (c *Courier) try(ctx context.Context, ch Channel, m Message) error {
-	err := c.opt.Sender.Send(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)), ch.Kind, ch.URL, m)
+	trying, cancel := context.WithTimeout(resilience.WithProbe(resilience.WithUser(ctx, ch.User, ch.Kind)), patience)
+	defer cancel()
+	trying = resilience.AsRead(trying) // a test that arrives twice does no harm
+	err := c.opt.Sender.Send(trying, ch.Kind, ch.URL, m)
 	v := resilience.Classify(err)
 	switch {
 	case err == nil:

@@ -51,7 +51,7 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := b.send(req, body, token)
+	resp, err := b.send(ctx, req, body, token)
 	if refused, ok := errors.AsType[*resilience.AnswerError](err); !ok || !refused.Unauthorized() {
 		return resp, err
 	}
@@ -62,7 +62,7 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if renewErr != nil {
 		return nil, renewErr
 	}
-	return b.send(req, body, token)
+	return b.send(resilience.OnceMore(ctx, err), req, body, token)
 }
 
 // copies takes the request's body and returns a way to send it more than once; nil if there is none.
@@ -78,13 +78,16 @@ func copies(req *http.Request) (func() (io.ReadCloser, error), error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }, err
 }
 
-func (b *bearer) send(req *http.Request, body func() (io.ReadCloser, error), token string) (*http.Response, error) {
-	out := req.Clone(req.Context())
+func (b *bearer) send(
+	ctx context.Context, req *http.Request, body func() (io.ReadCloser, error), token string,
+) (*http.Response, error) {
+	out := req.Clone(ctx)
 	if body != nil {
 		var err error
 		if out.Body, err = body(); err != nil {
 			return nil, err
 		}
+		out.GetBody = body
 	}
 	out.Header.Set("Authorization", "Bearer "+token)
 	return b.base.RoundTrip(out)

@@ -122,7 +122,7 @@ func (f *Flow) Complete(ctx context.Context, r Request, answer url.Values) (Gran
 		return Grant{}, ErrState
 	}
 	g := Grant{Connection: s.Connection, ReturnTo: s.ReturnTo}
-	ctx = resilience.WithUser(ctx, r.User, r.Provider.Name)
+	ctx = resilience.WithProbe(resilience.WithUser(ctx, r.User, r.Provider.Name))
 	if r.Provider.SignIn != nil {
 		err = f.signIn(ctx, r.Provider.SignIn, answer, &g)
 	} else {
@@ -161,7 +161,8 @@ func (f *Flow) exchange(ctx context.Context, r Request, s State, answer url.Valu
 		return &resilience.ContractError{Endpoint: authorizationPage, What: "neither a code nor an error"}
 	}
 	now := time.Now()
-	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(ctx, f.client), code,
+	// A code that was taken before a server failed is refused the second time, which is no worse.
+	token, err := config(r.Provider.OAuth, r.RedirectURI).Exchange(tokenContext(resilience.AsRead(ctx), f.client), code,
 		oauth2.VerifierOption(s.Verifier))
 	if err != nil {
 		return tokenError(err, code, s.Verifier, r.Provider.OAuth.ClientSecret)

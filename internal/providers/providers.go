@@ -85,6 +85,8 @@ type Adapter interface {
 type Account struct {
 	ID   string // stable at the provider; two connections with the same ID are the same account
 	Name string // for people
+	// AnyCase says that names which differ only in their case are one account there, so that IDs that do so are equal.
+	AnyCase bool
 	// Learned is merged into the stored credentials. It holds what Prove found out about the account and the server.
 	Learned library.Credentials
 }

@@ -102,6 +102,19 @@ func NewBreakers(opt BreakerOptions) *Breakers {
 	return &Breakers{opt: opt, all: map[endpointKey]*breaker{}}
 }
 
+// bears reports whether a call to an endpoint may be repeated after its failure. While its breaker is not closed, it
+// may not. Where nobody waits for the answer, repetitions take no more than half of the failures that open it: the few
+// calls of a household would open it in an outage of seconds, and wait for a minute then.
+func (bs *Breakers) bears(host, endpoint string, eager bool) bool {
+	if bs == nil {
+		return true
+	}
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	b := bs.all[endpointKey{host, endpoint}]
+	return b == nil || b.state == BreakerClosed && (eager || 2*b.failures < bs.opt.Failures)
+}
+
 // pass is the right to make one call. The zero pass takes no outcome.
 type pass struct {
 	of      *Breakers

@@ -14,6 +14,7 @@ type call struct {
 	attempt            int           // number of the first try at each request; 0 means 1
 	patience           time.Duration // CallTimeout when it is 0
 	permit             *Permit       // of the run; nil for a call that needs none
+	safety             safety        // whether a request may be sent twice
 }
 
 // WithUser returns a context whose upstream calls are made, and logged, for a user at a provider.

@@ -24,6 +24,8 @@ type AnswerError struct {
 	// Meaning is the row of the provider's table that matched; nil leaves it to the general table by status.
 	Meaning *Meaning
 
+	repeats int // of the call's request before this answer; see Transport
+
 	unread bool // it was no answer of the service's kind, and has got advice since
 	header http.Header
 	judged *judged // nil for an answer that no Transport has received

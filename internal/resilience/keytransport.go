@@ -37,7 +37,8 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var last error
-	for attempt := 1; attempt <= t.Pool.Size(); attempt++ {
+	ctx := req.Context()
+	for range t.Pool.Size() {
 		lease, _, ok := t.Pool.acquire()
 		if !ok {
 			break
@@ -45,7 +46,10 @@ func (t *KeyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if last != nil && t.Rotated != nil {
 			t.Rotated(Classify(last).Category)
 		}
-		resp, err := t.send(req, body, lease.Key(), attempt)
+		if last != nil {
+			ctx = OnceMore(ctx, last)
+		}
+		resp, err := t.send(ctx, req, body, lease.Key())
 		v := judge(err)
 		t.save(req.Context(), lease.done(v))
 		if !ofKey(v) {
@@ -68,16 +72,17 @@ func judge(err error) Verdict {
 }
 
 func (t *KeyTransport) send(
-	req *http.Request, body func() (io.ReadCloser, error), key PoolKey, attempt int,
+	ctx context.Context, req *http.Request, body func() (io.ReadCloser, error), key PoolKey,
 ) (*http.Response, error) {
-	c := callOf(req.Context())
-	c.key, c.attempt = key.LastFour(), max(c.attempt, 1)+attempt-1
-	out := req.Clone(context.WithValue(req.Context(), callKey{}, c))
+	c := callOf(ctx)
+	c.key = key.LastFour()
+	out := req.Clone(context.WithValue(ctx, callKey{}, c))
 	if body != nil {
 		var err error
 		if out.Body, err = body(); err != nil {
 			return nil, err
 		}
+		out.GetBody = body
 	}
 	t.Put(out, key.Secret)
 	return t.Base.RoundTrip(out)

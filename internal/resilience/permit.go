@@ -11,6 +11,7 @@ type Permit struct {
 	app        *app
 	id         uint64
 	generation int64
+	troubled   bool // it was given after a failure that nothing has ended yet
 }
 
 // Acquire returns a permit, or the state that forbids the call. When a backoff has ended, exactly one caller gets
@@ -33,7 +34,7 @@ func (b *Backoff) Acquire(k Key, generation int64) (p Permit, st State, ok bool)
 	}
 	b.seq++
 	p.of, p.b, p.id = b, b, b.seq
-	if trouble {
+	if p.troubled = trouble; trouble {
 		for _, u := range p.units() {
 			if u.kind != Ready {
 				u.probe = p.id
@@ -64,6 +65,9 @@ func (p *Permit) effectiveLocked(now time.Time) State {
 	}
 	return worst
 }
+
+// clean reports whether the permit was given while nothing was known to fail.
+func (p *Permit) clean() bool { return p != nil && !p.troubled }
 
 // met returns an error if calls of the permit's run may not go out any more: something that they depend on was stopped,
 // or told to wait, or their credential was replaced or forgotten. A wait that we guess ends no run. met takes nothing

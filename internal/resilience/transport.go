@@ -24,14 +24,19 @@ const (
 
 // Transport is the http.RoundTripper of every upstream call. It reads the whole body before it returns, so that a
 // connection cut in the middle is a [NetworkError] and never half an answer, and returns every status but 2xx and
-// 3xx, and every HTML page, as an [AnswerError]. It sends one request per call: retrying is up to the schedules. A
-// call that something shared by all users forbids is not made, and its error is a [NotBeforeError].
+// 3xx, and every HTML page, as an [AnswerError]. A call that something shared by all users forbids is not made, and its
+// error is a [NotBeforeError].
+//
+// A request that fails in passing, and may be sent twice, is repeated up to five times, where a person waits for the
+// answer ([WithProbe]) or where a run that began without trouble reads. All else is up to the schedules.
 type Transport struct {
 	Base      http.RoundTripper // what really sends, usually [NewBase]
 	UserAgent string
 	Log       *slog.Logger // one line per attempt, and per call that an open breaker ended; nil for none
 	// Told, if set, is called with the same. It is called by the goroutine of the call, and must not block.
 	Told func(context.Context, Attempt)
+	Rand func() float64 // uniform in [0, 1); for tests
+	Once bool           // nothing is repeated inside a call; for comparison
 
 	Uplink   *Uplink // nil for none, as with the others
 	Breakers *Breakers
@@ -126,10 +131,20 @@ func lost(ctx, outer context.Context, endpoint string, err error) error {
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req.Context())
-	turnOf(req.Context()).end()
 	if c.endpoint == "" { // the path may hold ids and names
 		c.endpoint = req.Method + " " + req.URL.Host
 	}
+	began := time.Now()
+	resp, err := t.try(req, c)
+	if err != nil && !t.Once {
+		return t.repeat(req, c, began, err)
+	}
+	return resp, err
+}
+
+// try makes one attempt, if the guards allow it.
+func (t *Transport) try(req *http.Request, c call) (*http.Response, error) {
+	turnOf(req.Context()).end()
 	if err := c.permit.met(c.endpoint); err != nil {
 		return nil, err
 	}

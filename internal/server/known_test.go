@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/providers/registry"
 	"reprise/web"
 )
 
@@ -84,6 +85,7 @@ func TestUnknownFieldsAreRefused(t *testing.T) {
 			{"PATCH", "/connections/lastfm", `{"title":"My scrobbles"}`, "What it takes: name."},
 			{"PUT", "/connections/lastfm/forwarding", `{"earlyer":true}`, `Did you mean "earlier"?`},
 			{"PUT", "/connections/navidrome", `{"user":"ann"}`, "takes no field"},
+			{"PUT", "/connections/navidrome", `{"bucket":"music"}`, "What it takes: name, other_account."},
 			{"POST", "/channels", `{"kind":"ntfy","field":{"topic":"x"}}`, `Did you mean "fields"?`},
 			{"POST", "/admin/users", `{"name":"Ben","pasword":"long enough, surely"}`, `Did you mean "password"?`},
 			{"POST", "/tokens", `{"name":"x","scope":"read","expires":"2030-01-01T00:00:00Z"}`, "expires_at"},
@@ -138,4 +140,18 @@ func TestListensOfOneArtist(t *testing.T) {
 		require.Contains(t, h.page("/listens?artist=%3Cb%3E"), "There are no listens by &lt;b&gt; here.")
 		require.Contains(t, h.page("/listens"), "4 listens, the newest first.")
 	})
+}
+
+// The fields of every provider are in the description, or nobody could connect it by a call.
+func TestFieldsOfProvidersAreDescribed(t *testing.T) {
+	t.Parallel()
+	taken := web.Calls()["PUT /api/v1/connections/:id"].Body
+	asked := 0
+	for _, p := range registry.Descriptions() {
+		for _, f := range p.Fields {
+			asked++
+			require.Contains(t, taken, f.Name, p.Name)
+		}
+	}
+	require.Greater(t, asked, 8)
 }

@@ -38,6 +38,7 @@ func TestSongIsChosenOnce(t *testing.T) {
 		h.hear("One", "Two", "Three")
 		h.carry()
 		require.Equal(t, []string{"Two"}, h.far.taken)
+		require.Contains(t, h.page("/connections/navidrome"), `href="/connections/navidrome/songs"`)
 		page := h.page("/deliveries?state=dead")
 		require.Contains(t, page, "2 songs there could be it. Choose which one it is.")
 		require.Contains(t, page, "This song is not in your library there.")

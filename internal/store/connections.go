@@ -116,6 +116,13 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 	return c, err
 }
 
+// SetAccountID gives a connection another id of its account. What has been read and chosen stays, because it is the
+// same account: SaveConnection begins anew with another one.
+func (s *Store) SetAccountID(ctx context.Context, user int64, conn library.ConnectionID, account string) error {
+	return s.exec(ctx, "UPDATE connections SET account_id = $1 WHERE user_id = $2 AND connection = $3",
+		account, user, conn)
+}
+
 // ConnectionNames returns the names that a user gave to connections.
 func (s *Store) ConnectionNames(ctx context.Context, user int64) (map[library.ConnectionID]string, error) {
 	type row struct {
@@ -206,6 +213,7 @@ func (s *Store) DeleteConnection(ctx context.Context, user int64, conn library.C
 		}
 		err := execSteps(ctx, tx, user, conn,
 			"DELETE FROM streams WHERE user_id = $1 AND connection = $2",
+			"DELETE FROM skipped WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM gaps WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM runs WHERE user_id = $1 AND connection = $2",
 			"DELETE FROM holds WHERE user_id = $1 AND connection = $2",

@@ -40,6 +40,7 @@ var belongings = []belonging{
 	{"listens", []string{"id"}},
 	{"playlists", []string{"id"}},
 	{"imports", []string{"id"}},
+	{"skipped", []string{"user_id", "connection", "stream", "playlist", "source_id"}},
 	{"gaps", []string{"user_id", "connection", "from_at"}},
 	{"digests", []string{"id"}},
 	{"digest_people", []string{"user_id"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -84,8 +85,9 @@ func (s *Store) AllQuestions(ctx context.Context, user int64, conn library.Conne
 		ORDER BY CASE WHEN answer = '' THEN 0 ELSE 1 END, asked_at DESC, id DESC`, user, conn)
 }
 
-// Ask stores a question that is open, in place of an earlier one about its song, and returns its id. It returns 0 and
-// stores nothing when the connection has 2,000 questions.
+// Ask stores a question that is open, in place of an earlier one about its song, and returns its id. q.AnsweredAt is
+// when the earlier one was answered. It returns 0 and stores nothing when that was answered meanwhile, or when the
+// connection has 2,000 questions.
 func (s *Store) Ask(ctx context.Context, q delivery.Question) (id int64, err error) {
 	songs := make([]offeredSong, len(q.Offered))
 	for i, t := range q.Offered {
@@ -117,9 +119,13 @@ func (s *Store) Ask(ctx context.Context, q delivery.Question) (id int64, err err
 			SET title = excluded.title, artist = excluded.artist, album = excluded.album,
 				duration_ms = excluded.duration_ms, offered = excluded.offered, refused = excluded.refused,
 				answer = '', chosen = '', asked_at = excluded.asked_at, answered_at = 0
+			WHERE song_questions.answered_at = $12
 			RETURNING id`, q.User, q.Connection, q.Song, q.Track.Title, q.Track.Artist, q.Track.Album,
-			q.Track.Duration.Milliseconds(), string(offered), string(refused), millis(q.AskedAt), next).Scan(&id)
+			q.Track.Duration.Milliseconds(), string(offered), string(refused), millis(q.AskedAt), next, millis(q.AnsweredAt)).Scan(&id)
 	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil // answered meanwhile
+	}
 	return id, err
 }
 

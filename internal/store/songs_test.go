@@ -35,7 +35,12 @@ func TestQuestionsAreKeptPerSong(t *testing.T) {
 	known, err := s.Questions(t.Context(), user, "navidrome", []string{"a", "b"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]delivery.Question{"a": q}, known)
-	again, err := s.Ask(t.Context(), delivery.Question{User: user, Connection: "navidrome", Song: "a", AskedAt: at})
+	late := delivery.Question{User: user, Connection: "navidrome", Song: "a", AskedAt: at}
+	none, err := s.Ask(t.Context(), late)
+	require.NoError(t, err)
+	require.Zero(t, none, "it was answered meanwhile")
+	late.AnsweredAt = q.AnsweredAt
+	again, err := s.Ask(t.Context(), late)
 	require.NoError(t, err)
 	require.Equal(t, id, again, "in its place")
 	got, err = s.Question(t.Context(), user, "navidrome", id)

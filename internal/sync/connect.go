@@ -27,20 +27,33 @@ type connector struct {
 
 // OtherAccountError reports that a proved credential belongs to another account than the connection. It is stored
 // until its person chooses.
-type OtherAccountError struct{ Old, New string }
+type OtherAccountError struct {
+	Old, New string
+	// Moved says that only the address differs: the names of both accounts are equal, so that it may be one server at
+	// a new address.
+	Moved bool
+}
 
 func (e *OtherAccountError) Error() string {
 	return fmt.Sprintf("connected as %q until now, this is %q", e.Old, e.New)
 }
 
+// sameAccount reports whether a proved connection leads to the account that it led to before. Where names of accounts
+// that differ only in their case are one, an older connection may have the name as its person typed it.
+func sameAccount(old, now library.Connection, anyCase bool) bool {
+	return old.AccountID == now.AccountID || anyCase && strings.EqualFold(old.AccountID, now.AccountID)
+}
+
 // otherAccount names both accounts. If their names are equal, as on two servers, what else is known of them is added.
-func otherAccount(old, now library.Connection) *OtherAccountError {
-	if old.Account == now.Account {
+func otherAccount(p *providers.Provider, old, now library.Connection) *OtherAccountError {
+	from, to := p.NamedHost(old.Credentials), p.NamedHost(now.Credentials)
+	moved := from != "" && to != "" && strings.EqualFold(old.Account, now.Account)
+	if strings.EqualFold(old.Account, now.Account) {
 		for _, c := range []*library.Connection{&old, &now} {
 			c.Account += " (" + strings.TrimSuffix(c.AccountID, "#"+c.Account) + ")"
 		}
 	}
-	return &OtherAccountError{Old: old.Account, New: now.Account}
+	return &OtherAccountError{Old: old.Account, New: now.Account, Moved: moved}
 }
 
 // ConnectOAuth proves a permission that has just been given on a provider's own page by a real call, and stores it as
@@ -75,7 +88,7 @@ func (m *connector) connect(
 	if err := m.Held(p, c.Credentials); err != nil {
 		return c, err
 	}
-	proving, end := resilience.WithTurns(resilience.WithUser(ctx, c.User, p.Name))
+	proving, end := resilience.WithTurns(resilience.WithProbe(resilience.WithUser(ctx, c.User, p.Name)))
 	var account providers.Account
 	host := p.NamedHost(c.Credentials)
 	err := m.guard.opt.Screen.Try(proving, c.User, host, func(ctx context.Context) (err error) {
@@ -87,16 +100,21 @@ func (m *connector) connect(
 		err = m.Refused(ctx, p, c.Credentials, err)
 		return c, errors.Join(err, m.guard.opt.Alerts.NotLetIn(context.WithoutCancel(ctx), p, c, err))
 	}
+	ctx = context.WithoutCancel(ctx) // what is proved is stored
 	maps.Copy(c.Credentials, account.Learned)
 	c.App = p.App(c.Credentials)
 	c.AccountID, c.Account, c.CreatedAt = library.ID(account.ID), library.Name(account.Name), time.Now()
 	old, err := m.store.Connection(ctx, c.User, c.ID)
 	switch {
-	case err == nil && old.AccountID != c.AccountID:
+	case err == nil && !sameAccount(old, c, account.AnyCase):
 		if err := m.store.SavePending(ctx, c); err != nil {
 			return c, err
 		}
-		return c, otherAccount(old, c)
+		return c, otherAccount(p, old, c)
+	case err == nil && old.AccountID != c.AccountID: // but for its case
+		if err := m.store.SetAccountID(ctx, c.User, c.ID, c.AccountID); err != nil {
+			return c, err
+		}
 	case err != nil && !errors.Is(err, library.ErrNotFound):
 		return c, err
 	}
@@ -116,7 +134,7 @@ func (m *connector) Choices(
 	if err != nil {
 		return nil, err
 	}
-	return otherAccount(old, pending), nil
+	return otherAccount(m.guard.opt.Registry.Get(conn.Provider()), old, pending), nil
 }
 
 // Held returns a *resilience.NotBeforeError while the provider has asked everybody who shares these limits to wait.
@@ -159,6 +177,8 @@ const (
 	Keep    Choice = "keep"    // the connection stays with its account; the credential is forgotten
 	Replace Choice = "replace" // the connection leads to the other account from now on
 	Another Choice = "another" // the other account becomes another connection
+	// Moved says that it is the same account of the same server at a new address: listens, positions and choices stay.
+	Moved Choice = "moved"
 )
 
 // Choose decides about another account's credential. It returns the connection that the credential became, if it did.
@@ -170,6 +190,11 @@ func (m *connector) Choose(
 		return pending, err
 	}
 	switch choice {
+	case Moved:
+		if err := m.store.SetAccountID(ctx, user, conn, pending.AccountID); err != nil {
+			return pending, err
+		}
+		return m.take(ctx, pending)
 	case Replace:
 		return m.take(ctx, pending)
 	case Another:

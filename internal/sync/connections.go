@@ -27,6 +27,9 @@ type ConnectionStore interface {
 	SavePending(context.Context, library.Connection) error
 	Pending(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	DropPending(ctx context.Context, user int64, conn library.ConnectionID) error
+	// SetAccountID gives a connection another id of its account, which is the same account.
+	SetAccountID(ctx context.Context, user int64, conn library.ConnectionID, account string) error
+	RetrySkipped(ctx context.Context, user int64, conn library.ConnectionID) (n int, err error)
 }
 
 // Connections is what a person can do with their connections. What has begun to be stored is finished even if the
@@ -179,6 +182,16 @@ func (m *Connections) syncNow(ctx context.Context, user int64, conn library.Conn
 		}
 	}
 	return false, &resilience.NotBeforeError{State: against}
+}
+
+// LookAgain makes everything due that a connection's provider did not give, and reads its playlists. The errors are
+// those of SyncNow.
+func (m *Connections) LookAgain(ctx context.Context, user int64, conn library.ConnectionID) error {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := m.store.RetrySkipped(ctx, user, conn); err != nil {
+		return err
+	}
+	return m.SyncNow(ctx, user, conn)
 }
 
 // Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"reprise/internal/events"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -16,14 +15,14 @@ import (
 // playlistStore keeps playlists.
 type playlistStore interface {
 	ConnectionPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
-	SavePlaylist(
-		ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int, tracks []library.Track,
-	) error
+	SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int,
+		tracks []library.Track) error
 	RenamePlaylist(ctx context.Context, id int64, name string) error
 	MovePlaylists(ctx context.Context, places map[int64]int) error
 	SetShrunk(ctx context.Context, id int64, tracks int) error
 	SetGone(ctx context.Context, id int64) error
 	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading, note string) error
+	skippedStore
 }
 
 // The limits of one connection's playlists, above those of every service that names its own.
@@ -32,27 +31,18 @@ const (
 	maxTracks    = 20_000  // of one playlist
 	maxKept      = 20_000  // playlists that are stored, with those that are gone
 	maxInAll     = 500_000 // tracks that are stored, of all playlists, with those that are gone
-	maxRefused   = 1_000   // playlists that are remembered as unreadable
-	maxNamed     = 20      // of these in a note
+	maxNamed     = 20      // unreadable playlists in a note
 )
 
 // playlistPosition is what one run of playlists leaves for the next.
 type playlistPosition struct {
 	// Shrunk says that the list had fewer than half of its playlists, which is believed if it happens again.
 	Shrunk bool `json:"shrunk,omitempty"`
-	// Refused are the ids of the playlists that cannot be read, with the snapshot that was refused: they are not
-	// asked for again before they change.
-	Refused map[string]string `json:"refused,omitempty"`
-}
-
-func (p playlistPosition) refuses(list library.Playlist) bool {
-	snapshot, ok := p.Refused[list.SourceID]
-	return ok && snapshot != "" && snapshot == list.Snapshot
 }
 
 // readPlaylists updates the stored playlists to the provider's, and returns how many it read because they had
 // changed. Nothing is removed before a list has been read to its end, and a list that has lost more than half of its
-// playlists must be seen so twice.
+// playlists must be seen so twice. What the provider does not give is skipped; see playlistRun.
 func (rd *reader) readPlaylists(
 	ctx context.Context, c library.Connection, source providers.PlaylistSource,
 ) (changed int, err error) {
@@ -78,52 +68,51 @@ func (rd *reader) readPlaylists(
 	if err != nil {
 		return 0, err
 	}
-	position := playlistPosition{Refused: map[string]string{}}
+	var position playlistPosition
 	if position.Shrunk, err = rd.retire(ctx, before, stored, now); err != nil {
 		return 0, err
 	}
-	known := make(map[string]*library.StoredPlaylist, len(stored))
+	r := &playlistRun{rd: rd, c: c, source: source, room: roomIn(stored),
+		known: make(map[string]*library.StoredPlaylist, len(stored))}
 	for i := range stored {
-		known[stored[i].SourceID] = &stored[i]
+		r.known[stored[i].SourceID] = &stored[i]
 	}
-	var skipped []string
-	room := roomIn(stored)
-	for i, p := range now {
-		read, refused := false, before.refuses(p)
-		if !refused {
-			read, err = rd.readPlaylist(ctx, c, source, listed{p, i, known[p.SourceID]}, room)
-			refused = resilience.IsItem(err)
-		}
-		if refused { // that one only; the others go on
-			skipped = append(skipped, p.Name)
-			if len(position.Refused) < maxRefused {
-				position.Refused[p.SourceID] = p.Snapshot
-			}
-		} else if err != nil {
-			return changed, err
-		}
-		if !read {
-			continue
-		}
-		changed++
-		rd.bus.Publish(c.User, events.Event{Type: events.Progress, Connection: c.ID, Stream: library.Playlists,
-			Done: i + 1, Total: len(now)})
+	if r.skips, err = rd.loadSkips(ctx, c); err != nil {
+		return 0, err
 	}
-	note := ""
-	if len(skipped) > 0 {
-		named := skipped[:min(len(skipped), maxNamed)]
-		note = fmt.Sprintf("Not readable at the provider, and skipped: %s.", strings.Join(named, ", "))
-		if more := len(skipped) - len(named); more > 0 {
-			note = fmt.Sprintf("%s, and %d more.", strings.TrimSuffix(note, "."), more)
-		}
+	if !position.Shrunk {
+		r.skips.retain(now)
+	}
+	err = errors.Join(r.readAll(ctx, now), r.skips.save(ctx))
+	if err != nil {
+		return r.changed, err
 	}
 	text, err := json.Marshal(position)
-	err = errors.Join(err, rd.arrange(ctx, known, now),
-		rd.store.SavePosition(ctx, c.User, c.ID, library.Playlists, string(text), note))
+	err = errors.Join(err, rd.arrange(ctx, r.known, now),
+		rd.store.SavePosition(ctx, c.User, c.ID, library.Playlists, string(text), r.skips.note(now)))
 	if err != nil {
-		return changed, err
+		return r.changed, err
 	}
-	return changed, rd.refreshVideos(ctx, c, source)
+	return r.changed, rd.refreshVideos(ctx, c, source)
+}
+
+// note names the playlists that are skipped, in the provider's order; empty for none.
+func (s *skips) note(now []library.Playlist) string {
+	var skipped []string
+	for _, p := range now {
+		if s.has(p) {
+			skipped = append(skipped, p.Name)
+		}
+	}
+	if len(skipped) == 0 {
+		return ""
+	}
+	named := skipped[:min(len(skipped), maxNamed)]
+	note := "Not readable at the provider, and skipped: " + strings.Join(named, ", ")
+	if more := len(skipped) - len(named); more > 0 {
+		return fmt.Sprintf("%s, and %d more.", note, more)
+	}
+	return note + "."
 }
 
 // arrange updates the order of the playlists to the provider's.
@@ -187,6 +176,7 @@ type listed struct {
 	library.Playlist
 	position int
 	known    *library.StoredPlaylist // the same as it is stored; nil for a new one
+	again    bool                    // it is read even if it has not changed
 }
 
 // room is how much more a connection's playlists may be. Playlists that are gone stay, so that a service which names
@@ -201,8 +191,14 @@ func roomIn(stored []library.StoredPlaylist) *room {
 	return r
 }
 
+// fullError reports that there is no room for more. It is about all playlists, not about the one that was read last.
+type fullError struct{ what resilience.ContractError }
+
+func (e *fullError) Error() string { return e.what.Error() }
+func (e *fullError) Unwrap() error { return &e.what }
+
 // take takes the room of a playlist with so many tracks in place of the one that is known; nil for a new one. The error
-// is a *resilience.ContractError if there is not enough.
+// is a *fullError if there is not enough.
 func (r *room) take(known *library.StoredPlaylist, tracks int) error {
 	before, lists := 0, 1
 	if known != nil {
@@ -211,52 +207,15 @@ func (r *room) take(known *library.StoredPlaylist, tracks int) error {
 	more := tracks - before
 	switch {
 	case lists > r.playlists:
-		return &resilience.ContractError{Endpoint: library.Playlists,
-			What: fmt.Sprintf("more than %d playlists, with those that are gone there and kept here", maxKept)}
+		return &fullError{resilience.ContractError{Endpoint: library.Playlists,
+			What: fmt.Sprintf("more than %d playlists, with those that are gone there and kept here", maxKept)}}
 	case more > 0 && more > r.tracks:
-		return &resilience.ContractError{Endpoint: library.Playlists,
+		return &fullError{resilience.ContractError{Endpoint: library.Playlists,
 			What: fmt.Sprintf("playlists of more than %d tracks in all, with those that are gone there and kept here",
-				maxInAll)}
+				maxInAll)}}
 	}
 	r.playlists, r.tracks = r.playlists-lists, r.tracks-more
 	return nil
-}
-
-// readPlaylist stores one playlist with its tracks, after all of them have been read, and reports whether it had to.
-func (rd *reader) readPlaylist(
-	ctx context.Context, c library.Connection, source providers.PlaylistSource, p listed, left *room,
-) (read bool, err error) {
-	known := p.known
-	if known != nil && known.Active && p.Snapshot != "" && p.Snapshot == known.Snapshot {
-		if known.Name == p.Name {
-			return false, nil
-		}
-		return false, rd.store.RenamePlaylist(ctx, known.ID, p.Name)
-	}
-	var tracks []library.Track
-	for page, err := range source.Tracks(ctx, p.Playlist) {
-		if err != nil {
-			return true, err
-		}
-		for _, t := range page {
-			t.Clean()
-			tracks = append(tracks, t)
-		}
-		if len(tracks) > maxTracks {
-			return true, &resilience.ContractError{Endpoint: library.Playlists,
-				What: fmt.Sprintf("a playlist of more than %d tracks", maxTracks)}
-		}
-	}
-	if tracks, err = rd.describe(ctx, source, tracks); err != nil {
-		return true, err
-	}
-	if known != nil && shrinks(known.TrackCount, len(tracks)) && known.ShrunkTo != len(tracks) {
-		return true, rd.store.SetShrunk(ctx, known.ID, len(tracks))
-	}
-	if err := left.take(known, len(tracks)); err != nil {
-		return true, err
-	}
-	return true, rd.store.SavePlaylist(ctx, c.User, c.ID, p.Playlist, p.position, tracks)
 }
 
 // shrinks reports whether a collection has lost more than half of its items.

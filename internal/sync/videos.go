@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func (rd *reader) describe(
 			return nil, err
 		}
 	}
-	return named(of, tracks, known), nil
+	return named(ctx, of, tracks, known), nil
 }
 
 // meet asks about videos that are new, or were made private.
@@ -99,23 +100,36 @@ func (rd *reader) meet(ctx context.Context, of providers.VideoSource, unseen map
 	return nil
 }
 
-// named returns the tracks with their lengths, and with the names of those that are gone.
-func named(of providers.VideoSource, tracks []library.Track, known map[string]library.StoredVideo) []library.Track {
+// named returns the tracks with their lengths, and with the names of those that are gone. Each of the latter is reported
+// as one that the provider does not give.
+func named(
+	ctx context.Context, of providers.VideoSource, tracks []library.Track, known map[string]library.StoredVideo,
+) []library.Track {
 	all := make([]library.Track, 0, len(tracks))
 	for _, t := range tracks {
 		v := known[t.SourceID]
-		switch {
-		case t.Gone == "":
+		if t.Gone == "" {
 			t.Duration = v.Duration
-		case v.Title == "":
+			all = append(all, t)
 			continue
-		default:
+		}
+		there := v.GoneSince.IsZero() && v.Title != "" // the person's own, which others do not see
+		if !there {
+			providers.LeaveOut(ctx, providers.LeftOut{SourceID: t.SourceID, Name: cmp.Or(v.Title, t.Title),
+				Reason: whyGone[t.Gone]})
+		}
+		if v.Title != "" {
 			t = of.Named(v.Video)
 			t.Clean()
+			all = append(all, t)
 		}
-		all = append(all, t)
 	}
 	return all
+}
+
+var whyGone = map[string]string{
+	library.VideoPrivate: "This video is private now.",
+	library.VideoDeleted: "This video is gone from YouTube.",
 }
 
 // ask asks about videos in one call, and stores what is told of those that are there.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -141,6 +142,20 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	if v, err := strconv.ParseInt(string(bytes.Trim(b, `"`)), 10, 64); err == nil {
 		*n = number(v)
 	}
+	return nil
+}
+
+// count is a number of things, which Last.fm also sends as a string. Anything else breaks the contract: read as 0, it
+// would look like the end of a listing.
+type count int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *count) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseInt(string(bytes.Trim(b, `"`)), 10, 64)
+	if err != nil || v < 0 {
+		return &json.UnmarshalTypeError{Value: "value that is no count", Type: reflect.TypeFor[int64]()}
+	}
+	*c = count(v)
 	return nil
 }
 

@@ -52,6 +52,9 @@ func (a api) call(
 	form.Set("method", method)
 	form.Set("api_key", a.key)
 	form.Set("api_sig", a.sign(form))
+	if strings.Contains(method, ".get") { // all calls are forms, also those that read
+		ctx = resilience.AsRead(ctx)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"?format=json",
 		strings.NewReader(form.Encode()))
 	if err != nil {

@@ -25,8 +25,8 @@ type listensBody struct {
 	Recent struct {
 		Tracks rowsOf `json:"track"`
 		Attr   struct {
-			Pages number `json:"totalPages"`
-			Total number `json:"total"`
+			Pages count `json:"totalPages"`
+			Total count `json:"total"`
 		} `json:"@attr"`
 	} `json:"recenttracks"`
 }
@@ -86,7 +86,7 @@ func (a *adapter) Listens(ctx context.Context, span library.Span) iter.Seq2[prov
 			if total < 0 { // of the whole span; later answers count the rest
 				total = 0
 				if span.After.IsZero() {
-					total = max(int(body.Recent.Attr.Total), 0)
+					total = int(body.Recent.Attr.Total)
 				}
 			}
 			page, more, err := w.take(body)

@@ -83,6 +83,8 @@ func TestBrokenListens(t *testing.T) {
 		"no dates":          `{"recenttracks":{"track":[{"artist":{"#text":"Björk"},"name":"Jóga"}]}}`,
 		"no names":          `{"recenttracks":{"track":[{"date":{"uts":"5"}}]}}`,
 		"a text for a list": `{"recenttracks":{"track":"none"}}`,
+		"many pages":        `{"recenttracks":{"track":[],"@attr":{"totalPages":"many","total":"1"}}}`,
+		"a total below 0":   `{"recenttracks":{"track":[],"@attr":{"totalPages":"1","total":"-1"}}}`,
 	} {
 		_, err := collect(open(providertest.Always(200, body)).Listens(t.Context(), library.Span{}))
 		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, name)

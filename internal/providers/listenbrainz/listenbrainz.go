@@ -98,7 +98,8 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 		})
 	}
 	a.user = body.User
-	account := providers.Account{ID: body.User, Name: body.User, Learned: library.Credentials{userField: body.User}}
+	account := providers.Account{ID: body.User, Name: body.User, AnyCase: !a.server.own,
+		Learned: library.Credentials{userField: body.User}}
 	if a.server.own {
 		account.ID, account.Learned[urlField] = a.server.host+"#"+body.User, a.server.base
 	}

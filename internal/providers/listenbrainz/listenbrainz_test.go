@@ -93,7 +93,7 @@ func TestProve(t *testing.T) {
 	account, err := a.Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
-		ID: "geoff", Name: "geoff", Learned: library.Credentials{"user": "geoff"},
+		ID: "geoff", Name: "geoff", AnyCase: true, Learned: library.Credentials{"user": "geoff"},
 	}, account)
 	require.Equal(t, "Token "+token, authorization)
 	require.Empty(t, query, "the token is not in the address")
@@ -223,6 +223,7 @@ func TestBrokenShapes(t *testing.T) {
 		{"listens", "no list", `{"payload":{"count":0}}`},
 		{"listens", "no names", `{"payload":{"listens":[{"listened_at":1795197851},{"time":5}]}}`},
 		{"playlists", "no identifier", `{"playlist_count":1,"playlists":[{"playlist":{"title":"Rain"}}]}`},
+		{"playlists", "a number below 0", `{"playlist_count":-1,"playlists":[{"playlist":{"identifier":"a"}}]}`},
 		{"playlists", "ends early", `{"playlist_count":120,"playlists":[]}`},
 		{"submit", "no status", `{}`},
 		{"submit", "another status", `{"status":"queued"}`},

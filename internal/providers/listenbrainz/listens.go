@@ -154,8 +154,14 @@ func (a *adapter) total(ctx context.Context, span library.Span) (int, error) {
 			Count int `json:"count"`
 		} `json:"payload"`
 	}
-	if providers.DecodeJSON(answer, &body) != nil {
+	if answer.Empty() {
 		return 0, nil
+	}
+	if err := providers.DecodeJSON(answer, &body); err != nil {
+		return 0, err
+	}
+	if body.Payload.Count < 0 {
+		return 0, broken(countRoute, "a number of listens below 0")
 	}
 	return body.Payload.Count, nil
 }

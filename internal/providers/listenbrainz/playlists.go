@@ -113,6 +113,9 @@ func (a *adapter) listingPage(ctx context.Context, route string, query url.Value
 	if body.Playlists == nil {
 		return nil, 0, broken(route, "no list of playlists")
 	}
+	if body.Total < 0 {
+		return nil, 0, broken(route, "a number of playlists below 0")
+	}
 	page := make([]library.Playlist, len(body.Playlists))
 	for i := range body.Playlists {
 		p := &body.Playlists[i].Playlist

@@ -9,7 +9,7 @@ import (
 	"reprise/internal/resilience"
 )
 
-// normalise is [providers.ServerAddress] without the paths of the API and of Navidrome's pages.
+// normalise is [providers.ServerAddress] without the paths of the API and of the pages of Navidrome and gonic.
 func normalise(typed string) (*url.URL, error) {
 	base, err := providers.ServerAddress(credURL, typed)
 	if err != nil {
@@ -19,14 +19,15 @@ func normalise(typed string) (*url.URL, error) {
 	return base, nil
 }
 
-// basePath removes the paths of the API (/rest/ping.view) and of Navidrome's pages (/app/) from a copied address.
+// basePath removes the paths of the API (/rest/ping.view), of Navidrome's pages (/app/) and of gonic's (/admin/home)
+// from a copied address.
 func basePath(path string) string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	n := len(parts)
 	switch {
-	case n > 1 && parts[n-2] == "rest":
+	case n > 1 && (parts[n-2] == "rest" || parts[n-2] == "admin"):
 		parts = parts[:n-2]
-	case n > 0 && (parts[n-1] == "rest" || parts[n-1] == "app"):
+	case n > 0 && (parts[n-1] == "rest" || parts[n-1] == "app" || parts[n-1] == "admin"):
 		parts = parts[:n-1]
 	}
 	if len(parts) == 0 {

@@ -101,6 +101,11 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 	} else {
 		u.RawQuery = form.Encode()
 	}
+	if reads(method) { // in this API the verb does not say: forms read, and a GET may write
+		ctx = resilience.AsRead(ctx)
+	} else {
+		ctx = resilience.AsWrite(ctx)
+	}
 	req, err := http.NewRequestWithContext(ctx, verb, u.String(), strings.NewReader(body))
 	if err != nil {
 		return nil, badAddress("This is not a web address.")
@@ -114,6 +119,12 @@ func (a *adapter) send(ctx context.Context, w way, method string, params url.Val
 		return nil, err
 	}
 	return a.read(answer)
+}
+
+// reads reports whether a method of the Subsonic API changes nothing.
+func reads(method string) bool {
+	return strings.HasPrefix(method, "get") || strings.HasPrefix(method, "search") || method == "ping" ||
+		method == "tokenInfo"
 }
 
 // sign adds the authentication. Every call gets a new token, as the API requires.

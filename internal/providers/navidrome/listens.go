@@ -100,13 +100,29 @@ func (a *adapter) scrobbles(ctx context.Context, span library.Span, yield listen
 		if err := a.join(ctx, rows, songs); err != nil {
 			return err
 		}
-		total, _ := strconv.Atoi(answer.Header.Get("X-Total-Count"))
+		total, err := totalOf(answer)
+		if err != nil {
+			return err
+		}
 		page := providers.ListenPage{Listens: plays(rows, songs), Oldest: rows[len(rows)-1].SubmissionTime.Time,
-			Total: max(total, 0)}
+			Total: total}
 		if !yield(page, nil) || len(rows) < scrobblePage {
 			return nil
 		}
 	}
+}
+
+// totalOf returns the number of rows in the whole listing; 0 if the answer does not tell.
+func totalOf(answer *resilience.Answer) (int, error) {
+	told := answer.Header.Get("X-Total-Count")
+	if told == "" {
+		return 0, nil
+	}
+	total, err := strconv.Atoi(told)
+	if err != nil || total < 0 {
+		return 0, &resilience.ContractError{Endpoint: answer.Endpoint, What: "an X-Total-Count that is no count"}
+	}
+	return total, nil
 }
 
 func plays(rows []scrobble, songs map[text]*library.Track) []library.Listen {

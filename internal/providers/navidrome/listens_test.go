@@ -252,3 +252,23 @@ func TestNoPlays(t *testing.T) {
 	require.NoError(t, err, "albums that are gone are no failure")
 	require.Empty(t, pages)
 }
+
+// TestNonsenseIsNotNeverPlayed has times and counts that are none. Read as "never" and 0, they would end the history.
+func TestNonsenseIsNotNeverPlayed(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*server){
+		"a time":        func(s *server) { s.songs["song000000000000000000"]["playDate"] = "yesterday" },
+		"a time as yes": func(s *server) { s.songs["song000000000000000000"]["playDate"] = true },
+		"a count":       func(s *server) { s.songs["song000000000000000000"]["playCount"] = "many" },
+		"a total":       func(s *server) { s.older, s.total = false, "many" },
+		"a total < 0":   func(s *server) { s.older, s.total = false, "-3" },
+	} {
+		s := newServer(t)
+		s.older = true
+		s.fill(3, 3, lastPlay)
+		spoil(s)
+		_, err := listens(t.Context(), providertest.New(navidrome.Describe()).Open(s.client, s.credentials()),
+			library.Span{})
+		require.Equal(t, resilience.Contract, resilience.Classify(err).Category, "%s: %v", name, err)
+	}
+}

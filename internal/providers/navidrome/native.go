@@ -59,6 +59,7 @@ func (a *adapter) signIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx = resilience.AsRead(ctx) // a second sign-in does no harm
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base.JoinPath("auth", "login").String(),
 		bytes.NewReader(body))
 	if err != nil {

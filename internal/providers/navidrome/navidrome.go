@@ -117,7 +117,7 @@ func ticked(v string) bool {
 func endpoints() []string {
 	all := []string{"POST /auth/login", "GET /api/scrobble", "GET /api/song", "GET /api/song/{id}"}
 	for _, method := range []string{
-		"ping", "getOpenSubsonicExtensions", "tokenInfo", "getAlbumList2", "getAlbum", "getPlaylists",
+		"ping", "getOpenSubsonicExtensions", "tokenInfo", "getUser", "getAlbumList2", "getAlbum", "getPlaylists",
 		"getPlaylist", "search3", "scrobble", "createPlaylist", "updatePlaylist",
 	} {
 		for _, form := range []bool{true, false} {

@@ -3,6 +3,7 @@ package navidrome
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 
 	"reprise/internal/library"
@@ -37,13 +38,18 @@ func (a *adapter) Prove(ctx context.Context) (providers.Account, error) {
 	if err := a.learnExtensions(ctx, pong); err != nil {
 		return providers.Account{}, err
 	}
+	anyCase, err := a.learnName(ctx)
+	if err != nil {
+		return providers.Account{}, err
+	}
 	if err := a.learnNative(ctx, pong); err != nil {
 		return providers.Account{}, err
 	}
 	base := a.base.String()
 	return providers.Account{
-		ID:   base + "#" + a.user,
-		Name: a.user,
+		ID:      base + "#" + a.user,
+		Name:    a.user,
+		AnyCase: anyCase || strings.EqualFold(pong.Type, "navidrome"),
 		Learned: library.Credentials{
 			credURL: base, credUser: a.user, credAuth: a.way.auth, credForm: yesNo(a.way.form),
 			credNative: yesNo(a.native),
@@ -168,6 +174,24 @@ func (a *adapter) learnExtensions(ctx context.Context, pong *response) error {
 		a.user = r.TokenInfo.Username
 	}
 	return nil
+}
+
+// learnName asks how the server itself spells the user's name, so that CAROL and carol are one account, and reports
+// whether it takes other spellings. Not every server tells, so a refusal is ignored, and so is another name.
+func (a *adapter) learnName(ctx context.Context) (anyCase bool, err error) {
+	if a.way.auth == "apikey" { // learnExtensions has asked whose it is
+		return false, nil
+	}
+	r, err := a.send(ctx, a.way, "getUser", url.Values{"username": {a.user}})
+	if err != nil {
+		return false, unlessRefused(err)
+	}
+	if r.User == nil || !strings.EqualFold(string(r.User.Username), a.user) {
+		return false, nil
+	}
+	anyCase = string(r.User.Username) != a.user
+	a.user = string(r.User.Username)
+	return anyCase, nil
 }
 
 // learnNative signs in at Navidrome's own API. The API stays unused when it refuses, for example because a proxy

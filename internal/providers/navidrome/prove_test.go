@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestProveAtNavidrome(t *testing.T) {
 	account, err := p.Open(s.client, creds).Prove(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, providers.Account{
-		ID: s.URL + "#geoff", Name: "geoff",
+		ID: s.URL + "#geoff", Name: "geoff", AnyCase: true,
 		Learned: library.Credentials{"url": s.URL, "username": "geoff", "auth": "token", "form": "yes",
 			"native": "yes"},
 	}, account)
@@ -83,7 +84,7 @@ func picky(t *testing.T, refusal string, accepts func(*http.Request) bool) (prov
 	return func(req *http.Request) (int, http.Header, string) {
 		_ = req.ParseForm()
 		for _, param := range []string{"apiKey", "t", "p"} {
-			if req.Form.Has(param) {
+			if req.Form.Has(param) && !strings.HasSuffix(req.URL.Path, "/getUser.view") {
 				ways = append(ways, req.Method+" "+param)
 			}
 		}
@@ -268,8 +269,35 @@ func TestServerMoved(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "https://music.example.org", account.Learned["url"])
 		require.Equal(t, "https://music.example.org#geoff", account.ID)
-		require.Len(t, seen, 2)
+		require.Len(t, slices.DeleteFunc(seen, func(s string) bool { return strings.HasSuffix(s, "getUser.view") }), 2)
 	}
+}
+
+// TestTheServersOwnSpelling: CAROL and carol are one account where the server says so.
+func TestTheServersOwnSpelling(t *testing.T) {
+	t.Parallel()
+	for told, want := range map[string]providers.Account{
+		`"user":{"username":"carol"}`: {ID: "https://m.example.org#carol", Name: "carol", AnyCase: true},
+		`"user":{"username":"CAROL"}`: {ID: "https://m.example.org#CAROL", Name: "CAROL"},
+		`"user":{"username":"admin"}`: {ID: "https://m.example.org#CAROL", Name: "CAROL"},
+		`"version":"1.16.1"`:          {ID: "https://m.example.org#CAROL", Name: "CAROL"},
+	} {
+		account, err := prove(t, providertest.Always(200, `{"subsonic-response":{"status":"ok",`+told+`}}`),
+			library.Credentials{"url": "m.example.org", "username": "CAROL", "password": "correct-horse"})
+		require.NoError(t, err)
+		require.Equal(t, want.Name, account.Learned["username"], told)
+		account.Learned = nil
+		require.Equal(t, want, account, told)
+	}
+	refuses := func(req *http.Request) (int, http.Header, string) {
+		if strings.HasSuffix(req.URL.Path, "/getUser.view") {
+			return 200, nil, providertest.Golden(t, "error_50.json")
+		}
+		return 200, nil, providertest.Golden(t, "ping_other.json")
+	}
+	account, err := prove(t, refuses, merge(geoff, library.Credentials{"username": "GEOFF"}))
+	require.NoError(t, err, "not everybody may ask")
+	require.Equal(t, "GEOFF", account.Name)
 }
 
 // TestATokenIsNewWithEveryCall expects that an intercepted token is useless for other calls.

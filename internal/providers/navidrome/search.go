@@ -2,6 +2,7 @@ package navidrome
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/match"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
 )
 
 // The limits of looking for one song; docs/matching.md gives them.
@@ -119,6 +122,9 @@ func (l *lookup) byAlbum(ctx context.Context) error {
 		if match.SameAlbum(l.want.Album, cmpName(found.Name, found.Title)) && found.ID != "" {
 			l.calls--
 			r, err := l.call(ctx, "getAlbum", url.Values{"id": {string(found.ID)}})
+			if resilience.IsItem(err) || errors.Is(err, providers.ErrNotOffered) {
+				continue // it is gone, or the server has no albums
+			}
 			if err != nil {
 				return err
 			}

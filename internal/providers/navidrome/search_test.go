@@ -67,3 +67,32 @@ func TestOneSongCostsFewCalls(t *testing.T) {
 	require.LessOrEqual(t, len(found), 30)
 	require.Equal(t, "7", found[0].SourceID)
 }
+
+// An album that is gone by the time it is read is passed over.
+func TestAnAlbumThatIsGoneIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []string{"error_70.json", "status 501"} {
+		asked := 0
+		a := providertest.New(navidrome.Describe()).Open(providertest.Client(providertest.Respond(
+			func(r *http.Request) (int, http.Header, string) {
+				if strings.HasSuffix(r.URL.Path, "getAlbum.view") {
+					asked++
+					if gone == "status 501" {
+						return http.StatusNotImplemented, nil, "This endpoint is not implemented"
+					}
+					return 200, nil, providertest.Golden(t, gone)
+				}
+				require.NoError(t, r.ParseForm())
+				albums := ""
+				if r.Form.Get("albumCount") != "0" {
+					albums = `{"id":"al-1","name":"Homogenic"},{"id":"al-2","name":"Homogenic (Live)"}`
+				}
+				return 200, nil, `{"subsonic-response":{"status":"ok","searchResult3":{"album":[` + albums + `]}}}`
+			})), merge(geoff, library.Credentials{"auth": "token", "form": "yes", "native": "no"}))
+		found, err := a.(providers.PlaylistWriter).Find(t.Context(),
+			library.Track{Title: "Joga", Artist: "Bjork", Album: "Homogenic (Remastered)"})
+		require.NoError(t, err)
+		require.Empty(t, found)
+		require.Equal(t, 1, asked, "only the album of that name")
+	}
+}

@@ -1,6 +1,7 @@
 package navidrome_test
 
 import (
+	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
@@ -30,6 +31,7 @@ type server struct {
 	songs     map[string]map[string]any
 	unlisted  map[string]bool // songs that lists omit but that can be looked up
 	older     bool            // has no list of plays
+	total     string          // told instead of the number of plays; empty for the true one
 	tokenUses int             // calls per token; 0 for any number
 	revokeAt  int             // the API call at which all tokens expire; 0 for never
 	tokens    map[string]int  // uses left
@@ -162,7 +164,7 @@ func (s *server) scrobbles(w http.ResponseWriter, r *http.Request) {
 	if q.Get("_sort") != "submission_time" || q.Get("_order") != "DESC" {
 		slices.Reverse(rows)
 	}
-	w.Header().Set("X-Total-Count", strconv.Itoa(len(rows)))
+	w.Header().Set("X-Total-Count", cmp.Or(s.total, strconv.Itoa(len(rows))))
 	respond(w, 200, window(rows, q))
 }
 

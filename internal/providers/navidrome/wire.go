@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,9 @@ type response struct {
 	TokenInfo *struct {
 		Username string `json:"username"`
 	} `json:"tokenInfo"`
+	User *struct {
+		Username text `json:"username"`
+	} `json:"user"`
 	Playlists *struct {
 		Playlist list[playlist] `json:"playlist"`
 	} `json:"playlists"`
@@ -163,17 +167,22 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(t))
 }
 
-// number is a number that may be sent as a string; the empty string is 0.
+// number is a number that may be sent as a string; the empty string is 0. Any other text breaks the contract.
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
 	if b[0] != '"' {
 		return json.Unmarshal(b, (*float64)(n))
 	}
-	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
-	if err == nil {
-		*n = number(f)
+	s := strings.Trim(string(b), `" `)
+	if s == "" {
+		return nil
 	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return &json.UnmarshalTypeError{Value: "text that is no number", Type: reflect.TypeFor[float64]()}
+	}
+	*n = number(f)
 	return nil
 }
 
@@ -196,29 +205,38 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 }
 
 // instant is a point in time with millisecond precision, in UTC: RFC 3339, the same without a zone (then it is UTC),
-// or seconds or milliseconds since 1970. Invalid values and times before 1971 decode as the zero time, which means
-// never.
+// or seconds or milliseconds since 1970. Times before 1971, null and the empty string decode as the zero time, which
+// means never. Anything else breaks the contract: read as never, it would look like the end of what was played.
 type instant struct{ time.Time }
 
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05"}
 
 func (i *instant) UnmarshalJSON(b []byte) error {
 	s := strings.Trim(string(b), `" `)
-	var at time.Time
-	if f, err := strconv.ParseFloat(s, 64); err == nil {
-		if f < 1e11 { // seconds; in milliseconds this is the year 1973
-			f *= 1000
-		}
-		at = time.UnixMilli(int64(math.Round(f)))
-	} else {
-		for _, layout := range layouts {
-			if at, err = time.Parse(layout, s); err == nil {
-				break
-			}
-		}
+	if s == "" || s == "null" {
+		return nil
+	}
+	at, err := parseInstant(s)
+	if err != nil {
+		return &json.UnmarshalTypeError{Value: "value that is no time", Type: reflect.TypeFor[time.Time]()}
 	}
 	if at.Year() > 1970 {
 		i.Time = at.UTC().Truncate(time.Millisecond)
 	}
 	return nil
+}
+
+func parseInstant(s string) (at time.Time, err error) {
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		if f < 1e11 { // seconds; in milliseconds this is the year 1973
+			f *= 1000
+		}
+		return time.UnixMilli(int64(math.Round(f))), nil
+	}
+	for _, layout := range layouts {
+		if at, err = time.Parse(layout, s); err == nil {
+			break
+		}
+	}
+	return at, err
 }

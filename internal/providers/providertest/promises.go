@@ -34,6 +34,7 @@ var promises = []struct {
 	{"takes a cut connection for the network", checkNetwork},
 	{"learns nothing when we stop", checkCanceled},
 	{"takes a broken shape for a broken contract", checkContract},
+	{"takes a wrong count for a broken contract", checkCounts},
 	{"does not take geoff for the network", checkGeoff},
 	{"keeps the wait of a rate limit", checkRateLimit},
 	{"stops at the request that fails", checkEachRequest},

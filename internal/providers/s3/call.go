@@ -41,6 +41,10 @@ type wire struct{ next http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	try := req.Context().Value(attemptKey{}).(*attempt)
+	req, err := mayRepeat(req)
+	if err != nil {
+		return nil, err
+	}
 	resp, err := w.next.RoundTrip(req)
 	if err == nil && !resilience.Succeeded(resp.StatusCode) {
 		try.region, try.location = resp.Header.Get(regionHeader), resp.Header.Get("Location")
@@ -53,6 +57,27 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	try.end() // stops the library, which would wait before it returns
 	return nil, err
 }
+
+// mayRepeat makes the writing of an object repeatable while a person waits: the same object twice is one object, and
+// the small one of the trial fits into memory.
+func mayRepeat(req *http.Request) (*http.Request, error) {
+	if req.Method != http.MethodPut || req.Body == nil || req.GetBody != nil || !resilience.IsProbe(req.Context()) ||
+		req.ContentLength > maxRepeated {
+		return req, nil
+	}
+	defer req.Body.Close()
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(resilience.AsRead(req.Context()))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, err = req.GetBody()
+	return req, err
+}
+
+// maxRepeated is the size, in bytes, of the largest object whose writing may be repeated inside one call.
+const maxRepeated = 64 << 10
 
 // sentOn returns the error of a redirect, which the transport passes on because other clients follow it.
 func sentOn(endpoint string, resp *http.Response) error {

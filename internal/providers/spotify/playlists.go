@@ -84,9 +84,11 @@ func (a *adapter) playlistPage(ctx context.Context, query url.Values, p *page[pl
 // Tracks implements providers.PlaylistSource.
 func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]library.Track, error] {
 	path := "/v1/playlists/" + url.PathEscape(l.SourceID) + "/items"
+	place := 0
 	return walk(itemsPerPage, itemsRoute, func(query url.Values, p *page[row]) error {
 		return a.get(ctx, itemsRoute, path, query, playlistTable, p)
 	}, func(r *row) (_ library.Track, keep bool, err error) {
+		place++
 		s := r.Item
 		if s.track == nil {
 			s = r.Track
@@ -95,10 +97,24 @@ func (a *adapter) Tracks(ctx context.Context, l library.Playlist) iter.Seq2[[]li
 			return library.Track{}, false, broken(itemsRoute, "a row without an item")
 		}
 		if !s.usable() {
+			leaveOut(ctx, s.track, place)
 			return library.Track{}, false, nil
 		}
 		return s.plain(), true, nil
 	})
+}
+
+// leaveOut reports a track at a place in a playlist that cannot be used. An episode is no music, and is not missed.
+func leaveOut(ctx context.Context, t *track, place int) {
+	n := strconv.Itoa(place)
+	switch {
+	case t == nil:
+		providers.LeaveOut(ctx, providers.LeftOut{SourceID: n, Name: "Track " + n,
+			Reason: "Spotify no longer offers this track."})
+	case t.Type != "episode":
+		providers.LeaveOut(ctx, providers.LeftOut{SourceID: n, Name: "Track " + n,
+			Reason: "Spotify gives no name for this track."})
+	}
 }
 
 // walk yields a listing page by page. It counts rows instead of following next, which could lead to another host; next
@@ -130,8 +146,11 @@ func walk[R, V any](
 // convertRows returns the values of a page without null rows. An empty page that is not the last one breaks the
 // contract, because the rest would look deleted if it ended the walk.
 func convertRows[R, V any](route string, p *page[R], convert func(*R) (V, bool, error)) ([]V, error) {
-	if p.Items == nil || len(p.Items) == 0 && p.Next != "" {
+	switch {
+	case p.Items == nil || len(p.Items) == 0 && p.Next != "":
 		return nil, broken(route, "a listing without items")
+	case p.Total < 0:
+		return nil, broken(route, "a total below 0")
 	}
 	values := make([]V, 0, len(p.Items))
 	for _, r := range p.Items {

@@ -15,8 +15,8 @@ var (
 	// noise matches remarks in brackets that concern the video and not the music.
 	noise = regexp.MustCompile(
 		`(?i)\s*[(\[][^()\[\]]*\b(?:official|lyrics?|video|audio|visuali[sz]er|clip|hd|hq|4k|m/?v)\b[^()\[\]]*[)\]]`)
-	// dash separates artist and title: hyphen, en dash or em dash between spaces.
-	dash   = regexp.MustCompile(`\s+[-–—]\s+`)
+	// dash separates artist and title: any hyphen or dash between spaces.
+	dash   = regexp.MustCompile(`\s+[-‐‑–—−]\s+`)
 	vevo   = regexp.MustCompile(`(?i)vevo$`)
 	length = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
 )

@@ -19,6 +19,7 @@ func TestNames(t *testing.T) {
 		{"a-ha - Take On Me (Official Video) [Remastered in 4K]", "a-ha", "Take On Me", "a-ha"},
 		{"Heroes (2017 Remaster)", "David Bowie", "Heroes (2017 Remaster)", "David Bowie"},
 		{"A - B - C", "x", "B - C", "A"},
+		{"Sigur Rós ‐ Svefn‐g‐englar", "x", "Svefn‐g‐englar", "Sigur Rós"},
 		{"Jóga", "bjorkVEVO", "Jóga", "bjork"},
 		{"(Official Video)", "x", "(Official Video)", "x"},
 		{" - ", "x", "-", "x"},

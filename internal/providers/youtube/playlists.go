@@ -185,13 +185,13 @@ func tracksOf(p *page[place]) ([]library.Track, error) {
 		case r.ContentDetails.Video == "":
 			return nil, broken(itemsRoute, "a place without a video")
 		}
-		var t library.Track
+		t := library.Track{Title: r.Snippet.Title} // of what is gone no more than "Deleted video"
 		switch {
 		case r.Snippet.Owner != "":
 			t = nameOf(r.Snippet.Title, r.Snippet.Owner)
 		case r.Status.Privacy == privatePrivacy:
 			t.Gone = library.VideoPrivate
-		default: // its title is no more than "Deleted video"
+		default:
 			t.Gone = library.VideoDeleted
 		}
 		t.SourceID = r.ContentDetails.Video
@@ -254,6 +254,8 @@ func fetch[R any](ctx context.Context, a *adapter, l listing) (*page[R], error) 
 		return old.page.(*page[R]), nil
 	case p.Items == nil && !p.empty(), len(p.Items) == 0 && p.Next != "":
 		return nil, broken(l.route, "a listing without items")
+	case p.total() < 0:
+		return nil, broken(l.route, "a total below 0")
 	}
 	if key != "" && p.ETag != "" {
 		a.known.keepPage(key, remembered{p.ETag, p})

@@ -227,7 +227,7 @@ func TestTracks(t *testing.T) {
 	require.Equal(t, []library.Track{
 		{Title: "Roygbiv", Artist: "Boards of Canada", SourceID: "uXPwxxMzbd0"},
 		{Title: "Svefn-g-englar", Artist: "Sigur Rós", SourceID: "8L64BcCRDAE"},
-		{SourceID: "gone0000001", Gone: library.VideoDeleted},
+		{Title: "Deleted video", SourceID: "gone0000001", Gone: library.VideoDeleted},
 		{Title: "Jóga", Artist: "Björk", SourceID: "u9K-SO7uJqs"},
 	}, tracks, "what is gone keeps its place without a name")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -93,7 +94,8 @@ func (h *connect) callback(c echo.Context) error {
 	if !p.InBrowser() {
 		return core.HTTPProblem(http.StatusNotFound)
 	}
-	ctx := c.Request().Context()
+	ctx, done := core.Waits(c)
+	defer done()
 	grant, err := h.flow.Complete(ctx, h.request(c, library.ConnectionID(p.Name), ""), c.QueryParams())
 	if errors.Is(err, oauth.ErrRefused) {
 		return h.core.Done(c, core.LocalPath(grant.ReturnTo), p.DisplayName+" was not connected: you did not "+
@@ -157,7 +159,9 @@ func (h *connect) form(c echo.Context) error {
 	if err == nil {
 		var name string
 		if name, err = nameOf(given["name"]); err == nil {
-			_, err = h.connections.Connect(c.Request().Context(), p, library.Connection{User: core.UserOf(c).ID,
+			ctx, done := core.Waits(c)
+			defer done()
+			_, err = h.connections.Connect(ctx, p, library.Connection{User: core.UserOf(c).ID,
 				ID: id, Name: name, Credentials: fields})
 		}
 	}
@@ -217,7 +221,7 @@ func nameOf(typed string) (string, error) {
 }
 
 // api connects with the fields of a provider as JSON. With "other_account": "accept" it takes an account other than
-// the previous one without asking.
+// the previous one without asking, and with "moved" the same account of a server that has another address now.
 func (h *connect) api(c echo.Context) error {
 	id, p, err := h.core.Connection(c)
 	if err != nil {
@@ -231,8 +235,16 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	delete(given, "id") // echo adds what is in the path
+	takes := []string{"name", "other_account"}
+	for _, f := range p.Fields {
+		takes = append(takes, f.Name)
+	}
 	texts := map[string]string{}
 	for name, value := range given {
+		if !slices.Contains(takes, name) { // a field of another provider; core refuses those of none
+			return core.Unknown("field", name, takes)
+		}
 		switch v := value.(type) {
 		case string:
 			texts[name] = v
@@ -253,10 +265,17 @@ func (h *connect) api(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, done := core.Waits(c)
+	defer done()
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	_, err = h.connections.Connect(ctx, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
-	if _, other := errors.AsType[*syncer.OtherAccountError](err); other && texts["other_account"] == "accept" {
-		_, err = h.connections.Choose(ctx, user, id, syncer.Replace)
+	_, err = h.connections.Connect(waiting, p, library.Connection{User: user, ID: id, Name: name, Credentials: fields})
+	if other, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
+		switch {
+		case texts["other_account"] == "accept":
+			_, err = h.connections.Choose(ctx, user, id, syncer.Replace)
+		case texts["other_account"] == "moved" && other.Moved:
+			_, err = h.connections.Choose(ctx, user, id, syncer.Moved)
+		}
 	}
 	if err != nil {
 		return refused(p, err)
@@ -272,6 +291,7 @@ type chooseView struct {
 	ID       string
 	Provider *providers.Provider
 	Old, New string
+	Moved    bool // it may be the same server at a new address
 	ReturnTo string
 }
 
@@ -287,15 +307,21 @@ func (h *connect) choosePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := chooseView{ID: string(id), Provider: p, Old: choice.Old, New: choice.New, ReturnTo: h.core.CameFrom(c)}
+	v := chooseView{ID: string(id), Provider: p, Old: choice.Old, New: choice.New, Moved: choice.Moved,
+		ReturnTo: h.core.CameFrom(c)}
 	if to := c.QueryParam("return_to"); to != "" {
 		v.ReturnTo = core.LocalPath(to)
 	}
-	return h.core.Render(c, http.StatusOK, "choose", "Which account?", v)
+	title := "Which account?"
+	if v.Moved {
+		title = "Has your server moved?"
+	}
+	return h.core.Render(c, http.StatusOK, "choose", title, v)
 }
 
 // choices are what a person can make of another account, by the values of the form.
-var choices = map[string]syncer.Choice{"old": syncer.Keep, "new": syncer.Replace, "another": syncer.Another}
+var choices = map[string]syncer.Choice{"old": syncer.Keep, "new": syncer.Replace, "another": syncer.Another,
+	"moved": syncer.Moved}
 
 func (h *connect) chooseForm(c echo.Context) error {
 	id, p, err := h.core.Connection(c)
@@ -309,7 +335,10 @@ func (h *connect) chooseForm(c echo.Context) error {
 		return err
 	}
 	flash := h.statuses.label(ctx, user, id) + " stays as it was."
-	if choice == syncer.Replace || choice == syncer.Another {
+	switch choice {
+	case syncer.Moved:
+		flash = h.statuses.label(ctx, user, chosen.ID) + " is at its new address now. Everything else stays as it was."
+	case syncer.Replace, syncer.Another:
 		flash = h.statuses.label(ctx, user, chosen.ID) + " is now connected as " + chosen.Account + "." + begun(p)
 	}
 	return h.core.Done(c, core.LocalPath(c.FormValue("return_to")), flash)

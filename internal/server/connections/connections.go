@@ -32,6 +32,7 @@ type Store interface {
 	Gaps(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Gap, error)
 	forwardStore
 	runStore
+	skippedStore
 }
 
 // forwardStore reads what is forwarded.
@@ -75,17 +76,20 @@ type Handler struct {
 	connect     *connect
 	forwarding  *forwarding
 	runs        *runs
+	skipped     *skipped
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
 	f := &forwarding{core: o.Core, store: o.Store, statuses: o.Statuses, deliveries: o.Deliveries, names: o.Names}
 	r := &runs{core: o.Core, store: o.Store, statuses: o.Statuses}
+	left := &skipped{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses}
 	return &Handler{
-		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r,
+		core: o.Core, connections: o.Connections, statuses: o.Statuses, forwarding: f, runs: r, skipped: left,
 		overview: &overview{core: o.Core, store: o.Store, statuses: o.Statuses, rows: o.Rows, uplink: o.Uplink},
 		page: &page{core: o.Core, store: o.Store, connections: o.Connections, statuses: o.Statuses, forwarding: f,
 			runs:    r,
+			skipped: left,
 			imports: o.Imports, activity: o.Activity},
 		connect: &connect{core: o.Core, connections: o.Connections, statuses: o.Statuses, flow: o.Flow},
 	}
@@ -98,6 +102,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/connections/:id/runs", h.runs.page)
 	g.POST("/connections/:id/forwarding", h.forwarding.form)
 	g.POST("/connections/:id/name", h.renameForm)
+	g.POST("/connections/:id/skipped/retry", h.skipped.retryForm)
 	g.POST("/connections/:id/:action", h.actForm)
 	g.GET("/connect/:id", h.connect.page)
 	g.POST("/connect/:id", h.connect.form)
@@ -111,6 +116,8 @@ func (h *Handler) API(g *echo.Group) {
 	g.GET("/connections", h.list)
 	g.GET("/connections/:id", h.oneAPI)
 	g.GET("/connections/:id/runs", h.runs.api)
+	g.GET("/connections/:id/skipped", h.skipped.api)
+	g.POST("/connections/:id/skipped/retry", h.skipped.retryAPI)
 	g.PUT("/connections/:id", h.connect.api)
 	g.PATCH("/connections/:id", h.renameAPI)
 	g.DELETE("/connections/:id", h.disconnectAPI)

@@ -134,6 +134,7 @@ func (h *forwarding) stopAPI(c echo.Context) error {
 // forwardPart is the part of a connection's page about forwarding.
 type forwardPart struct {
 	forwardingView
+	Library  bool   // plays are of songs in a library, which may be unclear
 	Oldest   string // the age of the oldest listen that the provider takes; empty for any
 	Obstacle string
 	Listens  []forwardedView
@@ -160,7 +161,7 @@ func (h *forwarding) part(
 	if err != nil {
 		return nil, err
 	}
-	part := &forwardPart{forwardingView: v, Oldest: span(p.Takes.Oldest)}
+	part := &forwardPart{forwardingView: v, Library: p.Takes.Library, Oldest: span(p.Takes.Oldest)}
 	names, err := h.names.For(ctx, c.User)
 	if err != nil {
 		return nil, err

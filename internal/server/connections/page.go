@@ -22,6 +22,7 @@ type page struct {
 	statuses    *Statuses
 	forwarding  *forwarding
 	runs        *runs
+	skipped     *skipped
 	imports     *imports.Handler
 	activity    *activity.Handler
 }
@@ -34,6 +35,7 @@ type connectionDetails struct {
 	Archive    *archivePart
 	Owed       int       // listens that wait to be sent there
 	Runs       *runsPart // if something is read
+	Skipped    *skippedPart
 	Gaps       []gapView
 	Import     *imports.Part // if its export can be imported
 	Activity   []activity.View
@@ -72,6 +74,9 @@ func (h *page) show(c echo.Context) error {
 		}
 	}
 	if v.Runs, err = h.runs.part(ctx, st.Connection, st.Provider); err != nil {
+		return err
+	}
+	if v.Skipped, err = h.skipped.part(ctx, user, st.Connection.ID); err != nil {
 		return err
 	}
 	if v.Gaps, err = h.gaps(ctx, user, st.Connection.ID); err != nil {

@@ -83,6 +83,11 @@ func (k *Core) typed(c echo.Context, err error) *Problem {
 	if e, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
 		return NotBefore(k.serviceOf(c), e.State)
 	}
+	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok && e.Moved {
+		return &Problem{Status: http.StatusConflict, Title: "Another address", OldAccount: e.Old, NewAccount: e.New,
+			Detail: fmt.Sprintf("Until now this connection led to %s; these credentials lead to %s. If it is the same "+
+				"server at a new address, say so, and everything stays as it is.", e.Old, e.New)}
+	}
 	if e, ok := errors.AsType[*syncer.OtherAccountError](err); ok {
 		return &Problem{Status: http.StatusConflict, Title: "Another account", OldAccount: e.Old, NewAccount: e.New,
 			Detail: fmt.Sprintf("Until now this connection belonged to %s; these credentials belong to %s. "+

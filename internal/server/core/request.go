@@ -1,13 +1,17 @@
 package core
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"reprise/internal/resilience"
 )
 
 const (
@@ -15,6 +19,16 @@ const (
 	maxLimit     = 1000
 	mostOnPage   = 250 // rows of a page for people, with the longest names there can be less than 4 MiB
 )
+
+// patience is how long a person waits for a service before a page says what has become of it. The tries inside one call
+// end by then.
+const patience = 30 * time.Second
+
+// Waits returns the context of a request whose person waits for what a service answers, for 30 seconds at most. What is
+// to be stored after that needs another.
+func Waits(c echo.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(resilience.WithProbe(c.Request().Context()), patience)
+}
 
 // Limit reads the size of a page from a request: 1 to 1,000, 50 by default; a page for people has 250 at the most.
 func Limit(c echo.Context) (int, error) {

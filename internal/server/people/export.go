@@ -3,6 +3,7 @@ package people
 import (
 	"archive/zip"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,6 +48,9 @@ func (h *Users) export(c echo.Context, u accounts.User) error {
 	err := h.exportListens(ctx, archive, u.ID)
 	if err == nil {
 		err = h.exportPlaylists(ctx, archive, u.ID)
+	}
+	if err == nil {
+		err = h.exportSkipped(ctx, archive, u.ID)
 	}
 	if err == nil {
 		err = archive.Close()
@@ -118,6 +122,26 @@ func listenLine(l library.StoredListen) (v line) {
 	v.Metadata.Info = lineInfo{DurationMS: l.Duration.Milliseconds(), ISRC: l.ISRC, MBID: l.RecordingMBID,
 		Client: "Reprise"}
 	return v
+}
+
+// exportSkipped writes skipped.csv, with what services list and do not give; no file if there is nothing.
+func (h *Users) exportSkipped(ctx context.Context, archive *zip.Writer, user int64) error {
+	all, err := h.store.AllSkipped(ctx, user)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	file, err := archive.Create("skipped.csv")
+	if err != nil {
+		return err
+	}
+	rows := csv.NewWriter(file)
+	_ = rows.Write([]string{"connection", "kind", "id", "name", "playlist", "reason", "answer", "since", "tried_at"})
+	for _, v := range all {
+		_ = rows.Write([]string{string(v.Connection), v.Kind, v.SourceID, v.Name, v.In, v.Reason, v.Answer,
+			library.Stamp(v.Since), library.Stamp(v.TriedAt)})
+	}
+	rows.Flush()
+	return rows.Error()
 }
 
 // Parts in which playlists are read.

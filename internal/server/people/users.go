@@ -35,6 +35,7 @@ type exportStore interface {
 		limit int) (page []library.StoredListen, next string, err error)
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
+	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
 }
 
 // UsersOptions are what Users are made from.

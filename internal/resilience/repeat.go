@@ -1,0 +1,206 @@
+package resilience
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The bounds of repeating inside one call; see docs/resilience.md. The waits are the "decorrelated jitter" of
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter.
+const (
+	mostTries   = 6
+	repeatBase  = 500 * time.Millisecond
+	repeatCap   = time.Minute
+	repeatFor   = 3 * time.Minute // from the first try, where a person waits for the answer
+	repeatAlone = time.Minute     // the same where nobody waits: what lasts longer is left to the schedules
+)
+
+// safety says whether a request may be sent twice.
+type safety uint8
+
+const (
+	byMethod safety = iota // as HTTP says of GET and HEAD
+	twice
+	once
+)
+
+// AsRead returns a context whose upstream calls change nothing at the upstream, or nothing more if they are sent twice,
+// whatever their method: they may be repeated.
+func AsRead(ctx context.Context) context.Context { return withSafety(ctx, twice) }
+
+// AsWrite returns a context whose upstream calls change something each time that they are sent, whatever their method:
+// they are not repeated, unless they certainly have not been sent.
+func AsWrite(ctx context.Context) context.Context { return withSafety(ctx, once) }
+
+func withSafety(ctx context.Context, s safety) context.Context {
+	c := callOf(ctx)
+	c.safety = s
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// OnceMore returns the context of a call that repeats one which failed with err, with another key or credential: its
+// attempts are numbered from there.
+func OnceMore(ctx context.Context, err error) context.Context {
+	c := callOf(ctx)
+	c.attempt = max(c.attempt, 1) + triesOf(err)
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// triesOf returns how many tries a call took that failed with err.
+func triesOf(err error) int {
+	if e, ok := errors.AsType[*AnswerError](err); ok {
+		return 1 + e.repeats
+	}
+	return 1
+}
+
+// repeat repeats a call whose first try began and failed, as long as that may help: where a person waits for the
+// answer, or where a stream reads that had no trouble before. Otherwise a schedule makes the next try. Each try passes
+// every guard. The error is that of the last try that was made.
+func (t *Transport) repeat(req *http.Request, c call, began time.Time, err error) (*http.Response, error) {
+	ctx := req.Context()
+	eager := IsProbe(ctx)
+	if !eager && !c.permit.clean() {
+		return nil, err
+	}
+	end := began.Add(repeatAlone)
+	if eager {
+		end = began.Add(repeatFor)
+	}
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		end = deadline
+	}
+	delay, first := repeatBase, max(c.attempt, 1)
+	for n := 1; n < mostTries && mayRepeat(req, c, eager, err); n++ {
+		delay = t.spread(delay)
+		if !time.Now().Add(delay).Before(end) || !t.Breakers.bears(req.URL.Host, c.endpoint, eager) {
+			break
+		}
+		if pause(ctx, delay) != nil {
+			return nil, context.Canceled
+		}
+		if !t.Breakers.bears(req.URL.Host, c.endpoint, eager) { // others have failed meanwhile
+			break
+		}
+		again, bodyErr := replayed(req)
+		if bodyErr != nil {
+			break
+		}
+		c.attempt = first + n
+		resp, e := t.try(again, c)
+		if e == nil {
+			return resp, nil
+		}
+		if refused, ok := errors.AsType[*NotBeforeError](e); ok {
+			if refused.explains(err) {
+				err = e
+			}
+			break
+		}
+		if a, ok := errors.AsType[*AnswerError](e); ok {
+			a.repeats = n
+		}
+		err = e
+	}
+	return nil, err
+}
+
+// explains reports whether a refused try is the better account of why a call failed than err, the failure before it:
+// the run has met a hold or a stop, or it was our own connection that failed.
+func (e *NotBeforeError) explains(err error) bool {
+	return e.Met || e.Busy || e.Offline && Classify(err).Category == Network
+}
+
+// mayRepeat reports whether a request that failed with err may help if it is sent again, and do no harm.
+func mayRepeat(req *http.Request, c call, eager bool, err error) bool {
+	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+		return false
+	}
+	if !passing(err) {
+		return false
+	}
+	switch {
+	case c.safety == twice, c.safety == byMethod && (req.Method == http.MethodGet || req.Method == http.MethodHead):
+		return true
+	}
+	return eager && neverLeft(err)
+}
+
+// passing reports whether a failure is of a kind that often passes in a moment: one of the network, or a gateway or
+// server that is not there now and names no wait.
+func passing(err error) bool {
+	v := Classify(err)
+	if v.Class != Retriable || v.FatalAfter > 0 {
+		return false
+	}
+	if e, ok := errors.AsType[*AnswerError](err); ok {
+		gone := e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable ||
+			e.Status == http.StatusGatewayTimeout
+		return gone && v.Category == Upstream && v.NotBefore.IsZero() && !v.BadWait
+	}
+	_, ok := errors.AsType[*NetworkError](err)
+	return ok && !lasting(err)
+}
+
+// lasting reports whether a failure of the network is more likely a mistake in an address than a moment's trouble: a
+// person should be told at once.
+func lasting(err error) bool {
+	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
+		return true
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[tls.RecordHeaderError](err) // no TLS there
+	return ok
+}
+
+// neverLeft reports whether a request failed before any of it can have arrived.
+func neverLeft(err error) bool {
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		return true
+	}
+	_, ok := errors.AsType[*net.DNSError](err)
+	return ok
+}
+
+// spread returns the next wait: U[base, min(cap, 3 · previous)].
+func (t *Transport) spread(previous time.Duration) time.Duration {
+	uniform := rand.Float64
+	if t.Rand != nil {
+		uniform = t.Rand
+	}
+	most := min(repeatCap, 3*previous)
+	return repeatBase + time.Duration(float64(most-repeatBase)*uniform())
+}
+
+// pause waits. The error is that of a context that ended first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// replayed returns the request with its body from the beginning.
+func replayed(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	again := req.WithContext(req.Context())
+	again.Body = body
+	return again, nil
+}

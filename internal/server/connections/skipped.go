@@ -1,0 +1,120 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/library"
+	"reprise/internal/resilience"
+	"reprise/internal/server/core"
+	syncer "reprise/internal/sync"
+)
+
+// skippedStore reads what upstreams do not give.
+type skippedStore interface {
+	Skipped(ctx context.Context, user int64, conn library.ConnectionID) ([]library.Skipped, error)
+}
+
+// skipped answers for what a connection's service lists and does not give.
+type skipped struct {
+	core        *core.Core
+	store       skippedStore
+	connections *syncer.Connections
+	statuses    *Statuses
+}
+
+// skippedView is one such item.
+type skippedView struct {
+	Kind         string  `json:"kind"`
+	SourceID     string  `json:"source_id"`
+	Name         string  `json:"name"`
+	PlaylistID   *string `json:"playlist_source_id"` // that a track is in
+	PlaylistName *string `json:"playlist_name"`
+	Category     string  `json:"category"`
+	Reason       string  `json:"reason"`
+	Answer       *string `json:"answer"`
+	Since        string  `json:"since"`
+	TriedAt      string  `json:"tried_at"`
+	RetryAt      string  `json:"retry_at"`
+}
+
+func viewSkipped(v library.Skipped) skippedView {
+	return skippedView{Kind: v.Kind, SourceID: v.SourceID, Name: v.Name, PlaylistID: core.Text(v.Playlist),
+		PlaylistName: core.Text(v.In), Category: v.Category, Reason: v.Reason, Answer: core.Text(v.Answer),
+		Since: library.Stamp(v.Since), TriedAt: library.Stamp(v.TriedAt), RetryAt: library.Stamp(v.RetryAt)}
+}
+
+// skippedShown is the number of items on a connection's page.
+const skippedShown = 50
+
+// skippedPart is the part of a connection's page about them.
+type skippedPart struct {
+	Items []skippedView
+	More  int
+	Next  string // when the first of them is looked at again
+}
+
+// part returns what is skipped of a connection; nil for nothing.
+func (h *skipped) part(ctx context.Context, user int64, conn library.ConnectionID) (*skippedPart, error) {
+	all, err := h.store.Skipped(ctx, user, conn)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	next := all[0].RetryAt
+	for _, v := range all {
+		if v.RetryAt.Before(next) {
+			next = v.RetryAt
+		}
+	}
+	shown := all[:min(len(all), skippedShown)]
+	return &skippedPart{Items: core.ViewAll(shown, viewSkipped), More: len(all) - len(shown),
+		Next: library.Stamp(next)}, nil
+}
+
+func (h *skipped) api(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	v, err := h.statuses.One(ctx, user, library.ConnectionID(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	all, err := h.store.Skipped(ctx, user, library.ConnectionID(v.ID))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"skipped": core.ViewAll(all, viewSkipped)})
+}
+
+func (h *skipped) retryAPI(c echo.Context) error {
+	id, _, err := h.core.Connection(c)
+	if err != nil {
+		return err
+	}
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if err := h.connections.LookAgain(ctx, user, id); err != nil {
+		return err
+	}
+	v, err := h.statuses.One(ctx, user, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusAccepted, map[string]string{"state": v.State})
+}
+
+func (h *skipped) retryForm(c echo.Context) error {
+	id, _, err := h.core.Connection(c)
+	if err != nil {
+		return err
+	}
+	flash := "Looking again now. What can be read leaves the list below."
+	err = h.connections.LookAgain(c.Request().Context(), core.UserOf(c).ID, id)
+	if _, ok := errors.AsType[*resilience.NotBeforeError](err); ok {
+		flash, err = h.core.Problem(c, err).Detail, nil
+	}
+	if err != nil {
+		return err
+	}
+	return h.core.Done(c, "/connections/"+string(id), flash)
+}

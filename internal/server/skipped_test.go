@@ -1,0 +1,62 @@
+package server
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/delivery"
+	"reprise/internal/library"
+)
+
+func TestSkippedItemsOnPageAndAPI(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		h := newHousehold(t, delivery.Options{})
+		list := func() []any {
+			return h.call(http.MethodGet, "/connections/spotify/skipped", "", 200)["skipped"].([]any)
+		}
+		require.Empty(t, list())
+		require.NotNil(t, list())
+		require.NotContains(t, h.page("/connections/spotify"), `id="skipped"`)
+		now := time.Now()
+		require.NoError(t, h.db.SaveSkipped(t.Context(), h.user, "spotify", library.Playlists, []library.Skipped{
+			{Kind: "track", Playlist: "p1", SourceID: "v1", Name: "Deleted <video>", In: "Mix", Category: "item",
+				Reason: "This video is gone.", Since: now, TriedAt: now, RetryAt: now.Add(24 * time.Hour), Failures: 1},
+			{Kind: "playlist", SourceID: "p2", Name: "Private", Category: "item", Reason: "It is private.",
+				Answer: "answered 404: no", Since: now, TriedAt: now, RetryAt: now.Add(24 * time.Hour), Failures: 1},
+		}))
+		all := list()
+		require.Len(t, all, 2)
+		require.Equal(t, map[string]any{"kind": "playlist", "source_id": "p2", "name": "Private",
+			"playlist_source_id": nil, "playlist_name": nil, "category": "item", "reason": "It is private.",
+			"answer": "answered 404: no", "since": library.Stamp(now), "tried_at": library.Stamp(now),
+			"retry_at": library.Stamp(now.Add(24 * time.Hour))}, all[0])
+		require.Equal(t, "Mix", all[1].(map[string]any)["playlist_name"])
+		page := h.page("/connections/spotify")
+		for _, text := range []string{"What Spotify does not give", "Deleted &lt;video&gt;", "This video is gone.",
+			"answered 404: no", "Look again now", "/connections/spotify/skipped/retry"} {
+			require.Contains(t, page, text)
+		}
+		zipped := h.do(http.MethodGet, "/api/v1/export/all.zip", "", "").Body.Bytes()
+		archive, err := zip.NewReader(bytes.NewReader(zipped), int64(len(zipped)))
+		require.NoError(t, err)
+		file, err := archive.Open("skipped.csv")
+		require.NoError(t, err)
+		rows, err := io.ReadAll(file)
+		require.NoError(t, err)
+		require.Contains(t, string(rows), "spotify,playlist,p2,Private,,It is private.,answered 404: no,")
+		h.call(http.MethodPost, "/connections/spotify/skipped/retry", "", http.StatusAccepted)
+		due, err := h.db.Skipped(t.Context(), h.user, "spotify")
+		require.NoError(t, err)
+		for _, v := range due {
+			require.False(t, v.RetryAt.After(time.Now()), "%s is due", v.Name)
+		}
+		h.as(h.other("Ben"))
+		h.call(http.MethodGet, "/connections/spotify/skipped", "", http.StatusNotFound)
+	})
+}
