@@ -27,8 +27,8 @@ type Connection struct {
 // Provider returns the name of the provider that the connection leads to.
 func (c Connection) Provider() string { return c.ID.Provider() }
 
-// SameAccount reports whether two connections of a user lead to one account. Services spell names as they were typed, so
-// the case is ignored: taking two accounts for one only keeps plays from going from one to the other.
+// SameAccount reports whether two connections of a user lead to one account. Services spell names as they were typed,
+// so the case is ignored: taking two accounts for one only keeps plays from going from one to the other.
 func (c Connection) SameAccount(other Connection) bool {
 	return c.ID == other.ID ||
 		c.Provider() == other.Provider() && c.AccountID != "" && strings.EqualFold(c.AccountID, other.AccountID)
